@@ -1,0 +1,333 @@
+"""The records that travel through the grader, from a label to a report.
+
+Sizes are in bytes, times in seconds; `None` means "not measured" in a measurement and
+"not given" in an override. Everything is frozen; collections are tuples.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from grader.verdict import Integrity, LimitKind, Verdict
+
+KiB = 1024
+MiB = 1024 * KiB
+
+_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_bytes": "base64"}
+_STRICT["val_json_bytes"] = "base64"
+
+
+# ---------------------------------------------------------------- limits and measurements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Ceilings for one process tree: a case, or a whole script or test module."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cpu_time_s: float = 10.0
+    """CPU time of the whole process tree; this decides "too slow"."""
+    wall_time_s: float = 20.0
+    """Backstop for sleepers and deadlocks; time spent waiting for a CPU does not count."""
+    memory_bytes: int = 512 * MiB
+    output_bytes: int = 1 * MiB
+    """Of standard output and of standard error, each; the rest is dropped and counted."""
+    processes: int = 64
+    """Processes and threads alive at once."""
+    work_bytes: int = 64 * MiB
+    """Size of the private work area."""
+    work_files: int = 4096
+    """Files and folders in the private work area."""
+
+    def override(self, overrides: "LimitOverrides") -> "Limits":
+        """Return these limits with every value that `overrides` gives."""
+        given = {f.name: value for f in fields(overrides) if (value := getattr(overrides, f.name)) is not None}
+        return replace(self, **given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOverrides:
+    """The limits that a label or a suite sets itself; `None` leaves the setting in force."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cpu_time_s: float | None = None
+    wall_time_s: float | None = None
+    memory_bytes: int | None = None
+    output_bytes: int | None = None
+    processes: int | None = None
+    work_bytes: int | None = None
+    work_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a run took."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cpu_time_s: float | None = None
+    wall_time_s: float | None = None
+    peak_memory_bytes: int | None = None
+    """Of the largest single process."""
+
+
+# ---------------------------------------------------------------- tests
+
+
+class Comparator(StrEnum):
+    """How an output is held against the expected one."""
+
+    EXACT = "exact"
+    """Text: byte for byte. Values: `==` on plain data."""
+    LINES = "lines"
+    """Text: equal after blanks at line ends and at the end of the text are dropped."""
+    TOKENS = "tokens"
+    """Text: equal sequences of whitespace-separated tokens."""
+    FLOATS = "floats"
+    """Text: token by token, numbers within tolerance. Values: numbers within tolerance, at any depth."""
+    UNORDERED = "unordered"
+    """Text: the same lines in any order. Values: the same items in any order, at the top level."""
+    CHECKER = "checker"
+    """A program of the suite decides; see `Checker`."""
+
+
+class CheckerKind(StrEnum):
+    """How a checker program takes its arguments and tells its result."""
+
+    TESTLIB = "testlib"
+    """Called with the paths of input, output and answer; exit code 0 accepts, 1 and 2 refuse."""
+    FUNCTION = "function"
+    """Defines `check(input, output, answer)`, which returns a bool, or a score in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """A Python program of the suite that decides whether an output is right."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    source: str
+    kind: CheckerKind = CheckerKind.FUNCTION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A comparator with its parameters."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    comparator: Comparator = Comparator.EXACT
+    abs_tol: float = 1e-6
+    rel_tol: float = 1e-6
+    nan_equal: bool = False
+    """Whether NaN equals NaN."""
+    tuples_as_lists: bool = False
+    """Values: whether a tuple equals a list of the same items, at any depth; JSON knows no tuples."""
+    checker: Checker | None = None
+    """Only, and always, with `Comparator.CHECKER`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdinCase:
+    """One input on standard input and the output that is expected for it."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    id: str
+    stdin: str
+    expected: str
+    points: float = 1.0
+    group: str | None = None
+    """Cases of one group earn their points together or not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCase:
+    """One call of the entry point, and the value that it must return."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {**_STRICT, "allow_inf_nan": True}
+
+    id: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    expected: Any = None
+    points: float = 1.0
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptCase:
+    """Statements that run after the submission's code, in its namespace; no exception means passed."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    id: str
+    source: str
+    points: float = 1.0
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """A file that the suite brings: a test module, a helper, data. Never the submission's."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    path: str
+    """Relative, with forward slashes, without "..", and never the submission's own path."""
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdinTests:
+    """Run the submission as a program, once per case, and compare what it prints."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cases: tuple[StdinCase, ...]
+    comparison: Comparison = Comparison(comparator=Comparator.LINES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallTests:
+    """Call one function or method of the submission, in a fresh process per case."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    entry_point: str
+    """A name, or `Class.method` for a method of a new instance made without arguments."""
+    cases: tuple[CallCase, ...]
+    comparison: Comparison = Comparison()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptTests:
+    """Assertions over the submission's namespace: assert lines, `check(candidate)`."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cases: tuple[ScriptCase, ...]
+    setup: str = ""
+    """Source that runs once after the submission's code and before the first case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestTests:
+    """Modules of pytest or unittest tests that import the submission."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    files: tuple[SuiteFile, ...]
+    test_paths: tuple[str, ...]
+    """Which of `files` are collected."""
+    solution_path: str = "solution.py"
+    """Where the submission's code is put."""
+    pytest_args: tuple[str, ...] = ()
+    """More command-line arguments, such as an option that the suite's conftest defines."""
+
+
+Tests = StdinTests | CallTests | ScriptTests | PytestTests
+
+
+class ExtractionRule(StrEnum):
+    """Which part of a completion is the submission's code."""
+
+    AUTO = "auto"
+    """The last complete block that parses and defines the entry point; docs/extraction.md."""
+    FIRST_BLOCK = "first_block"
+    LAST_BLOCK = "last_block"
+    LIVECODEBENCH = "livecodebench"
+    """The text between the last two lines that contain three backticks."""
+    VERBATIM = "verbatim"
+    """The completion is code as it stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestSuite:
+    """How to test one problem, whatever format it came in."""
+
+    __test__: ClassVar[bool] = False  # pytest must not take this class for a test
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    tests: Tests
+    format: str
+    """The name of the label format that it was read from."""
+    problem_id: str | None = None
+    prompt: str = ""
+    """The problem's own text; where `continues_prompt`, code that a completion continues."""
+    continues_prompt: bool = False
+    """Whether a completion may be the mere continuation of `prompt` (HumanEval)."""
+    entry_point: str | None = None
+    """The function or class that the tests use, for extraction."""
+    prelude: str = ""
+    """Source put before the submission's code, such as imports that its harness of record gives."""
+    extraction: ExtractionRule = ExtractionRule.AUTO
+    limits: LimitOverrides = LimitOverrides()
+    image: str = "python"
+    """The sandbox image variant that the tests need: "python" or "science"."""
+    reference: str | None = None
+    """A solution that should pass, as complete code; for `grader check`."""
+
+
+# ---------------------------------------------------------------- a submission and its report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A completion with the tests that judge it."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    id: str
+    completion: str
+    """Raw model output, or a whole query that starts with `prompt`."""
+    suite: TestSuite
+    prompt: str = ""
+    """The text that the model was given; cut off the completion where it is a true prefix."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """What became of one case."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    id: str
+    verdict: Verdict
+    feedback: str = ""
+    """Short text that a person or a model can act on; what the submission printed is data in it."""
+    usage: Usage | None = None
+    """None where the case shared its process with others."""
+    points: float = 1.0
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeReport:
+    """Everything learned about one submission."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    verdict: Verdict
+    score: float
+    """In [0, 1]."""
+    reward: float
+    """In [-1, 1]."""
+    graded: bool
+    """False only for an internal error, whose reward means nothing."""
+    passed: int
+    total: int
+    cases: tuple[CaseResult, ...] = ()
+    usage: Usage = Usage()
+    limit_hit: LimitKind | None = None
+    integrity: Integrity | None = None
+    """None where nothing ran."""
+    feedback: str = ""
+    code: str | None = None
+    """What was extracted and run, without the suite's prelude."""
+    sandbox: str | None = None
+    """The backend that ran it, such as "docker"."""
+    policy: str = "graded"

@@ -1,0 +1,87 @@
+"""The closed vocabularies of a report: verdicts, limits and how far a verdict can be trusted."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What became of one case, or of a whole submission."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    RUNTIME_ERROR = "runtime_error"
+    COMPILE_ERROR = "compile_error"
+    TIME_LIMIT = "time_limit"
+    MEMORY_LIMIT = "memory_limit"
+    OUTPUT_LIMIT = "output_limit"
+    NO_CODE = "no_code"
+    TAMPERED = "tampered"
+    INTERNAL_ERROR = "internal_error"
+    """Ours alone: retried, then reported; never a reward signal."""
+    SKIPPED = "skipped"
+    """A case that was not run or that skipped itself; never the verdict of a submission."""
+
+    @property
+    def code(self) -> str:
+        """The field's short code, such as "AC" or "TLE"."""
+        return _CODES[self]
+
+
+_CODES = {
+    Verdict.PASSED: "AC",
+    Verdict.FAILED: "WA",
+    Verdict.RUNTIME_ERROR: "RE",
+    Verdict.COMPILE_ERROR: "CE",
+    Verdict.TIME_LIMIT: "TLE",
+    Verdict.MEMORY_LIMIT: "MLE",
+    Verdict.OUTPUT_LIMIT: "OLE",
+    Verdict.NO_CODE: "NC",
+    Verdict.TAMPERED: "TA",
+    Verdict.INTERNAL_ERROR: "IE",
+    Verdict.SKIPPED: "SK",
+}
+
+PRECEDENCE = (
+    Verdict.INTERNAL_ERROR,
+    Verdict.TAMPERED,
+    Verdict.NO_CODE,
+    Verdict.COMPILE_ERROR,
+    Verdict.TIME_LIMIT,
+    Verdict.MEMORY_LIMIT,
+    Verdict.OUTPUT_LIMIT,
+    Verdict.RUNTIME_ERROR,
+    Verdict.FAILED,
+    Verdict.SKIPPED,
+    Verdict.PASSED,
+)
+"""Worst first: when cases differ, the submission gets the earliest of theirs."""
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict that wins by `PRECEDENCE`.
+
+    Raises:
+        ValueError: There is no verdict to choose from: an empty suite proves nothing.
+    """
+    return min(verdicts, key=PRECEDENCE.index)
+
+
+class LimitKind(StrEnum):
+    """Which ceiling of `Limits` was hit."""
+
+    CPU_TIME = "cpu_time"
+    WALL_TIME = "wall_time"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    PROCESSES = "processes"
+
+
+class Integrity(StrEnum):
+    """Where the verdict was computed, as seen from the submission."""
+
+    ISOLATED = "isolated"
+    """Outputs were compared outside the sandbox; expected values never entered it."""
+    SPLIT = "split"
+    """Tests ran in a judge process; the submission ran in another."""
+    SHARED = "shared"
+    """Tests and submission shared one process."""
