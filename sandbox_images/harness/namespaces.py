@@ -1,0 +1,151 @@
+"""The kernel calls that Python's library does not have, through ctypes.
+
+Each raises OSError with the call's name. `libc` keeps the interpreter lock: every call here is
+quick, and `clone` must not let another thread run between the fork and its bookkeeping.
+"""
+
+import ctypes
+import os
+import platform
+import signal
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+MS_SLAVE = 1 << 19
+MNT_DETACH = 2
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_NAME = 15
+PR_CAPBSET_DROP = 24
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = 40
+
+libc = ctypes.PyDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _syscall(numbers: dict[str, int], what: str, *args: object) -> int:
+    return _check(libc.syscall(ctypes.c_long(numbers[platform.machine()]), *args), what)
+
+
+def unshare(flags: int) -> None:
+    """Move this process (for a pid namespace: its next children) into new namespaces."""
+    _check(libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int = 0, options: str = "") -> None:
+    """Call mount(2)."""
+    kind_bytes = kind.encode() if kind else None
+    _check(
+        libc.mount(
+            source.encode(),
+            target.encode(),
+            kind_bytes,
+            ctypes.c_ulong(flags),
+            options.encode() or None,
+        ),
+        f"mount {kind or 'bind'} on {target}",
+    )
+
+
+def unmount(target: str, flags: int = MNT_DETACH) -> None:
+    """Call umount2(2)."""
+    _check(libc.umount2(target.encode(), ctypes.c_int(flags)), f"umount {target}")
+
+
+def pivot_root(new_root: str, put_old: str) -> None:
+    """Call pivot_root(2)."""
+    _syscall(_SYS_PIVOT_ROOT, "pivot_root", new_root.encode(), put_old.encode())
+
+
+def set_hostname(name: str) -> None:
+    """Set the host name of this UTS namespace."""
+    data = name.encode()
+    _check(libc.sethostname(data, ctypes.c_size_t(len(data))), "sethostname")
+
+
+def prctl(option: int, *args: int) -> int:
+    """Call prctl(2) with up to four more arguments, the rest being zero."""
+    padded = [ctypes.c_ulong(a) for a in (*args, 0, 0, 0, 0)[:4]]
+    return _check(libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
+
+
+def map_own_user(inside_uid: int, inside_gid: int, outside_uid: int, outside_gid: int) -> None:
+    """In a new user namespace, give this process's own user and group the given numbers."""
+    with open("/proc/self/setgroups", "w") as file:
+        file.write("deny")
+    with open("/proc/self/uid_map", "w") as file:
+        file.write(f"{inside_uid} {outside_uid} 1")
+    with open("/proc/self/gid_map", "w") as file:
+        file.write(f"{inside_gid} {outside_gid} 1")
+
+
+def clone(flags: int) -> int:
+    """Fork into new namespaces in one step; like `os.fork`, 0 in the child.
+
+    One call instead of unshare and fork: a process that unshares its pid namespace would need
+    a second fork to enter it.
+    """
+    ctypes.pythonapi.PyOS_BeforeFork()
+    pid = libc.syscall(
+        ctypes.c_long(_SYS_CLONE[platform.machine()]),
+        ctypes.c_ulong(flags | signal.SIGCHLD),
+        None,
+        None,
+        None,
+        None,
+    )
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    else:
+        ctypes.pythonapi.PyOS_AfterFork_Parent()
+    return _check(pid, "clone")
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _CapabilityData(ctypes.Structure):
+    _fields_ = [
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    ]
+
+
+def drop_capabilities() -> None:
+    """Give up every capability of this process for good, whatever it executes later."""
+    for capability in range(_LAST_CAPABILITY + 1):
+        libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0)
+    header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
+    data = (_CapabilityData * 2)()
+    _syscall(_SYS_CAPSET, "capset", ctypes.byref(header), ctypes.byref(data))

@@ -1,0 +1,342 @@
+"""Plain data as JSON, without loss and without code.
+
+Only values of exact builtin types, and a few of the standard library's and numpy's, exist on
+the wire, so whatever is decoded compares by Python's own rules and nobody else's. A subclass of
+a builtin (a named tuple, a Counter, an int with its own `__eq__`) arrives as the plain value.
+
+    JSON           value                    JSON              value
+    null, bool     same                     {"t": [..]}       tuple
+    str            same                     {"s": [..]}       set
+    int            |n| < 2**53              {"S": [..]}       frozenset
+    {"i": hex}     any other int            {"d": [[k, v]..]} dict
+    float          finite                   {"D": text}       Decimal
+    {"f": name}    nan, inf, -inf           {"F": [n, d]}     Fraction
+    {"c": [re, im]}  complex                {"T": [kind, ..]} date, time, datetime, timedelta
+    {"b": base64}  bytes                    {"n": [dtype, shape, base64]}  numpy array
+    {"B": base64}  bytearray                [..]              list
+"""
+
+import base64
+import datetime as dt
+import math
+import sys
+from collections import deque
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+MAX_DEPTH = 150
+MAX_NODES = 2_000_000
+MAX_INT_BITS = 1 << 20
+
+Json = Any
+"""What `json` makes of a JSON text."""
+
+_SAFE_INT = 1 << 53
+_NUMPY_KINDS = "biufcUS"
+
+
+class UnencodableError(TypeError):
+    """The value is not plain data; the message says what it is."""
+
+
+class ValueDecodeError(ValueError):
+    """The JSON is no encoded value."""
+
+
+def encode(value: object) -> Json:
+    """Return `value` in terms that `json` can write.
+
+    Raises:
+        UnencodableError: Not plain data, a cycle, or past one of the caps of this module.
+    """
+    return _Encoder().encode(value, 0)
+
+
+class _Encoder:
+    """One encoding: counts the nodes, so that shared references cannot blow up."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def encode(self, value: object, depth: int) -> Json:
+        self._nodes += 1
+        if depth > MAX_DEPTH:
+            raise UnencodableError(f"nested deeper than {MAX_DEPTH} levels, or a cycle")
+        if self._nodes > MAX_NODES:
+            raise UnencodableError(f"more than {MAX_NODES} values")
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        encoder = _ENCODERS.get(kind)
+        if encoder is not None:
+            return encoder(self, value, depth)
+        for base in kind.__mro__:
+            encoder = _ENCODERS.get(base)
+            if encoder is not None:
+                return encoder(self, value, depth)
+        return self._numpy(value, depth)
+
+    def _items(self, items: Any, depth: int) -> list[Json]:
+        return [self.encode(item, depth + 1) for item in items]
+
+    def _int(self, value: Any, _depth: int) -> Json:
+        value = int.__index__(value)
+        if -_SAFE_INT < value < _SAFE_INT:
+            return value
+        if value.bit_length() > MAX_INT_BITS:
+            raise UnencodableError(f"an integer of more than {MAX_INT_BITS} bits")
+        return {"i": hex(value)}
+
+    def _float(self, value: Any, _depth: int) -> Json:
+        value = float.__float__(value)
+        return value if math.isfinite(value) else {"f": repr(value)}
+
+    def _complex(self, value: Any, depth: int) -> Json:
+        return {"c": [self._float(value.real, depth), self._float(value.imag, depth)]}
+
+    def _str(self, value: Any, _depth: int) -> Json:
+        return str.__getitem__(value, slice(None)) if type(value) is str else str.__str__(value)
+
+    def _bytes(self, value: Any, _depth: int) -> Json:
+        return {"b": base64.b64encode(value).decode()}
+
+    def _bytearray(self, value: Any, _depth: int) -> Json:
+        return {"B": base64.b64encode(value).decode()}
+
+    def _list(self, value: Any, depth: int) -> Json:
+        return self._items(list.__iter__(value), depth)
+
+    def _tuple(self, value: Any, depth: int) -> Json:
+        return {"t": self._items(tuple.__iter__(value), depth)}
+
+    def _set(self, value: Any, depth: int) -> Json:
+        return {"s": self._items(set.__iter__(value), depth)}
+
+    def _frozenset(self, value: Any, depth: int) -> Json:
+        return {"S": self._items(frozenset.__iter__(value), depth)}
+
+    def _dict(self, value: Any, depth: int) -> Json:
+        pairs = dict.items(value)
+        return {"d": [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in pairs]}
+
+    def _decimal(self, value: Any, _depth: int) -> Json:
+        return {"D": Decimal.__str__(value)}
+
+    def _fraction(self, value: Any, depth: int) -> Json:
+        return {"F": [self._int(value.numerator, depth), self._int(value.denominator, depth)]}
+
+    def _datetime(self, value: Any, _depth: int) -> Json:
+        return {"T": ["datetime", dt.datetime.isoformat(value)]}
+
+    def _date(self, value: Any, _depth: int) -> Json:
+        return {"T": ["date", dt.date.isoformat(value)]}
+
+    def _time(self, value: Any, _depth: int) -> Json:
+        return {"T": ["time", dt.time.isoformat(value)]}
+
+    def _timedelta(self, value: Any, _depth: int) -> Json:
+        return {"T": ["timedelta", value.days, value.seconds, value.microseconds]}
+
+    def _numpy(self, value: Any, depth: int) -> Json:
+        """Encode a numpy scalar as its plain value and an array of plain items as raw bytes."""
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.generic):
+            return self.encode(value.item(), depth + 1)
+        if numpy is not None and isinstance(value, numpy.ndarray):
+            if value.dtype.kind in _NUMPY_KINDS:
+                raw = base64.b64encode(value.tobytes()).decode()
+                return {"n": [value.dtype.str, list(value.shape), raw]}
+            raise UnencodableError(f"a numpy array of {value.dtype}")
+        kind = type(value)
+        raise UnencodableError(f"an object of type {kind.__module__}.{kind.__qualname__}")
+
+
+_ENCODERS: dict[type, Callable[[_Encoder, Any, int], Json]] = {
+    int: _Encoder._int,
+    float: _Encoder._float,
+    complex: _Encoder._complex,
+    str: _Encoder._str,
+    bytes: _Encoder._bytes,
+    bytearray: _Encoder._bytearray,
+    list: _Encoder._list,
+    tuple: _Encoder._tuple,
+    set: _Encoder._set,
+    frozenset: _Encoder._frozenset,
+    dict: _Encoder._dict,
+    Decimal: _Encoder._decimal,
+    Fraction: _Encoder._fraction,
+    dt.datetime: _Encoder._datetime,
+    dt.date: _Encoder._date,
+    dt.time: _Encoder._time,
+    dt.timedelta: _Encoder._timedelta,
+}
+
+
+def decode(encoded: Json) -> Any:
+    """Return the value that `encode` was given, or its plain equivalent.
+
+    A numpy array comes back as one where numpy is already imported, else as nested lists.
+
+    Raises:
+        ValueDecodeError: Not an encoded value, or past one of the caps of this module.
+    """
+    try:
+        return _decode(encoded, 0)
+    except ValueDecodeError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, KeyError, IndexError, RecursionError) as error:
+        raise ValueDecodeError(f"not an encoded value: {type(error).__name__}: {error}") from None
+
+
+def _decode(encoded: Json, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueDecodeError(f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(encoded, list):
+        return [_decode(item, depth + 1) for item in encoded]
+    if not isinstance(encoded, dict):
+        return encoded
+    if len(encoded) != 1:
+        raise ValueDecodeError("a tagged value has exactly one tag")
+    tag, content = next(iter(encoded.items()))
+    decoder = _DECODERS.get(tag)
+    if decoder is None:
+        raise ValueDecodeError(f"unknown tag {tag[:20]!r}")
+    return decoder(content, depth + 1)
+
+
+def _decode_int(content: Any, _depth: int) -> int:
+    if not isinstance(content, str) or len(content) > MAX_INT_BITS // 4 + 3:
+        raise ValueDecodeError("an integer past the cap")
+    return int(content, 16)
+
+
+def _decode_float(content: Any, _depth: int) -> float:
+    if content not in ("nan", "inf", "-inf"):
+        raise ValueDecodeError("not the name of a float")
+    return float(content)
+
+
+def _decode_complex(content: Any, depth: int) -> complex:
+    real, imag = (_decode(part, depth) for part in content)
+    return complex(real, imag)
+
+
+def _decode_bytes(content: Any, _depth: int) -> bytes:
+    return base64.b64decode(content, validate=True)
+
+
+def _decode_bytearray(content: Any, depth: int) -> bytearray:
+    return bytearray(_decode_bytes(content, depth))
+
+
+def _decode_tuple(content: Any, depth: int) -> tuple[Any, ...]:
+    return tuple(_decode_list(content, depth))
+
+
+def _decode_list(content: Any, depth: int) -> list[Any]:
+    if not isinstance(content, list):
+        raise ValueDecodeError("items are not a list")
+    return [_decode(item, depth) for item in content]
+
+
+def _decode_set(content: Any, depth: int) -> set[Any]:
+    return set(_decode_list(content, depth))
+
+
+def _decode_frozenset(content: Any, depth: int) -> frozenset[Any]:
+    return frozenset(_decode_list(content, depth))
+
+
+def _decode_dict(content: Any, depth: int) -> dict[Any, Any]:
+    return {_decode(key, depth): _decode(value, depth) for key, value in content}
+
+
+def _decode_decimal(content: Any, _depth: int) -> Decimal:
+    if not isinstance(content, str):
+        raise ValueDecodeError("a Decimal is text")
+    return Decimal(content)
+
+
+def _decode_fraction(content: Any, depth: int) -> Fraction:
+    numerator, denominator = (_decode(part, depth) for part in content)
+    return Fraction(numerator, denominator)
+
+
+def _decode_time(content: Any, _depth: int) -> Any:
+    kind, *parts = content
+    if kind == "timedelta":
+        days, seconds, microseconds = parts
+        return dt.timedelta(days=days, seconds=seconds, microseconds=microseconds)
+    classes = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
+    return classes[kind].fromisoformat(*parts)
+
+
+def _decode_numpy(content: Any, _depth: int) -> Any:
+    dtype, shape, raw = content
+    data = base64.b64decode(raw, validate=True)
+    if not isinstance(dtype, str) or dtype[1:2] not in _NUMPY_KINDS:
+        raise ValueDecodeError("not the dtype of plain items")
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        return numpy.frombuffer(data, dtype=numpy.dtype(dtype)).reshape(shape).copy()
+    return _nest(deque(_unpack(dtype, data)), [_dimension(n) for n in shape])
+
+
+def _dimension(size: Any) -> int:
+    if type(size) is not int or not 0 <= size <= MAX_NODES:
+        raise ValueDecodeError("not an array's dimension")
+    return size
+
+
+def _unpack(dtype: str, data: bytes) -> list[Any]:
+    """Read the items of a numeric array without numpy."""
+    order, kind, size = dtype[0], dtype[1], int(dtype[2:])
+    byteorder = "big" if order == ">" else "little"
+    if kind in "US" or size not in (1, 2, 4, 8, 16) or len(data) % size:
+        raise ValueDecodeError(f"cannot read an array of {dtype[:20]!r} here")
+    chunks = (data[i : i + size] for i in range(0, len(data), size))
+    if kind == "b":
+        return [chunk != b"\0" for chunk in chunks]
+    if kind in "iu":
+        return [int.from_bytes(chunk, byteorder, signed=kind == "i") for chunk in chunks]
+    import struct
+
+    prefix = ">" if order == ">" else "<"
+    if kind == "c":
+        code = prefix + {8: "ff", 16: "dd"}[size]
+        return [complex(*struct.unpack(code, chunk)) for chunk in chunks]
+    code = prefix + {2: "e", 4: "f", 8: "d"}[size]
+    return [struct.unpack(code, chunk)[0] for chunk in chunks]
+
+
+def _nest(items: "deque[Any]", shape: list[int]) -> Any:
+    if math.prod(shape) != len(items):
+        raise ValueDecodeError("an array's shape does not fit its items")
+    if not shape:
+        return items.popleft()
+
+    def build(dimension: int) -> Any:
+        if dimension == len(shape):
+            return items.popleft()
+        return [build(dimension + 1) for _ in range(shape[dimension])]
+
+    return build(0)
+
+
+_DECODERS: dict[str, Callable[[Any, int], Any]] = {
+    "i": _decode_int,
+    "f": _decode_float,
+    "c": _decode_complex,
+    "b": _decode_bytes,
+    "B": _decode_bytearray,
+    "t": _decode_tuple,
+    "s": _decode_set,
+    "S": _decode_frozenset,
+    "d": _decode_dict,
+    "D": _decode_decimal,
+    "F": _decode_fraction,
+    "T": _decode_time,
+    "n": _decode_numpy,
+}
