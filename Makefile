@@ -1,0 +1,44 @@
+# Every target uses the project's own virtual environment, or the one that PYTHON names.
+PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+BIN := $(dir $(shell command -v $(PYTHON)))
+PYTEST := $(PYTHON) -m pytest
+SHARED ?= ../shared
+
+.PHONY: help demo test-all check format test test-docker acceptance bench images lock
+
+help:  ## Show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 16
+
+demo:  ## Set everything up and grade the examples (scripts/quickstart)
+	./scripts/quickstart
+
+test-all:  ## Set everything up and run every check and test, Docker included (scripts/test)
+	./scripts/test
+
+check:  ## Lint, format, types, import rules
+	$(BIN)ruff check .
+	$(BIN)ruff format --check .
+	$(PYTHON) -m mypy
+	$(BIN)lint-imports
+
+format:  ## Rewrite the sources in the one format
+	$(BIN)ruff check --fix .
+	$(BIN)ruff format .
+
+test:  ## The tests that need no service
+	$(PYTEST) -m "not docker and not redis and not slow" --ignore=tests/acceptance
+
+test-docker:  ## The tests that need a Docker engine and the sandbox image
+	$(PYTEST) -m docker --ignore=tests/acceptance
+
+acceptance:  ## The recorded data sets of ../shared, where that folder exists
+	$(PYTEST) tests/acceptance
+
+bench:  ## Throughput against other ways to run the same programs
+	$(PYTHON) -m benchmarks
+
+images:  ## Build the sandbox image
+	$(BIN)grader images build
+
+lock:  ## Write requirements.lock from the environment in use
+	./scripts/lock

@@ -1,0 +1,171 @@
+"""Fixtures that every kind of test shares: real backends, recorded data, and the leak check.
+
+A service that is missing skips its tests on a developer's machine and fails them where `CI`
+is set: a green CI run has run everything.
+"""
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Never
+
+import pytest
+
+if TYPE_CHECKING:
+    from grader.sandbox.docker import DockerSandbox
+    from grader.sandbox.native import NativeSandbox
+
+REPO = Path(__file__).resolve().parent.parent
+
+TIMEOUTS_S = {"docker": 60, "slow": 900}
+"""How long a test of a marker may take where it does not say so itself; 20 s else."""
+
+LEAK_GRACE_S = 5.0
+"""How long what is being torn down may take to vanish."""
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests of a slow kind the time that their kind takes."""
+    for item in items:
+        if item.get_closest_marker("timeout") is not None:
+            continue
+        needed = [
+            timeout_s for name, timeout_s in TIMEOUTS_S.items() if item.get_closest_marker(name)
+        ]
+        if needed:
+            item.add_marker(pytest.mark.timeout(max(needed)))
+
+
+def missing(service: str, reason: str) -> Never:
+    """Skip the test for want of a service, or fail it where everything has to be there."""
+    message = f"{service} is not available: {reason}"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+# ---------------------------------------------------------------- places and services
+
+
+@pytest.fixture(scope="session")
+def repo_dir() -> Path:
+    """The root of this repository."""
+    return REPO
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The folder of recorded data beside the repository; its tests skip where it is absent."""
+    folder = REPO.parent / "shared"
+    if not (folder / "data").is_dir():
+        pytest.skip(f"no recorded data: {folder.name}/data is not beside the repository")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def docker_sandbox() -> "Iterator[DockerSandbox]":
+    """The real Docker backend, with an engine that answers and an image that matches."""
+    from grader.errors import GraderError
+    from grader.sandbox.docker import DockerSandbox
+    from grader.settings import Settings
+
+    try:
+        sandbox = DockerSandbox(Settings())
+        sandbox.open_slot(image="python", memory_bytes=Settings().memory_bytes).close()
+    except GraderError as error:
+        missing("Docker with the sandbox image", str(error))
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture(scope="session")
+def native_sandbox() -> "Iterator[NativeSandbox]":
+    """The real namespace jail of this machine."""
+    from grader.errors import GraderError
+    from grader.sandbox.native import NativeSandbox
+    from grader.settings import Settings
+
+    try:
+        sandbox = NativeSandbox(Settings())
+        sandbox.open_slot(image="python", memory_bytes=Settings().memory_bytes).close()
+    except GraderError as error:
+        missing("The native sandbox", str(error))
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool], float], None]:
+    """Poll a condition to a deadline, for what happens in another process."""
+
+    def wait(condition: Callable[[], bool], timeout_s: float) -> None:
+        assert _poll(condition, timeout_s), f"not so within {timeout_s} s"
+
+    return wait
+
+
+def _poll(condition: Callable[[], bool], timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+# ---------------------------------------------------------------- nothing outlives the session
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_outlives_the_session() -> Iterator[None]:
+    """Fail the session when a process that it started is still alive at its end.
+
+    As a subreaper this process inherits every orphan of its children, so that a daemon which
+    forked twice is seen too.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = set(_descendants())
+    yield
+    _poll(lambda: set(_descendants()) <= before, LEAK_GRACE_S)
+    leaked = {pid: name for pid, name in _descendants().items() if pid not in before}
+    assert not leaked, f"processes outlived the tests: {leaked}"
+
+
+def _descendants() -> dict[int, str]:
+    """Return the living processes below this one, with their names; the dead are reaped."""
+    _reap_orphans()
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
+        except OSError:
+            continue  # it ended while we looked
+        state, parent = tail.split()[:2]
+        if state != "Z":
+            parents[int(entry.name)] = int(parent)
+            names[int(entry.name)] = head.partition("(")[2]
+    return {pid: name for pid, name in names.items() if _is_below(pid, os.getpid(), parents)}
+
+
+def _is_below(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    while pid in parents:
+        pid = parents[pid]
+        if pid == ancestor:
+            return True
+    return False
+
+
+def _reap_orphans() -> None:
+    """Reap dead children that nobody waits for; called when no test is running."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
