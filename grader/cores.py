@@ -1,0 +1,62 @@
+"""How many cores this process may use: its affinity, and the quota of its cgroups."""
+
+import math
+import os
+from pathlib import Path
+
+
+def usable_cores(
+    proc_cgroup: Path = Path("/proc/self/cgroup"), cgroup_root: Path = Path("/sys/fs/cgroup")
+) -> int:
+    """Return how many cores may be kept busy; at least 1.
+
+    A container with a quota of half a core counts as one core: a slot needs at least one.
+    The paths are parameters so that recorded hierarchies can be read in tests.
+    """
+    affinity = len(os.sched_getaffinity(0))
+    quota = _cgroup_quota(proc_cgroup, cgroup_root)
+    return affinity if quota is None else max(1, min(affinity, math.ceil(quota)))
+
+
+def _cgroup_quota(proc_cgroup: Path, root: Path) -> float | None:
+    """Return the tightest CPU quota of this process's cgroups in cores; None without one."""
+    try:
+        memberships = proc_cgroup.read_text().splitlines()
+    except OSError:
+        return None
+    quotas: list[float] = []
+    for membership in memberships:
+        _, controllers, path = membership.split(":", 2)
+        if not controllers:
+            quotas += _quotas_upwards(root, path, _quota_v2)
+        elif "cpu" in controllers.split(","):
+            quotas += _quotas_upwards(root / "cpu", path, _quota_v1)
+    return min(quotas, default=None)
+
+
+def _quotas_upwards(base: Path, path: str, read: "_QuotaReader") -> list[float]:
+    # A quota binds everything below it; inside a container the path that the host knows
+    # may not be visible, and then the mounted root is the container's own cgroup.
+    folder = base / path.lstrip("/")
+    folders = [f for f in (folder, *folder.parents) if f.is_relative_to(base)]
+    return [quota for f in folders if (quota := read(f)) is not None]
+
+
+class _QuotaReader:
+    """Read the quota of one cgroup folder, in cores; None where it sets none."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def __call__(self, folder: Path) -> float | None:
+        try:
+            words = " ".join((folder / name).read_text() for name in self._names).split()
+            quota, period = int(words[0]), int(words[1])
+        except (OSError, ValueError, IndexError):
+            # No such file, or "max": nothing is limited here.
+            return None
+        return quota / period if quota > 0 and period > 0 else None
+
+
+_quota_v2 = _QuotaReader("cpu.max")
+_quota_v1 = _QuotaReader("cpu.cfs_quota_us", "cpu.cfs_period_us")

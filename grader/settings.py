@@ -1,0 +1,297 @@
+"""Everything that can be set, in one frozen record that is read once and passed down.
+
+A setting has one dotted key, such as `limits.cpu_time_s`. The same key names it in the
+TOML file (`[limits]`, `cpu_time_s = 5`), on the command line (`--set limits.cpu_time_s=5`)
+and, in capitals with underscores, in the environment (`GRADER_LIMITS_CPU_TIME_S`). Later
+sources win: defaults, file, environment, command line.
+
+The sources are read here rather than by pydantic-settings, whose import alone takes 150 ms
+of the command's start and which knows neither where a value came from nor which name a
+misspelt one was meant to be.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from grader.cores import usable_cores
+from grader.errors import ConfigurationError
+from grader.model import ExtractionRule, KiB, Limits, MiB
+
+_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
+_GiB = 1024 * MiB
+_UNITS = {"": 1, "b": 1, "kib": KiB, "mib": MiB, "gib": _GiB, "k": KiB, "m": MiB, "g": _GiB}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+ENV_PREFIX = "GRADER_"
+CONFIG_VARIABLE = "GRADER_CONFIG"
+"""The variable that names the TOML file; not a setting itself."""
+DEFAULT_CONFIG = Path("grader.toml")
+"""Read from the current directory where it exists and `GRADER_CONFIG` is not set."""
+
+
+class SandboxChoice(StrEnum):
+    """Which backend runs the submissions."""
+
+    AUTO = "auto"
+    """Docker where an engine and the image are there, else native."""
+    DOCKER = "docker"
+    NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DockerSettings:
+    """How the Docker backend reaches its engine."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    host: str | None = None
+    """None: what the Docker client itself would use (`DOCKER_HOST`, else the local socket)."""
+    runtime: str | None = None
+    """None: the engine's default runtime."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSettings:
+    """The image that each variant of the sandbox runs."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    python: str = "grader-sandbox:python"
+    science: str = "grader-sandbox:science"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is in force. Building one directly gives plain defaults and reads nothing."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    sandbox: SandboxChoice = SandboxChoice.AUTO
+    slots: int = field(default_factory=usable_cores)
+    policy: str = "graded"
+    stop_early: bool | None = None
+    """None: as the policy needs it."""
+    extraction: ExtractionRule | None = None
+    """None: the rule of each suite."""
+    retries: int = 2
+    problems: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+    docker: DockerSettings = DockerSettings()
+    images: ImageSettings = ImageSettings()
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            ConfigurationError: A value is out of its range.
+        """
+        if self.slots < 1:
+            message = f"slots is {self.slots}; expected at least 1"
+            raise ConfigurationError(message)
+        if self.retries < 0:
+            message = f"retries is {self.retries}; expected 0 or more"
+            raise ConfigurationError(message)
+        for limit in fields(self.limits):
+            if (value := getattr(self.limits, limit.name)) <= 0:
+                message = f"limits.{limit.name} is {value}; expected more than 0"
+                raise ConfigurationError(message)
+
+
+DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "sandbox": "backend that runs submissions: auto, docker or native",
+        "slots": "submissions graded at once; default: the cores this process may use",
+        "policy": "how verdicts become a reward: graded, binary, fraction or ladder",
+        "stop_early": "stop a submission at its first failing case; default: as the policy needs",
+        "extraction": "rule that finds the code in a completion; default: the rule of each suite",
+        "retries": "times a submission is tried again after an internal error",
+        "problems": "file of problems that labels and rows may name by id",
+        "limits.cpu_time_s": "seconds of CPU time of a case, its child processes included",
+        "limits.wall_time_s": "seconds on the clock; a backstop for sleepers and deadlocks",
+        "limits.memory_bytes": "bytes of memory of all processes of a case together",
+        "limits.output_bytes": "bytes kept of standard output and of standard error, each",
+        "limits.processes": "processes and threads alive at once",
+        "limits.work_bytes": "bytes that fit into the private work area",
+        "limits.work_files": "files and folders that fit into the private work area",
+        "docker.host": "address of the Docker engine; default: what the Docker client uses",
+        "docker.runtime": "container runtime, such as runsc; default: the engine's own",
+        "images.python": "name of the plain sandbox image",
+        "images.science": "name of the sandbox image with numpy, pandas and their like",
+    }
+)
+"""Every setting's dotted key, with its meaning and unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedSettings:
+    """Settings, and where each value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    """By dotted key, for those that are not at their default: "GRADER_SLOTS", a path, "--slots"."""
+
+
+def variable(key: str) -> str:
+    """Return the environment variable of a dotted key."""
+    return ENV_PREFIX + key.replace(".", "_").upper()
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """Return the value of a dotted key.
+
+    Raises:
+        AttributeError: There is no such key.
+    """
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def complete_key(key: str) -> str:
+    """Return the dotted key that `key` means; a limit may be named without its table.
+
+    Raises:
+        ConfigurationError: There is no such setting; the message names the nearest.
+    """
+    for candidate in (key, f"limits.{key}"):
+        if candidate in DESCRIPTIONS:
+            return candidate
+    message = f"there is no setting {key!r}{_nearest(key, DESCRIPTIONS)}"
+    raise ConfigurationError(message)
+
+
+def load_settings(
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, tuple[Any, str]] | None = None,
+) -> LoadedSettings:
+    """Read the settings from their sources.
+
+    Args:
+        environ: Default: the environment of this process.
+        overrides: By dotted key, a value and the name of where it came from.
+
+    Raises:
+        ConfigurationError: An unknown name, a value that does not fit, or a file that does
+            not read; the message names the source, what was found and what was expected.
+    """
+    environ = os.environ if environ is None else environ
+    found: dict[str, tuple[Any, str]] = {
+        **_from_file(environ),
+        **_from_environment(environ),
+        **(overrides or {}),
+    }
+    return LoadedSettings(
+        settings=_build(found),
+        origins=MappingProxyType({key: origin for key, (_, origin) in found.items()}),
+    )
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that a size such as "512MiB", "64k" or "1048576" means.
+
+    Raises:
+        ConfigurationError: It is not a size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2].lower() not in _UNITS:
+        message = f"{text!r} is not a size; expected bytes, or such as 512MiB"
+        raise ConfigurationError(message)
+    return int(float(match[1]) * _UNITS[match[2].lower()])
+
+
+# ---------------------------------------------------------------- sources
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+    keys = {variable(key): key for key in DESCRIPTIONS}
+    found: dict[str, tuple[Any, str]] = {}
+    for name, text in environ.items():
+        if not name.startswith(ENV_PREFIX) or name == CONFIG_VARIABLE:
+            continue
+        if name not in keys:
+            hint = _nearest(name, keys)
+            message = f"there is no setting for the variable {name}{hint}"
+            raise ConfigurationError(message)
+        found[keys[name]] = (text, name)
+    return found
+
+
+def _from_file(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+    named = environ.get(CONFIG_VARIABLE)
+    path = Path(named) if named else DEFAULT_CONFIG
+    if not named and not path.is_file():
+        return {}
+    import tomllib  # Takes 10 ms, and most runs have no file.
+
+    try:
+        tables = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise ConfigurationError(message) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        message = f"{path} is not TOML: {error}"
+        raise ConfigurationError(message) from error
+    found: dict[str, tuple[Any, str]] = {}
+    for key, value in _flatten(tables):
+        if key not in DESCRIPTIONS:
+            hint = _nearest(key, DESCRIPTIONS)
+            message = f"{path} sets {key!r}, which is no setting{hint}"
+            raise ConfigurationError(message)
+        found[key] = (value, str(path))
+    return found
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        if isinstance(value, dict):
+            flat += _flatten(value, f"{prefix}{name}.")
+        else:
+            flat.append((prefix + name, value))
+    return flat
+
+
+def _nearest(name: str, known: Mapping[str, str]) -> str:
+    import difflib  # Only for a message.
+
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else "; `grader config` lists them all"
+
+
+def _build(found: Mapping[str, tuple[Any, str]]) -> Settings:
+    """Validate what was found against the types of the fields."""
+    if not found:
+        return Settings()
+    from pydantic import TypeAdapter, ValidationError  # 80 ms, needed only where something is set
+
+    nested: dict[str, Any] = {}
+    for key, (value, origin) in found.items():
+        *tables, name = key.split(".")
+        table = nested
+        for part in tables:
+            table = table.setdefault(part, {})
+        table[name] = _as_bytes(key, value, origin) if key.endswith("_bytes") else value
+    try:
+        return TypeAdapter(Settings).validate_python(nested)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in problem["loc"])
+        value, origin = found[key]
+        message = f"{origin} gives {key} = {value!r}: {problem['msg']} ({DESCRIPTIONS[key]})"
+        raise ConfigurationError(message) from error
+
+
+def _as_bytes(key: str, value: Any, origin: str) -> Any:
+    try:
+        return parse_size(value) if isinstance(value, str) else value
+    except ConfigurationError as error:
+        message = f"{origin} gives {key}: {error}"
+        raise ConfigurationError(message) from error
