@@ -1,0 +1,59 @@
+# Shared by the scripts beside it; sourced with the repository root as the current directory.
+
+VENV=.venv
+
+say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# Whether this is a machine on which packages may simply be installed: root, with apt.
+can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+apt_install() {
+    say "Installing $* with apt-get"
+    apt-get update -qq >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# Print the first Python of version 3.11 or later.
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-} python3.11 python3 python3.12 python3.13 python3.14; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+make_venv() {
+    [ -x "$VENV/bin/pip" ] && return
+    local python package
+    if ! python=$(find_python); then
+        can_install || die "Python 3.11 or later is needed: none of python3.11, python3 is one. \
+Install it, or name one with PYTHON=/path/to/python3."
+        apt_install python3 python3-venv
+        python=$(find_python) || die "This system's python3 is older than 3.11."
+    fi
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
+        can_install || die "$python cannot make virtual environments. \
+On Debian and Ubuntu: sudo apt-get install $package"
+        apt_install "$package"
+    fi
+    say "Making the virtual environment $VENV with $("$python" --version)"
+    rm -rf "$VENV"
+    "$python" -m venv "$VENV"
+    # The first release of pip that reads dependency groups is newer than Debian's.
+    "$VENV/bin/pip" install -qq --disable-pip-version-check -c requirements.lock 'pip>=25.1'
+}
+
+# Install what pip is told to, at the versions of requirements.lock; nothing where that was done.
+install_locked() {
+    local stamp="$VENV/.installed" wanted
+    wanted=$(cat pyproject.toml requirements.lock <(echo "$PWD $*") | sha256sum)
+    [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
+    say "Installing the packages"
+    "$VENV/bin/pip" install -qq --disable-pip-version-check -c requirements.lock "$@"
+    echo "$wanted" >"$stamp"
+}
