@@ -73,10 +73,19 @@ CANDIDATE_ALLOWED = frozenset(
 """What a submission may call; some only with certain arguments, see `harness.seccomp`."""
 
 SUPERVISOR_EXTRA = frozenset(
-    """
-    capget capset chroot memfd_create mount mount_setattr pivot_root seccomp sethostname umount2
-    unshare
-    """.split()
+    {
+        "capget",
+        "capset",
+        "chroot",
+        "memfd_create",
+        "mount",
+        "mount_setattr",
+        "pivot_root",
+        "seccomp",
+        "sethostname",
+        "umount2",
+        "unshare",
+    }
 )
 """What the supervisor, its zygotes and the building of a candidate's box call besides."""
 

@@ -1,0 +1,206 @@
+"""What the filters answer, for every number, by running them in a small BPF machine."""
+
+import errno
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from sandbox_images.harness.seccomp import (
+    CANDIDATE_RULES,
+    build_candidate_filter,
+    build_supervisor_filter,
+)
+from sandbox_images.harness.syscalls import (
+    CANDIDATE_ALLOWED,
+    LAST_KNOWN,
+    NUMBERS,
+    SUPERVISOR_EXTRA,
+)
+
+MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+I386, ARM = 0x40000003, 0x40000028
+ALLOW, KILL = "allow", "kill"
+
+# Calls that a submission must never be able to make, by any argument.
+FORBIDDEN = {
+    "x86_64": {
+        "ptrace": 101, "modify_ldt": 154, "pivot_root": 155, "chroot": 161, "mount": 165,
+        "umount2": 166, "reboot": 169, "init_module": 175, "kexec_load": 246, "add_key": 248,
+        "request_key": 249, "keyctl": 250, "unshare": 272, "perf_event_open": 298,
+        "name_to_handle_at": 303, "open_by_handle_at": 304, "setns": 308,
+        "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313,
+        "seccomp": 317, "memfd_create": 319, "kexec_file_load": 320, "bpf": 321,
+        "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426,
+        "io_uring_register": 427, "open_tree": 428, "move_mount": 429, "fsopen": 430,
+        "pidfd_getfd": 438, "mount_setattr": 442, "personality": 135, "shmget": 29,
+    },
+    "aarch64": {
+        "pivot_root": 41, "mount": 40, "unshare": 97, "ptrace": 117, "keyctl": 219,
+        "perf_event_open": 241, "setns": 268, "process_vm_readv": 270, "bpf": 280,
+        "userfaultfd": 282, "io_uring_setup": 425, "personality": 92, "memfd_create": 279,
+    },
+}  # fmt: skip
+
+
+def run_filter(program: bytes, number: int, *, machine: int, args: tuple[int, ...] = ()) -> str:
+    """Run a filter as the kernel would; return "allow", "kill" or the name of the error."""
+    record = struct.pack("<IIQ6Q", number, machine, 0, *(*args, 0, 0, 0, 0, 0, 0)[:6])
+    instructions = list(struct.iter_unpack("<HBBI", program))
+    accumulator, position = 0, 0
+    while True:
+        code, if_true, if_false, value = instructions[position]
+        position += 1
+        match code:
+            case 0x20:
+                (accumulator,) = struct.unpack_from("<I", record, value)
+            case 0x05:
+                position += value
+            case 0x15:
+                position += if_true if accumulator == value else if_false
+            case 0x35:
+                position += if_true if accumulator >= value else if_false
+            case 0x45:
+                position += if_true if accumulator & value else if_false
+            case 0x06:
+                return _name_action(value)
+            case _:
+                pytest.fail(f"unknown instruction {code:#x}")
+
+
+def _name_action(value: int) -> str:
+    if value & 0xFFFF0000 == 0x00050000:
+        return errno.errorcode[value & 0xFFFF]
+    return {0x7FFF0000: ALLOW, 0x80000000: KILL}[value]
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def verdicts(program: bytes, machine: str) -> dict[int, str]:
+    numbers = range(LAST_KNOWN + 50)
+    return {n: run_filter(program, n, machine=MACHINES[machine]) for n in numbers}
+
+
+def test_candidate_filter_answers_every_number_as_the_lists_say(machine: str) -> None:
+    by_number = {number: name for name, number in NUMBERS[machine].items()}
+    # With all arguments zero, these are the ones whose rule refuses.
+    refused_at_zero = {"socket": "EAFNOSUPPORT", "socketpair": "EAFNOSUPPORT", "ioctl": "EPERM",
+                       "prctl": "EPERM"}  # fmt: skip
+    for number, verdict in verdicts(build_candidate_filter(machine), machine).items():
+        name = by_number.get(number)
+        if number > LAST_KNOWN or name == "clone3":
+            expected = "ENOSYS"
+        elif name in CANDIDATE_ALLOWED:
+            expected = refused_at_zero.get(name, ALLOW)
+        else:
+            expected = "EPERM"
+        assert verdict == expected, f"{name or number}"
+
+
+def test_supervisor_filter_allows_the_lists_and_nothing_else(machine: str) -> None:
+    allowed = {n for n, v in verdicts(build_supervisor_filter(machine), machine).items()
+               if v == ALLOW}  # fmt: skip
+    names = CANDIDATE_ALLOWED | SUPERVISOR_EXTRA
+    numbers = {n for name, n in NUMBERS[machine].items() if name in names}
+    assert allowed == numbers - {NUMBERS[machine]["socket"], NUMBERS[machine]["socketpair"]}
+
+
+@pytest.mark.parametrize(
+    ("machine_name", "number"),
+    [
+        pytest.param(machine_name, number, id=f"{machine_name}-{name}")
+        for machine_name, calls in FORBIDDEN.items()
+        for name, number in calls.items()
+    ],
+)
+def test_forbidden_call_is_refused_whatever_its_arguments(machine_name: str, number: int) -> None:
+    program = build_candidate_filter(machine_name)
+    for value in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 2**64 - 1):
+        args = (value,) * 6
+        verdict = run_filter(program, number, machine=MACHINES[machine_name], args=args)
+        assert verdict == "EPERM"
+
+
+@pytest.mark.parametrize(
+    ("call", "args", "expected"),
+    [
+        pytest.param("clone", (0x01200011, 0), ALLOW, id="clone as fork does"),
+        pytest.param("clone", (0x003D0F00, 0), ALLOW, id="clone as threads do"),
+        pytest.param("clone", (0x00004111, 0), ALLOW, id="clone as vfork does"),
+        pytest.param("clone", (0x00020011,), "EPERM", id="clone new mount namespace"),
+        pytest.param("clone", (0x02000011,), "EPERM", id="clone new cgroup namespace"),
+        pytest.param("clone", (0x04000011,), "EPERM", id="clone new uts namespace"),
+        pytest.param("clone", (0x08000011,), "EPERM", id="clone new ipc namespace"),
+        pytest.param("clone", (0x10000011,), "EPERM", id="clone new user namespace"),
+        pytest.param("clone", (0x20000011,), "EPERM", id="clone new pid namespace"),
+        pytest.param("clone", (0x40000011,), "EPERM", id="clone new net namespace"),
+        pytest.param("clone", (0x10000011 | 1 << 40,), "EPERM", id="clone with high bits set"),
+        pytest.param("clone", (0x00008011,), "EPERM", id="clone sibling"),
+        pytest.param("socket", (1, 1), ALLOW, id="unix socket"),
+        pytest.param("socket", (1 | 1 << 32, 1), ALLOW, id="unix socket, high half ignored"),
+        pytest.param("socket", (2, 1), "EAFNOSUPPORT", id="internet socket"),
+        pytest.param("socket", (10, 1), "EAFNOSUPPORT", id="internet 6 socket"),
+        pytest.param("socket", (16, 3), "EAFNOSUPPORT", id="netlink socket"),
+        pytest.param("socket", (17, 3), "EAFNOSUPPORT", id="packet socket"),
+        pytest.param("socket", (40, 1), "EAFNOSUPPORT", id="socket to the hypervisor"),
+        pytest.param("ioctl", (0, 0x5401), ALLOW, id="is it a terminal"),
+        pytest.param("ioctl", (0, 0x5412), "EPERM", id="type into a terminal"),
+        pytest.param("ioctl", (0, 0x541C), "EPERM", id="paste into a console"),
+        pytest.param("ioctl", (0, 0x5412 | 1 << 32), "EPERM", id="type, high half set"),
+        pytest.param("prctl", (15,), ALLOW, id="name a thread"),
+        pytest.param("prctl", (4, 1), "EPERM", id="become dumpable"),
+        pytest.param("prctl", (22, 2), "EPERM", id="seccomp by prctl"),
+        pytest.param("mmap", (0, 4096, 3, 0x22), ALLOW, id="anonymous memory"),
+        pytest.param("mmap", (0, 4096, 3, 0x40022), "ENOMEM", id="huge pages"),
+    ],
+)
+def test_rule_decides_by_argument(
+    machine: str, call: str, args: tuple[int, ...], expected: str
+) -> None:
+    program = build_candidate_filter(machine)
+    number = NUMBERS[machine][call]
+    assert run_filter(program, number, machine=MACHINES[machine], args=args) == expected
+
+
+@pytest.mark.parametrize("foreign", [I386, ARM, 0], ids=["i386", "arm", "none"])
+def test_call_of_another_machine_kills(machine: str, foreign: int) -> None:
+    program = build_candidate_filter(machine)
+    assert {run_filter(program, n, machine=foreign) for n in range(LAST_KNOWN)} == {KILL}
+
+
+def test_x32_call_kills() -> None:
+    program = build_candidate_filter("x86_64")
+    machine = MACHINES["x86_64"]
+    numbers = [0x40000000 + n for n in range(LAST_KNOWN + 100)]
+    assert {run_filter(program, n, machine=machine) for n in numbers} == {KILL}
+
+
+def test_unknown_machine_is_an_error_that_names_it() -> None:
+    with pytest.raises(NotImplementedError, match="riscv64"):
+        build_candidate_filter("riscv64")
+
+
+def test_filter_is_short_and_shallow(machine: str) -> None:
+    assert len(build_candidate_filter(machine)) // 8 < 400
+
+
+def test_every_rule_is_for_an_allowed_call() -> None:
+    assert set(CANDIDATE_RULES) <= CANDIDATE_ALLOWED
+
+
+def test_numbers_are_the_kernel_headers_own() -> None:
+    header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+    if not header.exists():
+        pytest.skip("needs the kernel's headers (linux-libc-dev)")
+    defined = dict(re.findall(r"#define __NR_(\w+) (\d+)", header.read_text()))
+    ours = NUMBERS["x86_64"]
+    assert ours == {name: int(defined[name]) for name in ours}
+
+
+def test_every_name_has_a_number_on_some_machine() -> None:
+    assert set(NUMBERS["x86_64"]) == CANDIDATE_ALLOWED | SUPERVISOR_EXTRA | {"clone3"}
+    assert set(NUMBERS["aarch64"]) < set(NUMBERS["x86_64"])
