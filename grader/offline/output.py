@@ -1,0 +1,121 @@
+"""The file of graded rows: every row whole, whatever stops the run."""
+
+import fcntl
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from grader.errors import ConfigurationError, GraderError
+
+STDOUT = Path("-")
+"""The path that means standard output."""
+
+
+class OutputError(GraderError):
+    """The output cannot be written, for a reason of the machine: a full disk, a quota."""
+
+
+class Output:
+    """Appends lines, each with one write, so that a crash leaves one partial line at most.
+
+    A regular file is locked while it is open: two runs into one file would grade every row
+    twice. Not safe to share between threads.
+    """
+
+    def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
+        """Open the file.
+
+        Args:
+            path: `-` is standard output.
+            resume: Append to what an earlier run left; its partial last line is cut off.
+            force: Replace the file that is there.
+
+        Raises:
+            ConfigurationError: The file is there and neither `resume` nor `force` was asked
+                for, it cannot be opened, or another run is writing it.
+        """
+        self.path = path
+        self._fd = os.dup(1) if path == STDOUT else _open(path)
+        self._regular = path != STDOUT and stat.S_ISREG(os.fstat(self._fd).st_mode)
+        try:
+            if self._regular:
+                self._prepare(resume=resume, force=force)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def write(self, line: bytes) -> None:
+        """Append a line; `line` ends with its newline.
+
+        Raises:
+            OutputError: The line could not be written whole; nothing of it is left in the file.
+        """
+        start = os.fstat(self._fd).st_size if self._regular else 0
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self._regular:
+                os.ftruncate(self._fd, start)
+            message = f"cannot write {self.path}: {error.strerror}"
+            raise OutputError(message) from error
+
+    def close(self) -> None:
+        """Close the file and give up the lock. Repeats harmlessly."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _prepare(self, *, resume: bool, force: bool) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = f"{self.path} is being written by another run"
+            raise ConfigurationError(message) from error
+        size = os.fstat(self._fd).st_size
+        if resume:
+            os.ftruncate(self._fd, _end_of_last_line(self._fd, size))
+        elif force:
+            os.ftruncate(self._fd, 0)
+        elif size:
+            message = (
+                f"{self.path} exists; continue it with --resume, replace it with --force, "
+                "or name another file with -o"
+            )
+            raise ConfigurationError(message)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise ConfigurationError(message) from error
+
+
+def _end_of_last_line(fd: int, size: int, block: int = 1 << 16) -> int:
+    """Return the offset behind the last newline of the file."""
+    end = size
+    while end > 0:
+        start = max(0, end - block)
+        newline = os.pread(fd, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0

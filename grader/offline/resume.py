@@ -1,0 +1,166 @@
+"""Continuing an interrupted run: which rows are done, and whether they are still these rows.
+
+Every output row says which input row it came from, a checksum of that row's text, and the
+settings that its verdict depends on. So a resumed run needs no file beside the output, and
+an output that belongs to another input or other settings is refused before anything is graded.
+"""
+
+import zlib
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from grader.errors import ConfigurationError, InputError
+from grader.model import LimitOverrides
+from grader.offline.rows import ORIGIN_KEY, REPORT_KEY
+from grader.offline.source import RowSource, parse_object
+from grader.settings import Settings
+
+_PARTS = ("policy", "limits", "extraction", "stop early", "completion key", "problems")
+_PART_DIGITS = 4
+
+
+def run_key(
+    settings: Settings,
+    *,
+    limits: LimitOverrides,
+    completion_key: str | None,
+    problems: Path | None,
+) -> str:
+    """Return a short text that differs where verdicts may differ.
+
+    Where submissions run, and how many at once, changes no verdict and is no part of it.
+    """
+    values = (
+        settings.policy,
+        (astuple(settings.limits), astuple(limits)),
+        settings.extraction,
+        settings.stop_early,
+        completion_key,
+        None if problems is None else _checksum(problems),
+    )
+    return "".join(
+        f"{zlib.crc32(repr(value).encode()) & 0xFFFF:0{_PART_DIGITS}x}" for value in values
+    )
+
+
+def _checksum(path: Path) -> int:
+    crc = 0
+    try:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                crc = zlib.crc32(block, crc)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise InputError(message) from error
+    return crc
+
+
+def _differences(found: str, expected: str) -> list[str]:
+    if len(found) != len(expected):
+        return list(_PARTS)
+    starts = range(0, len(expected), _PART_DIGITS)
+    return [
+        part
+        for part, i in zip(_PARTS, starts, strict=True)
+        if found[i : i + _PART_DIGITS] != expected[i : i + _PART_DIGITS]
+    ]
+
+
+class DoneRows:
+    """Which rows an output holds; four bytes a row, whatever the rows weigh."""
+
+    def __init__(self) -> None:
+        self._crcs = array("Q")
+        self._samples: dict[int, int] = {}
+        """By row, the samples of it that are done, as bits; only rows that are lists."""
+        self.count = 0
+        """How many output rows there are."""
+
+    def add(self, number: int, sample: int | None, crc: int) -> None:
+        """Note one output row."""
+        if number >= len(self._crcs):
+            self._crcs.extend([0] * (number + 1 - len(self._crcs)))
+        self._crcs[number] = crc | _PRESENT
+        if sample is not None:
+            self._samples[number] = self._samples.get(number, 0) | 1 << sample
+        self.count += 1
+
+    def whole(self, number: int) -> bool:
+        """Return whether the row is done and was not a list of samples."""
+        return number < len(self._crcs) and self._crcs[number] > 0 and number not in self._samples
+
+    def sample(self, number: int, sample: int | None) -> bool:
+        """Return whether this sample of the row is done."""
+        if sample is None:
+            return self.whole(number)
+        return bool(self._samples.get(number, 0) >> sample & 1)
+
+    def check(self, source: RowSource, output: Path) -> None:
+        """Compare the checksums with the input.
+
+        Raises:
+            ConfigurationError: The output was made from another input.
+        """
+        seen = 0
+        for row in source:
+            if row.number >= len(self._crcs):
+                return
+            expected = self._crcs[row.number]
+            if expected and expected != zlib.crc32(row.text) | _PRESENT:
+                raise ConfigurationError(_other_input(output, f"row {row.number} differs"))
+            seen = row.number
+        if seen < len(self._crcs) - 1:
+            problem = f"it holds row {len(self._crcs) - 1}, and the input ends at {seen}"
+            raise ConfigurationError(_other_input(output, problem))
+
+
+_PRESENT = 1 << 32
+"""Tells a row with the checksum 0 from one that is not done."""
+
+
+def _other_input(output: Path, problem: str) -> str:
+    return (
+        f"{output} was made from another input: {problem}. "
+        "Resume with the same input, or write to another file"
+    )
+
+
+def read_done(output: Path, run: str, observe: Callable[[Mapping[str, Any]], None]) -> DoneRows:
+    """Read what an output holds.
+
+    Args:
+        output: Need not exist. Ends with a whole line: `Output` has cut the rest off.
+        run: The key of the run that wants to continue it.
+        observe: Is given every row, for the summary.
+
+    Raises:
+        ConfigurationError: Something in it did not come from a run with these settings.
+    """
+    done = DoneRows()
+    with output.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                row = parse_object(line)
+                origin = row[ORIGIN_KEY]
+                place = (int(origin["line"]), origin.get("sample"), int(origin["input"], 16))
+                row_run = str(origin["run"])
+                row[REPORT_KEY]["verdict"]
+            except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
+                message = (
+                    f"line {number} of {output} is no row that `grader grade` wrote; "
+                    "remove it, or write to another file"
+                )
+                raise ConfigurationError(message) from error
+            if row_run != run:
+                changed = " and ".join(_differences(row_run, run))
+                message = (
+                    f"{output} was graded with other settings: {changed} changed. "
+                    "Resume with the same ones, or write to another file"
+                )
+                raise ConfigurationError(message)
+            done.add(*place)
+            observe(row)
+    return done

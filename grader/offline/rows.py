@@ -1,0 +1,255 @@
+"""One row in, one row out: both directions as pure functions, fit for another process.
+
+A row holds a completion and says what tests it: by a label of its own, by the id of a problem
+in the file of problems, or by being a problem row itself. A completion that is a list is
+several samples of one problem; each becomes a row of its own in the output.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol
+
+from grader.errors import GraderError, InputError
+from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
+from grader.offline.source import Row, parse_object
+from grader.verdict import Verdict
+from grader.wire import json_bytes, report_json
+
+COMPLETION_KEYS = ("completion", "response", "solution", "query")
+"""Where a completion is looked for, in this order."""
+PROBLEM_KEYS = ("problem_id", "task_id", "id", "question_id", "name")
+"""Which fields may name the problem; the first whose value is a known problem counts."""
+REPORT_KEY = "report"
+ORIGIN_KEY = "_grader"
+"""Where an output row came from; `--resume` goes by it."""
+
+_RAW_TEXT_CHARS = 2000
+"""How much of a line that is not JSON is kept in its output row."""
+
+
+class Problems(Protocol):
+    """Tests by the id of their problem."""
+
+    def get(self, problem_id: str) -> TestSuite | None:
+        """Return the problem's tests; None: there is no such problem."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRules:
+    """How rows are read."""
+
+    run: str
+    """Stands for the settings of this run; see `grader.offline.resume`."""
+    completion_key: str | None = None
+    """None: the first of `COMPLETION_KEYS` that is there."""
+    limits: LimitOverrides = field(default_factory=LimitOverrides)
+    """These win over the limits that a suite brings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One completion of a row, on its way to a report."""
+
+    row: Row
+    index: int | None
+    """Which completion of the row; None: the row has just one."""
+    head: bytes
+    """The output row's JSON up to where the report is added."""
+    origin: bytes
+    """JSON for `ORIGIN_KEY`."""
+    id: str
+    problem_id: str | None = None
+    """Samples of one problem share it."""
+    submission: Submission | None = None
+    """None: the row cannot be graded, and `problem` says why."""
+    problem: str = ""
+
+
+SuiteFinder = Callable[[Mapping[str, Any]], TestSuite]
+"""Returns the tests of a row's fields; raises `GraderError` where there are none."""
+
+
+def suite_finder(
+    problems: Problems | None,
+    parse_label: Callable[[Any], TestSuite],
+    parse_problem: Callable[[Mapping[str, Any]], TestSuite],
+) -> SuiteFinder:
+    """Return a function that finds a row's tests: in `problems`, its label, or itself."""
+    last: list[tuple[Any, TestSuite]] = []
+
+    def find(row: Mapping[str, Any]) -> TestSuite:
+        if problems is not None:
+            ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
+            for problem_id in ids:
+                if (suite := problems.get(problem_id)) is not None:
+                    return suite
+            if row.get("label") is None:
+                raise InputError(_unknown_problem(ids))
+        label = row.get("label")
+        if label is None:
+            return parse_problem(row)
+        # Samples of one problem stand next to each other, and a label may be megabytes.
+        if not (last and last[0][0] == label):
+            last[:] = [(label, parse_label(label))]
+        return last[0][1]
+
+    return find
+
+
+def _unknown_problem(ids: list[str]) -> str:
+    if not ids:
+        return f"no id to find the problem by; expected one of {', '.join(PROBLEM_KEYS)}"
+    return f"no problem with the id {ids[0]!r} in the file of problems, and no label"
+
+
+def samples(row: Row, find_suite: SuiteFinder, rules: RowRules) -> list[Sample]:
+    """Return what a row asks to be graded; at least one, and never an exception.
+
+    A row that cannot be graded is one sample that says why: bad input is neither the
+    model's fault nor a reason to stop.
+    """
+    crc = zlib.crc32(row.text)
+    try:
+        found = parse_object(row.text)
+    except InputError as error:
+        text = row.text.decode("utf-8", "replace")[:_RAW_TEXT_CHARS]
+        origin = _origin(row, None, crc, rules, text=text)
+        return [_refused(row, b"{", origin, str(row.number), str(error))]
+    row_id = _row_id(found, row)
+    try:
+        key, completions, several = _completions(found, rules.completion_key)
+        suite = find_suite(found)
+    except GraderError as error:
+        origin = _origin(row, None, crc, rules)
+        return [_refused(row, _head(row, found, {}), origin, row_id, str(error))]
+    prompt = found.get("prompt")
+    template = Submission(
+        id=row_id,
+        completion="",
+        suite=replace(suite, limits=_overridden(suite.limits, rules.limits)),
+        prompt=prompt if isinstance(prompt, str) else "",
+    )
+    return [
+        Sample(
+            row=row,
+            index=index if several else None,
+            head=_head(row, found, {key: completion} if several else {}),
+            origin=_origin(row, index if several else None, crc, rules),
+            id=row_id,
+            problem_id=suite.problem_id or row_id,
+            submission=replace(template, completion=completion),
+        )
+        for index, completion in enumerate(completions)
+    ]
+
+
+def output_line(sample: Sample, report: GradeReport) -> bytes:
+    """Return a graded row as a line of JSON with its newline."""
+    comma = b"" if sample.head == b"{" else b","
+    return b'%s%s"report":%s,"%s":%s}\n' % (
+        sample.head,
+        comma,
+        report_json(report),
+        ORIGIN_KEY.encode(),
+        sample.origin,
+    )
+
+
+def refusal(sample: Sample, policy: str) -> GradeReport:
+    """Return the report of a row that cannot be graded."""
+    return GradeReport(
+        verdict=Verdict.INTERNAL_ERROR,
+        score=0.0,
+        reward=0.0,
+        graded=False,
+        passed=0,
+        total=0,
+        feedback=f"row {sample.row.number}: {sample.problem}",
+        policy=policy,
+    )
+
+
+# ---------------------------------------------------------------- inside
+
+
+def _row_id(row_fields: Mapping[str, Any], row: Row) -> str:
+    for key in ("id", "task_id"):
+        if (value := row_fields.get(key)) is not None:
+            return str(value)
+    return str(row.number)
+
+
+def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str], bool]:
+    """Return the field that holds completions, these, and whether it holds a list of them."""
+    keys = COMPLETION_KEYS if key is None else (key,)
+    found = next((k for k in keys if row.get(k) is not None), None)
+    if found is None:
+        message = (
+            f"no completion: found the fields {', '.join(list(row)[:12]) or 'none'}; "
+            f"expected {' or '.join(keys)}"
+        )
+        raise InputError(message)
+    value = row[found]
+    if (text := _text(value)) is not None:
+        return found, [text], False
+    texts = [_text(item) for item in value] if isinstance(value, list) else []
+    known = [text for text in texts if text is not None]
+    if not known or len(known) < len(texts):
+        message = (
+            f"the field {found} holds {_what(value)}; expected text, a chat, or a list of these"
+        )
+        raise InputError(message)
+    return found, known, True
+
+
+def _what(value: object) -> str:
+    if value == []:
+        return "an empty list"
+    if isinstance(value, list):
+        return f"a list with {_what(next(item for item in value if _text(item) is None))} in it"
+    return {dict: "an object", bool: "a truth value"}.get(type(value), "a number")
+
+
+def _text(value: object) -> str | None:
+    """Return a completion's text: a string, or the last assistant message of a chat."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in value):
+        return None
+    answers = [m["content"] for m in value if m.get("role", "assistant") == "assistant"]
+    return answers[-1] if answers else None
+
+
+def _overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:
+    values = {f.name: v for f in fields(given) if (v := getattr(given, f.name)) is not None}
+    return replace(suite, **values) if values else suite
+
+
+def _head(row: Row, found: Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:
+    """Return the row's object without its closing brace.
+
+    The text goes out as it came in, digit for digit, unless a field must change.
+    """
+    if not changes and REPORT_KEY not in found and ORIGIN_KEY not in found:
+        return row.text[:-1].rstrip() if found else b"{"
+    kept = {k: v for k, v in found.items() if k not in (REPORT_KEY, ORIGIN_KEY)}
+    return json_bytes({**kept, **changes})[:-1]
+
+
+def _origin(
+    row: Row, index: int | None, crc: int, rules: RowRules, *, text: str | None = None
+) -> bytes:
+    origin: dict[str, Any] = {"line": row.number}
+    if index is not None:
+        origin["sample"] = index
+    origin |= {"input": f"{crc:08x}", "run": rules.run}
+    if text is not None:
+        origin["text"] = text
+    return json_bytes(origin)
+
+
+def _refused(row: Row, head: bytes, origin: bytes, row_id: str, problem: str) -> Sample:
+    return Sample(row=row, index=None, head=head, origin=origin, id=row_id, problem=problem)

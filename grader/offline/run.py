@@ -1,0 +1,76 @@
+"""The loop from rows to graded rows."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from grader.errors import InputError
+from grader.model import GradeReport, Submission
+from grader.offline.output import Output
+from grader.offline.resume import DoneRows
+from grader.offline.rows import RowRules, Sample, SuiteFinder, output_line, refusal, samples
+from grader.offline.source import Row
+
+
+class Grades(Protocol):
+    """What is needed of a grader; `grader.engine.Grader` is one."""
+
+    def as_completed(
+        self, submissions: Iterable[Submission]
+    ) -> Iterator[tuple[Submission, GradeReport]]:
+        """Grade lazily and yield each submission with its report, as they finish."""
+
+
+Observer = Callable[[Sample, GradeReport], None]
+"""Is told of every row after it was written, by one thread at a time."""
+
+
+def grade_rows(
+    rows: Iterable[Row],
+    *,
+    grader: Grades,
+    find_suite: SuiteFinder,
+    rules: RowRules,
+    policy: str,
+    output: Output,
+    observe: Observer,
+    done: DoneRows | None = None,
+) -> None:
+    """Grade every row that is not done yet and write it as soon as it is.
+
+    Holds in memory only what the grader has in flight. Rows that cannot be graded are
+    written too, with a report that says why.
+
+    Raises:
+        InputError: The file of rows broke off; what came before was graded and written.
+        OutputError: A row could not be written.
+    """
+    in_flight: dict[int, Sample] = {}
+    broken: list[InputError] = []
+    lock = threading.Lock()  # The grader may pull submissions from a thread of its own.
+
+    def finish(sample: Sample, report: GradeReport) -> None:
+        with lock:
+            output.write(output_line(sample, report))
+            observe(sample, report)
+
+    def submissions() -> Iterator[Submission]:
+        try:
+            for row in rows:
+                if done is not None and done.whole(row.number):
+                    continue
+                for sample in samples(row, find_suite, rules):
+                    if done is not None and done.sample(row.number, sample.index):
+                        continue
+                    if sample.submission is None:
+                        finish(sample, refusal(sample, policy))
+                        continue
+                    in_flight[id(sample.submission)] = sample
+                    yield sample.submission
+        except InputError as error:
+            broken.append(error)
+
+    for submission, report in grader.as_completed(submissions()):
+        finish(in_flight.pop(id(submission)), report)
+    if broken:
+        raise broken[0]
