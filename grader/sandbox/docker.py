@@ -1,0 +1,278 @@
+"""Slots in Docker containers: the backend that keeps submissions furthest away.
+
+A slot is one container, locked down as grader.sandbox.hardening says, whose process 1 is the
+harness's supervisor. Frames travel over its attached standard streams, so there is no port and
+no shared folder, and the engine may be on another machine.
+
+Nothing is left behind: a container is removed when its slot closes; when this process dies, the
+supervisor reads the end of its input and exits, and the engine removes the container; and what
+even that left is swept when the next grader on this machine opens its first slot.
+"""
+
+import itertools
+import logging
+import secrets
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from grader.errors import GraderError, SandboxUnavailableError
+from grader.sandbox import hardening, images
+from grader.sandbox.base import Slot
+from grader.sandbox.connection import SlotConnection
+from grader.sandbox.engine import Attachment, Engine, EngineInfo
+from grader.sandbox.hardening import SlotContainer
+from grader.sandbox.owner import Owner
+from grader.settings import Settings
+from sandbox_images.harness.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
+
+_log = logging.getLogger(__name__)
+
+OWNER_LABEL = "grader.owner"
+
+_STREAM_HEADER = struct.Struct(">BxxxI")
+_STDERR = 2
+_CHUNK = 256 * 1024
+_LOG_TAIL_BYTES = 8 * 1024
+_REMOVAL_TIMEOUT_S = 10.0
+
+
+class DockerTransport:
+    """The byte streams of one slot's container.
+
+    One thread receives; `kill` may come from any other.
+    """
+
+    def __init__(
+        self, engine: Engine, container: str, stream: Attachment, on_kill: Callable[[], None]
+    ) -> None:
+        self.container = container
+        self._engine = engine
+        self._stream = stream
+        self._on_kill = on_kill
+        self._kill_lock = threading.Lock()
+        self._killed = False
+        self._buffer = bytearray()
+        self._left = 0
+        """Bytes of the current packet of standard output that are yet to be handed out."""
+        self._log = bytearray()
+
+    def send(self, data: bytes) -> None:
+        """Write all of `data` to the container's standard input.
+
+        Raises:
+            SandboxUnavailableError: The container is gone.
+        """
+        try:
+            self._stream.socket.sendall(data)
+        except OSError as error:
+            message = f"the slot's container hung up: {error}"
+            raise SandboxUnavailableError(message) from error
+
+    def receive(self, size: int) -> bytes:
+        """Wait for bytes of the container's standard output, at most `size`; b"" at its end.
+
+        Raises:
+            SandboxUnavailableError: The connection broke.
+        """
+        while not self._left:
+            if not self._next_packet():
+                return b""
+        if not self._buffer:
+            self._fill(min(self._left, size))
+        data = bytes(memoryview(self._buffer)[: min(self._left, size)])
+        del self._buffer[: len(data)]
+        self._left -= len(data)
+        return data
+
+    def kill(self) -> None:
+        """Remove the container with everything in it. Repeats harmlessly; never raises."""
+        with self._kill_lock:
+            if self._killed:
+                return
+            self._killed = True
+            self._stream.close()
+            _remove(self._engine, self.container)
+        self._on_kill()
+
+    def log_tail(self) -> str:
+        """Return the last of what the supervisor wrote to standard error."""
+        return self._log.decode(errors="replace")
+
+    def _next_packet(self) -> bool:
+        """Read on to a packet of standard output; False at the end of the stream."""
+        while True:
+            if not self._fill(_STREAM_HEADER.size):
+                return False
+            kind, size = _STREAM_HEADER.unpack_from(self._buffer)
+            del self._buffer[: _STREAM_HEADER.size]
+            if kind != _STDERR:
+                self._left = size
+                return True
+            complete = self._fill(size)
+            self._log += self._buffer[:size]
+            del self._buffer[:size], self._log[:-_LOG_TAIL_BYTES]
+            if not complete:
+                return False
+
+    def _fill(self, size: int) -> bool:
+        """Have at least `size` bytes buffered; False where the stream ends before."""
+        while len(self._buffer) < size:
+            try:
+                data = self._stream.socket.recv(_CHUNK)
+            except OSError as error:
+                if self._killed:
+                    return False
+                message = f"the slot's stream broke: {error}"
+                raise SandboxUnavailableError(message) from error
+            if not data:
+                return False
+            self._buffer += data
+        return True
+
+
+class DockerSandbox:
+    """Opens slots in containers of one Docker engine. Connects when the first is asked for."""
+
+    name = "docker"
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._connected: tuple[Engine, EngineInfo] | None = None
+        self._images: dict[str, str] = {}
+        self._open: dict[str, DockerTransport] = {}
+        self._numbers = itertools.count()
+        self._seccomp_profile = hardening.seccomp_profile(CANDIDATE_ALLOWED | SUPERVISOR_EXTRA)
+
+    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
+        """Create and start a container and wait for its supervisor; see `Sandbox.open_slot`."""
+        engine, info = self._connect()
+        container = engine.create(self._body(engine, info, image, memory_bytes))
+        try:
+            stream = engine.attach(container)
+        except SandboxUnavailableError:
+            _remove(engine, container)
+            raise
+        transport = DockerTransport(
+            engine, container, stream, on_kill=lambda: self._forget(container)
+        )
+        with self._lock:
+            self._open[container] = transport
+        try:
+            engine.start(container)
+            return SlotConnection(f"{self.name}-{next(self._numbers)}", transport)
+        except BaseException:
+            transport.kill()
+            raise
+
+    def layers(self) -> Mapping[str, str]:
+        """Return each isolation layer with its state here; never raises."""
+        try:
+            _, info = self._connect()
+        except GraderError as error:
+            return {"engine": f"missing: {error}"}
+        runtime = self._settings.docker.runtime or info.default_runtime
+        return {
+            "engine": f"Docker {info.version}, runtime {runtime}, cgroup v{info.cgroup_version}",
+            **{f"image {variant}": self._image_state(variant) for variant in images.VARIANTS},
+            **hardening.layers(info.security_options),
+        }
+
+    def sweep_orphans(self) -> int:
+        """Remove containers of graders on this machine that have died; return how many.
+
+        Containers of a living process, and of one on another machine, are left alone.
+
+        Raises:
+            SandboxUnavailableError: The engine does not answer.
+        """
+        engine, _ = self._connect()
+        return _sweep(engine)
+
+    def close(self) -> None:
+        """Close every slot that is still open, and the connection. Repeats harmlessly."""
+        with self._lock:
+            transports = list(self._open.values())
+        threads = [threading.Thread(target=transport.kill) for transport in transports]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with self._lock:
+            connected, self._connected = self._connected, None
+        if connected is not None:
+            connected[0].close()
+
+    def _connect(self) -> tuple[Engine, EngineInfo]:
+        with self._lock:
+            if self._connected is None:
+                engine = Engine.connect(self._settings.docker.host)
+                self._connected = engine, engine.info()
+                _sweep(engine)
+            return self._connected
+
+    def _body(
+        self, engine: Engine, info: EngineInfo, variant: str, memory_bytes: int
+    ) -> dict[str, object]:
+        return hardening.create_body(
+            SlotContainer(
+                image=self._image(engine, variant),
+                memory_bytes=memory_bytes,
+                uid=hardening.MIN_UID + secrets.randbelow(hardening.MAX_UID - hardening.MIN_UID),
+                seccomp_profile=self._seccomp_profile,
+                labels={OWNER_LABEL: Owner.current().label},
+                runtime=self._settings.docker.runtime,
+                apparmor_profile="unconfined" if "apparmor" in info.security_options else None,
+            )
+        )
+
+    def _image(self, engine: Engine, variant: str) -> str:
+        """Return the id of a variant's image, checked once: every slot then runs the same one."""
+        with self._lock:
+            image = self._images.get(variant)
+        if image is None:
+            image = images.check(engine, variant, self._settings)
+            with self._lock:
+                self._images[variant] = image
+        return image
+
+    def _image_state(self, variant: str) -> str:
+        engine, _ = self._connect()
+        try:
+            images.check(engine, variant, self._settings)
+        except GraderError as error:
+            return f"missing: {error}"
+        return f"ready: {images.image_name(variant, self._settings)}"
+
+    def _forget(self, container: str) -> None:
+        with self._lock:
+            self._open.pop(container, None)
+
+
+def _sweep(engine: Engine) -> int:
+    swept = 0
+    for container, labels in engine.containers(OWNER_LABEL).items():
+        owner = Owner.parse(labels[OWNER_LABEL])
+        if owner is not None and owner.is_gone():
+            _log.warning("removing container %s of a grader that died", container[:12])
+            _remove(engine, container)
+            swept += 1
+    return swept
+
+
+def _remove(engine: Engine, container: str) -> None:
+    """Remove a container and wait until it is gone; what fails is logged, for the sweep."""
+    deadline = time.monotonic() + _REMOVAL_TIMEOUT_S
+    try:
+        engine.remove(container)
+        # It may be on its way out already, since its supervisor ends with its input.
+        while engine.exists(container):
+            if time.monotonic() > deadline:
+                _log.error("container %s is not gone after %s s", container, _REMOVAL_TIMEOUT_S)
+                return
+            time.sleep(0.02)
+            engine.remove(container)
+    except SandboxUnavailableError as error:
+        _log.error("container %s may be left behind: %s", container, error)

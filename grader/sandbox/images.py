@@ -1,0 +1,253 @@
+"""Building the sandbox images, also where no registry can be reached.
+
+An image holds a Python, the packages of its variant and the harness. The recipes are in
+sandbox_images/; whatever a build needs from a package index is fetched here, on the host, and
+handed in, since a build may reach nothing at all. An image is stamped with a digest of the
+harness, because both ends of the wire have to be of one version.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+import sandbox_images
+from grader.errors import ConfigurationError, ImageNotFoundError, SandboxError
+from grader.sandbox.engine import Engine
+from grader.settings import Settings
+from sandbox_images.lock import platform_options
+
+VARIANTS = ("python", "science")
+
+DEFAULT_BASE = "debian:bookworm-slim"
+_RELEASE = "bookworm"
+
+HARNESS_LABEL = "grader.harness"
+
+_RECIPES = Path(sandbox_images.__file__).parent
+_PROXY_VARIABLES = ("http_proxy", "https_proxy", "no_proxy")
+
+Progress = Callable[[str], None]
+"""Takes a line that says what is being done."""
+
+
+def image_name(variant: str, settings: Settings) -> str:
+    """Return the name of a variant's image.
+
+    Raises:
+        ConfigurationError: There is no such variant.
+    """
+    if variant not in VARIANTS:
+        message = f"there is no image variant {variant!r}; expected one of {', '.join(VARIANTS)}"
+        raise ConfigurationError(message)
+    return str(getattr(settings.images, variant))
+
+
+@cache
+def harness_digest() -> str:
+    """Return a digest of the harness beside this grader, which an image has to carry."""
+    digest = hashlib.sha256()
+    for path in _harness_files():
+        digest.update(f"{path.relative_to(_RECIPES)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def check(engine: Engine, variant: str, settings: Settings) -> str:
+    """Return the id of a variant's image, once it is sure to fit this grader.
+
+    Raises:
+        ImageNotFoundError: It is missing or has another harness; the message says what to run.
+        SandboxUnavailableError: The engine does not answer.
+    """
+    name = image_name(variant, settings)
+    found = engine.image(name)
+    remedy = f"run `grader images build {variant}`"
+    if found is None:
+        message = f"there is no image {name}: {remedy}"
+        raise ImageNotFoundError(message)
+    image, labels = found
+    stamp = labels.get(HARNESS_LABEL)
+    if stamp != harness_digest():
+        has = f"harness {stamp[:12]}" if stamp else "no harness of this grader"
+        message = f"the image {name} has {has}, this grader needs {harness_digest()[:12]}: {remedy}"
+        raise ImageNotFoundError(message)
+    return image
+
+
+def build(
+    variant: str = "python",
+    *,
+    progress: Progress,
+    settings: Settings | None = None,
+    base: str | None = None,
+    wheels: Path | None = None,
+) -> str:
+    """Build a variant's image, and what it is based on where that is missing.
+
+    Args:
+        variant: One of `VARIANTS`.
+        progress: Called with each line that the build prints.
+        settings: Default: the plain ones.
+        base: The image to build on, with Debian's apt or a Python 3.11 of its own. Default: for
+            "python" `DEFAULT_BASE`, pulled or else made with debootstrap; for "science" the
+            plain image.
+        wheels: A folder with every wheel of the variant's lock, for a host without a package
+            index. Default: pip fetches them.
+
+    Returns:
+        The image's name.
+
+    Raises:
+        ConfigurationError: No such variant, or the host lacks pip or the Docker SDK.
+        ImageNotFoundError: The base is missing and cannot be made here; the message says how.
+        SandboxError: A step of the build failed.
+        SandboxUnavailableError: No engine answers.
+    """
+    settings = settings or Settings()
+    name = image_name(variant, settings)
+    engine = Engine.connect(settings.docker.host)
+    try:
+        if base is None:
+            base = _default_base(engine, variant, settings, progress)
+        before = engine.image(name)
+        arguments = {"BASE": base, **_proxies()}
+        labels = {HARNESS_LABEL: harness_digest()}
+        with tempfile.TemporaryFile() as context:
+            _write_context(context, variant, engine.info().machine, wheels, progress)
+            context.seek(0)
+            for line in engine.build(context, name=name, arguments=arguments, labels=labels):
+                progress(line)
+        after = engine.image(name)
+        if before is not None and after is not None and before[0] != after[0]:
+            engine.remove_image(before[0])
+    finally:
+        engine.close()
+    return name
+
+
+def _proxies() -> dict[str, str]:
+    """Return the host's proxy settings as build arguments, which no image remembers."""
+    both_cases = (*_PROXY_VARIABLES, *(name.upper() for name in _PROXY_VARIABLES))
+    return {name: os.environ[name] for name in both_cases if name in os.environ}
+
+
+# ---------------------------------------------------------------- base
+
+
+def _default_base(engine: Engine, variant: str, settings: Settings, progress: Progress) -> str:
+    if variant == "python":
+        _provide_base(engine, progress)
+        return DEFAULT_BASE
+    plain = image_name("python", settings)
+    try:
+        check(engine, "python", settings)
+    except ImageNotFoundError:
+        build("python", progress=progress, settings=settings)
+    return plain
+
+
+def _provide_base(engine: Engine, progress: Progress) -> None:
+    """Make sure that the default base is there: pull it, else make it of Debian's packages."""
+    if engine.image(DEFAULT_BASE) is not None:
+        return
+    progress(f"Pulling {DEFAULT_BASE}")
+    try:
+        engine.pull(DEFAULT_BASE)
+    except SandboxError as error:
+        progress(f"{error}; making it with debootstrap instead")
+        _require_debootstrap(error)
+        _bootstrap(engine, progress)
+
+
+def _require_debootstrap(cause: SandboxError) -> None:
+    missing = []
+    if os.geteuid() != 0:
+        missing.append("root")
+    if shutil.which("debootstrap") is None:
+        missing.append("debootstrap (apt-get install debootstrap)")
+    if missing:
+        message = (
+            f"the base image {DEFAULT_BASE} is missing and could not be pulled, and making it "
+            f"here needs {' and '.join(missing)}. On any machine that has both:\n"
+            f"  debootstrap --variant=minbase {_RELEASE} root\n"
+            f"  tar -C root -c . | docker import - {DEFAULT_BASE}"
+        )
+        raise ImageNotFoundError(message) from cause
+
+
+def _bootstrap(engine: Engine, progress: Progress) -> None:
+    with tempfile.TemporaryDirectory(prefix="grader-base-") as folder:
+        root, archive = Path(folder, "root"), Path(folder, "root.tar")
+        command = ["debootstrap", "--variant=minbase", _RELEASE, str(root)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process:
+            assert process.stdout is not None  # noqa: S101 - it is a pipe
+            last = ""
+            for line in process.stdout:
+                last = line.strip() or last
+                progress(last)
+        if process.returncode:
+            message = f"debootstrap failed with exit code {process.returncode}: {last}"
+            raise SandboxError(message)
+        tar = ["tar", "--numeric-owner", "--exclude=./var/cache/apt/archives/*.deb"]
+        subprocess.run([*tar, "-C", str(root), "-cf", str(archive), "."], check=True)
+        engine.import_archive(str(archive), DEFAULT_BASE)
+
+
+# ---------------------------------------------------------------- context
+
+
+def _harness_files() -> list[Path]:
+    return [_RECIPES / "__init__.py", *sorted((_RECIPES / "harness").rglob("*.py"))]
+
+
+def _write_context(
+    context: IO[bytes], variant: str, machine: str, wheels: Path | None, progress: Progress
+) -> None:
+    """Write the build context: the recipe, the variant's packages and the harness."""
+    with (
+        tempfile.TemporaryDirectory(prefix="grader-packages-") as folder,
+        tarfile.open(fileobj=context, mode="w") as archive,
+    ):
+        progress(f"Fetching the packages of the {variant} image")
+        packages = Path(folder, "packages")
+        _install(packages, _RECIPES / variant / "requirements.lock", machine, wheels)
+        archive.add(_RECIPES / variant / "Dockerfile", "Dockerfile", filter=_plain)
+        archive.add(packages, "packages", filter=_plain)
+        for path in _harness_files():
+            inside = path.relative_to(_RECIPES.parent)
+            archive.add(path, str(inside), filter=_plain)
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Drop what differs from host to host, so that an unchanged step comes from the cache."""
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+    return entry
+
+
+def _install(packages: Path, lock: Path, machine: str, wheels: Path | None) -> None:
+    """Unpack the wheels of a lock into a folder, for the image's Python and not the host's."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--no-compile", "--require-hashes", f"--requirement={lock}"]
+    command += [f"--target={packages}", *platform_options(machine)]
+    if wheels is not None:
+        command += ["--no-index", f"--find-links={wheels}"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        if "No module named pip" in done.stderr:
+            message = f"{sys.executable} has no pip to fetch packages with: install it there"
+            raise ConfigurationError(message)
+        message = f"pip could not fetch the packages of {lock}: {done.stderr.strip()}"
+        raise SandboxError(message)
+    # Commands would start with the path of the host's Python.
+    shutil.rmtree(packages / "bin", ignore_errors=True)
