@@ -1,0 +1,1 @@
+"""Throughput, latency and memory of the grader, beside other ways to run the same programs."""

@@ -1,0 +1,145 @@
+"""`make bench`: print rates and ratios measured in one run on this machine, and keep them.
+
+python -m benchmarks [throughput] [latency] [scaling] [memory] [--rounds N]
+"""
+
+import argparse
+import json
+import platform
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
+from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
+from benchmarks.measure import Entry, as_json, show, throughput
+from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered
+from grader.cores import usable_cores
+from grader.engine import Grader
+from grader.errors import GraderError
+from grader.settings import SandboxChoice, Settings
+
+PARTS = ("throughput", "latency", "scaling", "memory")
+USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
+AGAINST = (USUAL, DOCKER_RUN, BARE)
+JOBS = 2
+"""How many samples every contestant works on at once, ours included."""
+
+
+def main() -> None:
+    """Run the parts that were asked for and write what they gave to a file."""
+    arguments = _arguments()
+    backends = _usable_backends()
+    results: dict[str, Any] = {"machine": _machine(), "rounds": arguments.rounds}
+    print(" ".join(f"{name}: {value}" for name, value in results["machine"].items()))
+    if "throughput" in arguments.parts:
+        results["throughput"] = _throughput(backends, arguments.rounds)
+    if "latency" in arguments.parts:
+        results["latency"] = _latency(backends, arguments.rounds)
+    if "scaling" in arguments.parts:
+        results["scaling"] = _scaling(arguments.rounds)
+    if "memory" in arguments.parts:
+        results["memory"] = _memory(backends[0], arguments.rows)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(json.dumps(results, indent=2) + "\n")
+    print(f"written to {arguments.output}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=100_000, help="of the memory part")
+    parser.add_argument("-o", "--output", type=Path, default=REPO / "build/bench.json")
+    arguments = parser.parse_args()
+    arguments.parts = arguments.parts or ["throughput", "latency"]
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    return arguments
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "cores": usable_cores(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
+
+
+def _usable_backends() -> list[SandboxChoice]:
+    """Return the backends that open a slot here; say why another does not."""
+    usable = []
+    for backend in (SandboxChoice.NATIVE, SandboxChoice.DOCKER):
+        try:
+            _warm_grader(backend, slots=1).close()
+        except GraderError as error:
+            print(f"left out: {backend}: {error}")
+        else:
+            usable.append(backend)
+    return usable
+
+
+def _warm_grader(backend: SandboxChoice, *, slots: int) -> Grader:
+    return Grader(Settings(sandbox=backend, slots=slots))
+
+
+def _throughput(backends: list[SandboxChoice], rounds: int) -> list[dict[str, object]]:
+    rows = []
+    for (workload, samples), bare in ((check_samples(), True), (pytest_samples(), False)):
+        with ExitStack() as stack:
+            entries = {}
+            for backend in backends:
+                grader = stack.enter_context(_warm_grader(backend, slots=JOBS))
+                entries[f"grader {backend}"] = Entry(run=ours(grader))
+            entries[USUAL] = Entry(run=usual_pytest(JOBS), stride=max(1, len(samples) // 20))
+            if SandboxChoice.DOCKER in backends:
+                image = Settings().images.python
+                stride = max(1, len(samples) // 8)
+                entries[DOCKER_RUN] = Entry(run=docker_run(JOBS, image), stride=stride)
+            if bare:
+                entries[BARE] = Entry(run=bare_fork(JOBS))
+            found = throughput(workload, renumbered(samples), entries, rounds=rounds)
+        show(found, [name for name in AGAINST if name in entries])
+        rows += as_json(found)
+    return rows
+
+
+def _latency(backends: list[SandboxChoice], rounds: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for backend in backends:
+        found[backend] = first_verdict_s(backend, rounds=rounds)
+        print(f"first verdict of the command, {backend}: {describe_s(found[backend])}")
+    return found
+
+
+def _scaling(rounds: int) -> list[dict[str, object]]:
+    """Hold how the native backend grows with slots against how bare forks grow."""
+    _, samples = check_samples()
+    cores = usable_cores()
+    rows: list[dict[str, object]] = []
+    for slots in sorted(
+        {*(1 << n for n in range(cores.bit_length())), cores} & {*range(1, cores + 1)}
+    ):
+        repeated = renumbered(samples * max(1, slots // 2))
+        with _warm_grader(SandboxChoice.NATIVE, slots=slots) as grader:
+            entries = {"grader native": Entry(run=ours(grader)), BARE: Entry(run=bare_fork(slots))}
+            native, bare = throughput(f"{slots} slots", repeated, entries, rounds=rounds)
+        rows.append({"slots": slots, "native": native.per_second, "bare": bare.per_second})
+        grown = {name: rows[-1][name] / rows[0][name] for name in ("native", "bare")}  # type: ignore[operator]
+        rows[-1]["native_scaling_of_bare"] = grown["native"] / grown["bare"]
+        print(
+            f"{slots} slots: native {native.per_second:.0f}/s, bare forks {bare.per_second:.0f}/s;"
+            f" grown {grown['native']:.2f}x and {grown['bare']:.2f}x,"
+            f" ratio {grown['native'] / grown['bare']:.2f}"
+        )
+    return rows
+
+
+def _memory(backend: SandboxChoice, rows: int) -> dict[str, object]:
+    peak = peak_memory_bytes(backend, rows=rows)
+    print(f"peak memory of the command over {rows:,} rows, {backend}: {peak / 2**20:.0f} MiB")
+    return {"backend": backend, "rows": rows, "peak_bytes": peak}
+
+
+if __name__ == "__main__":
+    main()
