@@ -98,14 +98,20 @@ def prctl(option: int, *args: int) -> int:
     return _check(libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
 
 
-def map_own_user(inside_uid: int, inside_gid: int, outside_uid: int, outside_gid: int) -> None:
-    """In a new user namespace, give this process's own user and group the given numbers."""
-    with open("/proc/self/setgroups", "w") as file:
-        file.write("deny")
-    with open("/proc/self/uid_map", "w") as file:
-        file.write(f"{inside_uid} {outside_uid} 1")
-    with open("/proc/self/gid_map", "w") as file:
-        file.write(f"{inside_gid} {outside_gid} 1")
+def map_own_user(inside: tuple[int, int], outside: tuple[int, int]) -> None:
+    """In a new user namespace, give this process's own user and group other numbers.
+
+    Args:
+        inside: User and group as seen in the namespace.
+        outside: The process's own, read before it entered: now they read as "nobody".
+    """
+    for path, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{inside[0]} {outside[0]} 1"),
+        ("gid_map", f"{inside[1]} {outside[1]} 1"),
+    ):
+        with open(f"/proc/self/{path}", "w") as file:
+            file.write(text)
 
 
 def clone(flags: int) -> int:

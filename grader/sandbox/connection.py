@@ -1,0 +1,168 @@
+"""A slot as a stream of frames, whatever carries the bytes.
+
+The supervisor's side, with the list of frames, is sandbox_images/harness/supervisor.py.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from grader.errors import SandboxUnavailableError
+from grader.model import Limits, Usage
+from grader.sandbox.base import Job, RunOutcome
+from grader.verdict import LimitKind
+from sandbox_images.harness.frames import FrameError, FrameReader, Header, encode
+
+_CHUNK = 1 << 20
+
+
+class Transport(Protocol):
+    """The two directions of bytes between this process and a slot's supervisor."""
+
+    def send(self, data: bytes) -> None:
+        """Send all of `data`.
+
+        Raises:
+            SandboxUnavailableError: The slot is gone.
+        """
+
+    def receive(self, size: int) -> bytes:
+        """Wait for bytes and return up to `size` of them; b"" at the end of the stream.
+
+        Raises:
+            SandboxUnavailableError: The slot is gone.
+        """
+
+    def kill(self) -> None:
+        """Kill the slot and free what it held; wakes a waiting `receive`. Repeats harmlessly."""
+
+    def log_tail(self) -> str:
+        """Return the last of what the supervisor wrote to its standard error."""
+
+
+class SlotConnection:
+    """A `grader.sandbox.base.Slot` at the end of a `Transport`."""
+
+    def __init__(self, name: str, transport: Transport) -> None:
+        """Wait until the supervisor says that it is ready.
+
+        Raises:
+            SandboxUnavailableError: It ended instead; the message has its last words.
+        """
+        self._name = name
+        self._transport = transport
+        self._reader = FrameReader()
+        self._frames: list[tuple[Header, list[bytes]]] = []
+        self._seq = 0
+        try:
+            self.facts = self._expect("ready")[0]
+        except BaseException:
+            self.close()
+            raise
+        """What the supervisor told about itself, for `grader doctor`."""
+
+    @property
+    def name(self) -> str:
+        """The backend and the number, for logs."""
+        return self._name
+
+    def run(self, job: Job) -> Iterator[RunOutcome]:
+        """Run a job; see `Slot.run`."""
+        self._seq += 1
+        seq = self._seq
+        self._transport.send(_encode_job(job, seq))
+        ended = False
+        try:
+            while True:
+                header, blobs = self._next_frame()
+                if header.get("op") == "end" and header.get("seq") == seq:
+                    ended = True
+                    return
+                yield _decode_outcome(header, blobs, seq, self._name)
+        except GeneratorExit:
+            if not ended:
+                self._stop(seq)
+            raise
+
+    def close(self) -> None:
+        """Kill the slot; see `Slot.close`."""
+        self._transport.kill()
+
+    def _stop(self, seq: int) -> None:
+        """Tell the supervisor to stop job `seq`, and wait until nothing of it lives."""
+        self._transport.send(encode({"op": "stop", "seq": seq}))
+        while True:
+            header, _blobs = self._next_frame()
+            if header.get("op") == "end" and header.get("seq") == seq:
+                return
+
+    def _expect(self, op: str) -> tuple[Header, list[bytes]]:
+        frame = self._next_frame()
+        if frame[0].get("op") != op:
+            raise self._unavailable(f"expected {op!r}, got {frame[0].get('op')!r}")
+        return frame
+
+    def _next_frame(self) -> tuple[Header, list[bytes]]:
+        while not self._frames:
+            data = self._transport.receive(_CHUNK)
+            if not data:
+                raise self._unavailable("the slot ended")
+            try:
+                self._frames.extend(self._reader.feed(data))
+            except FrameError as error:
+                raise self._unavailable(f"the slot sent no frame: {error}") from error
+        frame = self._frames.pop(0)
+        if frame[0].get("op") == "fault":
+            raise self._unavailable(str(frame[0].get("message")))
+        return frame
+
+    def _unavailable(self, reason: str) -> SandboxUnavailableError:
+        log = ""
+        with contextlib.suppress(SandboxUnavailableError):
+            log = self._transport.log_tail().strip()
+        return SandboxUnavailableError(
+            f"{self._name}: {reason}" + (f"; its log ends: {log}" if log else "")
+        )
+
+
+def _encode_job(job: Job, seq: int) -> bytes:
+    header = {
+        "op": "run",
+        "seq": seq,
+        "program": job.program.value,
+        "limits": limits_to_json(job.limits),
+        "source_path": job.source_path,
+        "paths": [file.path for file in job.files],
+        "preload": list(job.preload),
+    }
+    source = job.source.encode("utf-8", "surrogatepass")
+    return encode(header, source, *(file.content for file in job.files), *job.runs)
+
+
+def limits_to_json(limits: Limits) -> dict[str, Any]:
+    """Return the limits as the harness takes them."""
+    return asdict(limits)
+
+
+def _decode_outcome(header: Header, blobs: list[bytes], seq: int, name: str) -> RunOutcome:
+    if header.get("op") != "outcome" or header.get("seq") != seq or len(blobs) != 3:
+        raise SandboxUnavailableError(f"{name}: unexpected frame {header.get('op')!r}")
+    stdout, stderr, report = blobs
+    limit_hit = header["limit_hit"]
+    return RunOutcome(
+        index=header["index"],
+        exit_code=header["exit_code"],
+        exit_signal=header["exit_signal"],
+        stdout=stdout,
+        stderr=stderr,
+        dropped_bytes=header["dropped_bytes"],
+        report=report,
+        usage=Usage(
+            cpu_time_s=header["cpu_time_s"],
+            wall_time_s=header["wall_time_s"],
+            peak_memory_bytes=header["peak_memory_bytes"],
+        ),
+        limit_hit=None if limit_hit is None else LimitKind(limit_hit),
+        oom_killed=header["oom_killed"],
+    )

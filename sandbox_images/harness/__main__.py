@@ -1,0 +1,33 @@
+"""Start one of the harness's processes: `python3 __main__.py jail|supervisor|zygote ...`.
+
+Run by path under `-S -P`, so that nothing but this tree and the standard library is imported.
+"""
+
+import os
+import sys
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def main() -> None:
+    """Dispatch on the first argument."""
+    sys.path.append(_ROOT)
+    role, *args = sys.argv[1:]
+    if role == "supervisor":
+        from sandbox_images.harness import supervisor
+
+        supervisor.main(args)
+    elif role == "zygote":
+        from sandbox_images.harness import zygote
+
+        zygote.main(args)
+    elif role == "jail":
+        from sandbox_images.harness import jail
+
+        jail.main(args)
+    else:
+        sys.exit(f"unknown role {role!r}: expected jail, supervisor or zygote")
+
+
+if __name__ == "__main__":
+    main()

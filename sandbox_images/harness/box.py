@@ -1,0 +1,186 @@
+"""One submission's namespaces, and the fresh process in them for each run.
+
+A box is process 1 of its own user, pid and uts namespaces: nothing in them can signal or trace
+it, and when it dies the kernel kills all the rest. Each run is forked from it into mount and
+ipc namespaces of its own, so the next run finds an empty work area; whatever a run left alive
+is killed and reaped before its end is reported.
+"""
+
+import gc
+import os
+import resource
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_images.harness import namespaces, orders, seccomp
+from sandbox_images.harness.orders import Bundle, RunOrder
+
+BOX_FLAGS = namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWPID | namespaces.CLONE_NEWUTS
+_RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC
+
+WORK = "/work"
+_BASE = "/box"
+_INSIDE_UID = 20000
+_STACK_BYTES = 64 * 1024 * 1024
+_OPEN_FILES = 256
+_COVERED = ("/sys", "/dev/mqueue")
+"""Mounts of the slot that a run must not see or write; an empty folder is put over each."""
+
+ENVIRONMENT = {
+    "HOME": WORK,
+    "LANG": "C.UTF-8",
+    "LOGNAME": "submission",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "TMPDIR": "/tmp",
+    "TZ": "UTC",
+    "USER": "submission",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a run's own process works with, once it is locked in."""
+
+    program: str
+    bundle: Bundle
+    payload: int
+    """Descriptor of this run's bytes."""
+    report: int
+    """Descriptor that only the runner writes to."""
+
+
+def serve(control: socket.socket, owner: tuple[int, int], seccomp_filter: bytes) -> Run:
+    """Be a box: carry out run orders until the supervisor hangs up.
+
+    `owner` are the user and group of the slot outside this box's user namespace.
+
+    Returns only in the processes that it forks for runs, locked in and ready to start; the box
+    itself ends with the process.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    namespaces.map_own_user((_INSIDE_UID, _INSIDE_UID), owner)
+    while (received := orders.receive(control)) is not None:
+        message, descriptors = received
+        order = RunOrder(**message, **dict(zip(_DESCRIPTOR_NAMES, descriptors, strict=True)))
+        pid = namespaces.clone(_RUN_FLAGS)
+        if pid == 0:
+            return _lock_in(order, control, seccomp_filter)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        orders.send(control, _await_end(pid))
+    os._exit(0)
+
+
+_DESCRIPTOR_NAMES = ("bundle", "payload", "stdout", "stderr", "report")
+
+
+def _await_end(main: int) -> dict[str, Any]:
+    """Wait for a run's main process, then leave nothing of it alive; tell how it went."""
+    cpu_time_s = 0.0
+    peak_memory_bytes = 0
+    main_status = None
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            return {
+                "event": "ended",
+                "status": main_status,
+                "cpu_time_s": cpu_time_s,
+                "peak_memory_bytes": peak_memory_bytes,
+            }
+        cpu_time_s += usage.ru_utime + usage.ru_stime
+        peak_memory_bytes = max(peak_memory_bytes, usage.ru_maxrss * 1024)
+        if pid == main:
+            main_status = status
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def _lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> Run:
+    """Turn a fresh fork of the box into a process that hostile code may have."""
+    os.setsid()
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+    _mount_work_area(order.limits["work_bytes"], order.limits["work_files"])
+    bundle = orders.read_bundle(order.bundle)
+    _stage(bundle)
+    os.chdir(WORK)
+    stdin = order.payload if order.program == "stdin" else os.open("/dev/null", os.O_RDONLY)
+    for number, descriptor in enumerate((stdin, order.stdout, order.stderr)):
+        os.dup2(descriptor, number)
+    keep = {0, 1, 2, order.payload, order.report, control.fileno()}
+    _close_all_but(keep)
+    _set_rlimits(order.limits)
+    os.environ.clear()
+    os.environ.update(ENVIRONMENT)
+    namespaces.drop_capabilities()
+    orders.send(control, {"event": "started"})
+    control.close()
+    seccomp.install(seccomp_filter)
+    gc.enable()
+    return Run(program=order.program, bundle=bundle, payload=order.payload, report=order.report)
+
+
+def _mount_work_area(work_bytes: int, work_files: int) -> None:
+    """Mount one bounded tmpfs as the only writable places, and a /proc of this pid namespace."""
+    safe = namespaces.MS_NOSUID | namespaces.MS_NODEV
+    namespaces.mount(
+        "work", _BASE, "tmpfs", safe, f"size={work_bytes},nr_inodes={work_files + 4},mode=755"
+    )
+    for name, target in (("work", WORK), ("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108
+        os.mkdir(f"{_BASE}/{name}", 0o777)
+        namespaces.mount(f"{_BASE}/{name}", target, None, namespaces.MS_BIND)
+    for target in _COVERED:
+        if os.path.isdir(target):
+            namespaces.mount(
+                "none", target, "tmpfs", safe | namespaces.MS_RDONLY, "size=0,nr_inodes=1"
+            )
+    namespaces.mount("proc", "/proc", "proc", safe | namespaces.MS_NOEXEC, "subset=pid")
+
+
+def _stage(bundle: Bundle) -> None:
+    source = bundle.source.encode("utf-8", "surrogatepass")
+    for path, content in {**bundle.files, bundle.source_path: source}.items():
+        folder, _, _name = path.rpartition("/")
+        if folder:
+            os.makedirs(f"{WORK}/{folder}", exist_ok=True)
+        with open(f"{WORK}/{path}", "wb", buffering=0) as file:
+            file.write(content)
+
+
+def _close_all_but(keep: set[int]) -> None:
+    """Close every other descriptor, such as those of the box and the zygote."""
+    low = 3
+    for descriptor in sorted(keep):
+        if descriptor > low:
+            os.closerange(low, descriptor)
+        low = max(low, descriptor + 1)
+    os.closerange(low, 1 << 20)
+
+
+def _set_rlimits(limits: dict[str, Any]) -> None:
+    """Set the per-process limits that stand behind the supervisor's own."""
+    cpu_time_s = int(limits["cpu_time_s"]) + 2
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, cpu_time_s),
+        (resource.RLIMIT_DATA, limits["memory_bytes"]),
+        (resource.RLIMIT_FSIZE, limits["work_bytes"]),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_STACK, _STACK_BYTES),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        _soft, hard = resource.getrlimit(kind)
+        ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (ceiling, ceiling))

@@ -1,0 +1,108 @@
+"""What supervisor, zygote, box and run tell each other: small JSON messages and descriptors.
+
+All of it travels over SOCK_SEQPACKET pairs that no submission ever holds. Test data does not:
+it goes in memory files, straight from the supervisor to the one process that needs it, so that
+what zygote and box fork has never held another run's data.
+"""
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+MAX_MESSAGE_BYTES = 64 * 1024
+MAX_DESCRIPTORS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrder:
+    """One run, as its process gets it."""
+
+    program: str
+    """A value of grader.sandbox.base.Program."""
+    limits: dict[str, Any]
+    """The fields of grader.model.Limits."""
+    bundle: int
+    """Descriptor: the submission's source and files; see `write_bundle`."""
+    payload: int
+    """Descriptor: this run's bytes."""
+    stdout: int
+    stderr: int
+    report: int
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """Every descriptor, in the order in which they travel."""
+        return (self.bundle, self.payload, self.stdout, self.stderr, self.report)
+
+
+def send(channel: socket.socket, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+    """Send one message.
+
+    Raises:
+        OSError: The other end is gone.
+    """
+    data = json.dumps(message).encode()
+    if descriptors:
+        socket.send_fds(channel, [data], list(descriptors))
+    else:
+        channel.send(data)
+
+
+def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Wait for one message; None when the other end is gone."""
+    try:
+        data, descriptors, _flags, _address = socket.recv_fds(
+            channel, MAX_MESSAGE_BYTES, MAX_DESCRIPTORS
+        )
+    except ConnectionResetError:
+        return None
+    if not data:
+        return None
+    message: dict[str, Any] = json.loads(data)
+    return message, descriptors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A submission's code and the files that are put beside it."""
+
+    source_path: str
+    source: str
+    files: dict[str, bytes]
+
+
+def write_bundle(source_path: str, source: bytes, files: list[tuple[str, bytes]]) -> int:
+    """Write a submission's code and files to a new memory file and return its descriptor."""
+    contents = [(source_path, source), *files]
+    head = json.dumps([[path, len(content)] for path, content in contents]).encode()
+    return memory_file("bundle", b"\n".join((head, b"".join(c for _, c in contents))))
+
+
+def read_bundle(descriptor: int) -> Bundle:
+    """Read what `write_bundle` wrote, leaving the descriptor's offset alone."""
+    data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    head, _, body = data.partition(b"\n")
+    contents = {}
+    start = 0
+    for path, size in json.loads(head):
+        contents[path] = body[start : start + size]
+        start += size
+    source_path, source = next(iter(contents.items()))
+    del contents[source_path]
+    return Bundle(
+        source_path=source_path, source=source.decode("utf-8", "surrogatepass"), files=contents
+    )
+
+
+def memory_file(name: str, data: bytes) -> int:
+    """Return a read-only descriptor of a new file in memory that holds `data`."""
+    writer = os.memfd_create(name, os.MFD_CLOEXEC)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(writer, view) :]
+        return os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(writer)

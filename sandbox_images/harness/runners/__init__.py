@@ -1,0 +1,12 @@
+"""What a run's process does with the submission: one module per kind of program."""
+
+from sandbox_images.harness.box import Run
+from sandbox_images.harness.runners import call, script, stdin
+from sandbox_images.harness.runners.events import Reporter
+
+_RUNNERS = {"stdin": stdin.run, "call": call.run, "script": script.run}
+
+
+def execute(run: Run) -> None:
+    """Carry out the run and end the process."""
+    _RUNNERS[run.program](run, Reporter(run.report))

@@ -1,0 +1,62 @@
+"""Call one function or method of the submission with plain data, and report what it returned."""
+
+import json
+import os
+import sys
+from typing import Any, NoReturn
+
+from sandbox_images.harness import values
+from sandbox_images.harness.box import Run
+from sandbox_images.harness.runners import loading
+from sandbox_images.harness.runners.events import Reporter
+
+
+def run(run: Run, reporter: Reporter) -> NoReturn:
+    """Load the source, call its entry point once and end."""
+    code = loading.compile_source(run.bundle, reporter)
+    if code is not None:
+        _load_and_call(run, code, reporter)
+    _flush(sys.stdout)
+    _flush(sys.stderr)
+    os._exit(0)
+
+
+def _load_and_call(run: Run, code: Any, reporter: Reporter) -> None:
+    path = loading.path_of(run.bundle)
+    module = loading.new_module("solution", run.bundle)
+    where = "load"
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
+        where = "call"
+        # Read only now: while it loads, the submission cannot have seen its arguments.
+        payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
+        args, kwargs = values.decode(payload["args"]), values.decode(payload["kwargs"])
+        result = _resolve(module.__dict__, payload["entry_point"])(*args, **kwargs)
+        try:
+            encoded = values.encode(result)
+        except values.UnencodableError as error:
+            reporter.emit("unencodable", type=type(result).__qualname__, reason=str(error))
+        else:
+            reporter.emit("result", value=encoded)
+            reporter.emit("done")
+    except BaseException as error:  # noqa: BLE001 - whatever the submission raised
+        reporter.exception(where, error, path)
+
+
+def _resolve(namespace: dict[str, Any], entry_point: str) -> Any:
+    """Return the function, or the method of a new instance, that `entry_point` names."""
+    owner_name, _, method = entry_point.rpartition(".")
+    if not owner_name:
+        if entry_point not in namespace:
+            raise NameError(f"the code defines no {entry_point!r}")
+        return namespace[entry_point]
+    if owner_name not in namespace:
+        raise NameError(f"the code defines no class {owner_name!r}")
+    return getattr(namespace[owner_name](), method)
+
+
+def _flush(stream: Any) -> None:
+    try:
+        stream.flush()
+    except BaseException:  # noqa: BLE001 - the submission may have replaced the stream
+        pass

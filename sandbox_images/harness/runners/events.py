@@ -1,0 +1,60 @@
+"""The report channel: JSON lines on a descriptor of their own, written as things happen.
+
+docs/how-it-works.md lists the events. In a process that runs hostile code the report is that
+code's word at best; what it may be believed for is decided by `grader.judge`.
+"""
+
+import json
+import os
+import traceback
+from types import TracebackType
+from typing import Any
+
+_MAX_MESSAGE_CHARS = 2000
+_MAX_FRAMES = 5
+
+
+class Reporter:
+    """Writes events to the report descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def emit(self, event: str, **fields: Any) -> None:
+        """Write one event; a report that nobody reads any more is dropped."""
+        self.emit_line(json.dumps({"e": event, **fields}).encode())
+
+    def emit_line(self, line: bytes) -> None:
+        """Write one event that is already JSON."""
+        view = memoryview(line + b"\n")
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError:
+            pass
+
+    def exception(self, where: str, error: BaseException, source_path: str) -> None:
+        """Write that an exception reached the runner."""
+        self.emit("exception", where=where, **describe(error, source_path))
+
+
+def describe(error: BaseException, source_path: str) -> dict[str, str]:
+    """Return an exception as data: type, message and the frames of the submission's own code."""
+    return {
+        "type": type(error).__qualname__,
+        "message": _message(error),
+        "traceback": _own_frames(error.__traceback__, source_path),
+    }
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:_MAX_MESSAGE_CHARS]
+    except BaseException as broken:  # noqa: BLE001 - the submission wrote this __str__
+        return f"(its message cannot be read: {type(broken).__name__})"
+
+
+def _own_frames(tb: TracebackType | None, source_path: str) -> str:
+    """Return the innermost frames in the submission's file, as `line N, in name: text`."""
+    own = [f for f in traceback.extract_tb(tb) if f.filename == source_path][-_MAX_FRAMES:]
+    return "\n".join(f"line {f.lineno}, in {f.name}: {f.line}" for f in own)[:_MAX_MESSAGE_CHARS]

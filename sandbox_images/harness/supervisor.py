@@ -1,0 +1,241 @@
+"""The slot's main process: takes one job at a time as frames, and answers with outcomes.
+
+It is process 1 of the slot. It never imports, parses or runs anything of a submission: bytes
+from the wire go into memory files, bytes from pipes go back over the wire.
+
+    grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
+                       "preload", "runs"}                  blobs: source, files.., runs..
+                      {"op": "stop", "seq"}                no more outcomes of this job, please
+    slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
+                      {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report
+                      {"op": "end", "seq"}                 the job is over, nothing of it lives
+                      {"op": "fault", "message"}           the slot is broken and ends
+"""
+
+import os
+import platform
+import signal
+import site
+import traceback
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_images.harness import cgroup, frames, orders
+from sandbox_images.harness.frames import Header
+from sandbox_images.harness.watch import Ended, RunStopped, Watch
+from sandbox_images.harness.zygotes import Box, SlotBroken, Zygotes
+
+_STDIN = 0
+_CHUNK = 1 << 20
+_CGROUP_ROOT = "/sys/fs/cgroup"
+
+
+class HostGone(Exception):
+    """The grader closed the frames: there is nobody left to work for."""
+
+
+class Host:
+    """The frames to and from the grader."""
+
+    def __init__(self) -> None:
+        self._reader = frames.FrameReader()
+        self._jobs: deque[tuple[Header, list[bytes]]] = deque()
+        self._stopped = 0
+        self._out = os.dup(1)
+        # From here on nothing that happens to print can end up between two frames.
+        os.dup2(2, 1)
+
+    def send(self, header: Header, *blobs: bytes) -> None:
+        """Write one frame."""
+        view = memoryview(frames.encode(header, *blobs))
+        try:
+            while view:
+                view = view[os.write(self._out, view) :]
+        except OSError as error:
+            raise HostGone from error
+
+    def receive(self) -> None:
+        """Read what there is; wait if there is nothing."""
+        data = os.read(_STDIN, _CHUNK)
+        if not data:
+            raise HostGone
+        for header, blobs in self._reader.feed(data):
+            if header["op"] == "stop":
+                self._stopped = max(self._stopped, header["seq"])
+            else:
+                self._jobs.append((header, blobs))
+
+    def next_job(self) -> tuple[Header, list[bytes]]:
+        """Wait for a job."""
+        while not self._jobs:
+            self.receive()
+        return self._jobs.popleft()
+
+    def is_stopped(self, seq: int) -> bool:
+        """Tell whether the grader wants no more of job `seq`."""
+        return seq <= self._stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """A job frame, taken apart."""
+
+    seq: int
+    program: str
+    limits: dict[str, Any]
+    source_path: str
+    source: bytes
+    files: list[tuple[str, bytes]]
+    preload: tuple[str, ...]
+    runs: list[bytes]
+
+    @classmethod
+    def parse(cls, header: Header, blobs: list[bytes]) -> "_Job":
+        source, *contents = blobs
+        paths = header["paths"]
+        return cls(
+            seq=header["seq"],
+            program=header["program"],
+            limits=header["limits"],
+            source_path=header["source_path"],
+            source=source,
+            files=list(zip(paths, contents[: len(paths)], strict=True)),
+            preload=tuple(header["preload"]),
+            runs=contents[len(paths) :],
+        )
+
+
+_TEST_JOB = _Job(
+    seq=0,
+    program="stdin",
+    limits={
+        "cpu_time_s": 10.0,
+        "wall_time_s": 30.0,
+        "memory_bytes": 1 << 28,
+        "output_bytes": 1 << 16,
+        "processes": 16,
+        "work_bytes": 1 << 20,
+        "work_files": 16,
+    },
+    source_path="solution.py",
+    source=b"",
+    files=[],
+    preload=(),
+    runs=[b""],
+)
+"""Run once at the start, so that what a slot lacks is found out before a job comes."""
+
+
+class Supervisor:
+    """Carries out jobs, one after another."""
+
+    def __init__(self, host: Host, site_folders: list[str]) -> None:
+        self._host = host
+        self._zygotes = Zygotes(site_folders)
+        self._cgroup = cgroup.open_reader(_CGROUP_ROOT)
+
+    def serve(self) -> None:
+        """Take jobs until the grader hangs up.
+
+        Raises:
+            HostGone: It did.
+            SlotBroken: The slot cannot go on.
+        """
+        for _index, ended in self._run(_TEST_JOB):
+            if ended.exit_code != 0:
+                raise SlotBroken(f"an empty program does not run here: {ended}")
+        self._host.send(
+            {
+                "op": "ready",
+                "python": platform.python_version(),
+                "cgroup": self._cgroup.version if self._cgroup else None,
+            }
+        )
+        while True:
+            job = _Job.parse(*self._host.next_job())
+            for index, ended in self._run(job):
+                self._host.send(_outcome(job.seq, index, ended), *ended.streams)
+            self._host.send({"op": "end", "seq": job.seq})
+
+    def _run(self, job: _Job) -> Iterator[tuple[int, Ended]]:
+        """Run a job; when this returns, nothing of it lives."""
+        kind = "pytest" if job.program == "pytest" else "plain"
+        zygote = self._zygotes.get(kind, job.preload)
+        bundle = orders.write_bundle(job.source_path, job.source, job.files)
+        box: Box | None = None
+        try:
+            for index, run_bytes in enumerate(job.runs):
+                if self._host.is_stopped(job.seq):
+                    return
+                box = box or zygote.new_box()
+                ended = self._run_once(job, box, bundle, run_bytes)
+                yield index, ended
+                if ended.limit_hit is not None:
+                    box.end()
+                    box = None
+        except RunStopped:
+            pass
+        finally:
+            os.close(bundle)
+            if box is not None:
+                box.end()
+
+    def _run_once(self, job: _Job, box: Box, bundle: int, run_bytes: bytes) -> Ended:
+        payload = orders.memory_file("payload", run_bytes)
+        try:
+            watch = Watch(
+                box=box,
+                limits=job.limits,
+                cgroup=self._cgroup,
+                harness_pids=self._zygotes.pids | {os.getpid()},
+                host_descriptor=_STDIN,
+                is_stopped=lambda: self._heard_stop(job.seq),
+            )
+            return watch.run(job.program, bundle, payload)
+        finally:
+            os.close(payload)
+
+    def _heard_stop(self, seq: int) -> bool:
+        self._host.receive()
+        return self._host.is_stopped(seq)
+
+
+def _outcome(seq: int, index: int, ended: Ended) -> Header:
+    return {
+        "op": "outcome",
+        "seq": seq,
+        "index": index,
+        "exit_code": ended.exit_code,
+        "exit_signal": ended.exit_signal,
+        "dropped_bytes": ended.dropped_bytes,
+        "cpu_time_s": ended.cpu_time_s,
+        "wall_time_s": ended.wall_time_s,
+        "peak_memory_bytes": ended.peak_memory_bytes,
+        "limit_hit": ended.limit_hit,
+        "oom_killed": ended.oom_killed,
+    }
+
+
+def main(args: list[str]) -> None:
+    """Be a slot's supervisor; `args` are folders with third-party packages, if not the usual."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    host = Host()
+    try:
+        Supervisor(host, args or site.getsitepackages()).serve()
+    except HostGone:
+        pass
+    except SlotBroken as error:
+        _report_fault(host, str(error))
+    except Exception:  # noqa: BLE001 - whatever it is, the grader must learn of it
+        _report_fault(host, traceback.format_exc())
+    os._exit(0)
+
+
+def _report_fault(host: Host, message: str) -> None:
+    try:
+        host.send({"op": "fault", "message": message})
+    except HostGone:
+        pass
