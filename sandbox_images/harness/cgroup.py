@@ -1,0 +1,83 @@
+"""The counters of the slot's own cgroup, whichever version of cgroups there is.
+
+Inside a slot the cgroup is mounted read-only: its files at the top for version 2, one folder
+per controller for version 1. A folder that belongs to the whole machine is never read: what it
+counts is not the slot's.
+"""
+
+import os
+from dataclasses import dataclass
+
+_CACHE_V1 = ("total_active_file", "total_inactive_file")
+_CACHE_V2 = ("active_file", "inactive_file")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupReader:
+    """Reads counters over every process that is or was in the slot.
+
+    Each method raises OSError when the cgroup is gone, and ValueError for a file that has not
+    the form that the kernel documents.
+    """
+
+    version: int
+    """1 or 2."""
+    memory: str
+    """Folder of the memory controller."""
+    cpu: str
+    """Folder of the CPU accounting."""
+
+    def cpu_time_s(self) -> float:
+        """Return the CPU time of all processes so far, in seconds."""
+        if self.version == 1:
+            return int(_read(self.cpu, "cpuacct.usage")) / 1e9
+        return _fields(self.cpu, "cpu.stat")["usage_usec"] / 1e6
+
+    def oom_kills(self) -> int:
+        """Return how many processes the kernel has killed for want of memory so far."""
+        name = "memory.oom_control" if self.version == 1 else "memory.events"
+        return _fields(self.memory, name)["oom_kill"]
+
+    def memory_bytes(self) -> int:
+        """Return the memory in use now, without file pages that the kernel can drop."""
+        names = _CACHE_V1 if self.version == 1 else _CACHE_V2
+        stat = _fields(self.memory, "memory.stat")
+        usage = _read(
+            self.memory, "memory.usage_in_bytes" if self.version == 1 else "memory.current"
+        )
+        return max(0, int(usage) - sum(stat[name] for name in names))
+
+
+def open_reader(root: str) -> CgroupReader | None:
+    """Find the slot's counters under `root`, usually /sys/fs/cgroup.
+
+    Returns:
+        None where cgroups are missing, incomplete, or show the whole machine.
+    """
+    # Only the root of a version 2 hierarchy lacks memory.events.
+    if _has(root, "memory.events") and _has(root, "memory.current"):
+        return CgroupReader(version=2, memory=root, cpu=root)
+    memory = os.path.join(root, "memory")
+    if not _has(memory, "memory.oom_control") or _has(memory, "release_agent"):
+        return None
+    for name in ("cpuacct", "cpu,cpuacct", "cpuacct,cpu"):
+        cpu = os.path.join(root, name)
+        # Only the root of a version 1 hierarchy has a release_agent.
+        if _has(cpu, "cpuacct.usage") and not _has(cpu, "release_agent"):
+            return CgroupReader(version=1, memory=memory, cpu=cpu)
+    return None
+
+
+def _has(folder: str, name: str) -> bool:
+    return os.access(os.path.join(folder, name), os.R_OK)
+
+
+def _read(folder: str, name: str) -> bytes:
+    with open(os.path.join(folder, name), "rb", buffering=0) as file:
+        return file.read()
+
+
+def _fields(folder: str, name: str) -> dict[str, int]:
+    """Read a file of lines with a name and a number each."""
+    pairs = (line.split() for line in _read(folder, name).decode().splitlines())
+    return {key: int(value) for key, value in pairs}
