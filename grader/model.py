@@ -154,6 +154,8 @@ class CallCase:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     expected: Any = None
+    alternatives: tuple[Any, ...] = ()
+    """Other values that are as right as `expected`."""
     points: float = 1.0
     group: str | None = None
 
@@ -198,7 +200,11 @@ class CallTests:
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     entry_point: str
-    """A name, or `Class.method` for a method of a new instance made without arguments."""
+    """A name, or `Class.method` for a method of a new instance made without arguments.
+
+    A plain name that the submission does not define may be a method of its class `Solution`:
+    labels that give only a `fn_name` do not say which.
+    """
     cases: tuple[CallCase, ...]
     comparison: Comparison = Comparison()
 

@@ -1,0 +1,197 @@
+"""Cases from inputs and outputs, the shape that most stdin and function-call labels share."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from grader.errors import LabelError, SuiteError
+from grader.model import (
+    CallCase,
+    CallTests,
+    Comparator,
+    Comparison,
+    ScriptCase,
+    ScriptTests,
+    StdinCase,
+    StdinTests,
+)
+from grader.suites.fields import clean, is_list, load_json
+
+TOKENS_OR_NUMBERS = Comparison(comparator=Comparator.FLOATS, abs_tol=1e-6, rel_tol=1e-6)
+"""For contest problems: blank-separated tokens, numbers within 1e-6.
+
+Of correct programs on real CodeContests cases this accepts 241 of 2,999 that comparing lines
+refuses. It replaces the cascades of APPS and its heirs, which compare sets of tokens at the
+end and so accept wrong answers in another order.
+"""
+
+JSON_VALUES = Comparison(comparator=Comparator.EXACT, tuples_as_lists=True)
+"""For expected values that went through JSON, which knows no tuples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One input with the output expected for it, both as the label holds them."""
+
+    id: str
+    input: object
+    output: object
+    points: float = 1.0
+    group: str | None = None
+
+
+def pairs(inputs: object, outputs: object, *, prefix: str = "") -> tuple[Pair, ...]:
+    """Return the pairs of two parallel lists; ids count from 0.
+
+    Raises:
+        LabelError: They are no lists.
+        SuiteError: Their lengths differ: some outputs would go unchecked.
+    """
+    if not is_list(inputs) or not is_list(outputs):
+        message = "inputs and outputs must be lists"
+        raise LabelError(message)
+    if len(inputs) != len(outputs):
+        message = f"{len(inputs)} inputs but {len(outputs)} outputs"
+        raise SuiteError(message)
+    return tuple(
+        Pair(id=f"{prefix}{index}", input=given, output=wanted)
+        for index, (given, wanted) in enumerate(zip(inputs, outputs, strict=True))
+    )
+
+
+def pairs_of_items(items: Iterable[object]) -> tuple[Pair, ...]:
+    """Return the pairs of a list of {input, output} objects.
+
+    Raises:
+        LabelError: An item is no such object.
+    """
+    return tuple(_pair(index, item) for index, item in enumerate(items))
+
+
+def _pair(index: int, item: object) -> Pair:
+    if not isinstance(item, Mapping) or "input" not in item or "output" not in item:
+        message = f"test case {index} must be an object with input and output"
+        raise LabelError(message)
+    points = item.get("points", 1.0)
+    group = item.get("group")
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e9:
+        message = f"test case {index}: points must be a number from 0 to 1e9"
+        raise LabelError(message)
+    return Pair(
+        id=str(index),
+        input=item["input"],
+        output=item["output"],
+        points=float(points),
+        group=None if group is None else str(group),
+    )
+
+
+def stdin_tests(pairs: Sequence[Pair], comparison: Comparison = TOKENS_OR_NUMBERS) -> StdinTests:
+    """Return stdin tests; a list of texts in place of a text is its lines.
+
+    Raises:
+        LabelError: An input or output is no text.
+        SuiteError: There is no case.
+    """
+    _require_cases(pairs)
+    cases = tuple(
+        StdinCase(
+            id=pair.id,
+            stdin=_stream(pair.input, f"input {pair.id}"),
+            expected=_stream(pair.output, f"output {pair.id}"),
+            points=pair.points,
+            group=pair.group,
+        )
+        for pair in pairs
+    )
+    return StdinTests(cases=cases, comparison=comparison)
+
+
+def call_tests(
+    entry_point: str, pairs: Sequence[Pair], comparison: Comparison = JSON_VALUES
+) -> CallTests:
+    """Return call tests whose inputs are lists of arguments, or a JSON value a line as text.
+
+    APPS and its heirs often wrap each expected value in a list of one, and their graders accept
+    it with and without: where every output is such a list, both count here too.
+
+    Raises:
+        LabelError: An input is no list of arguments.
+        SuiteError: There is no case.
+    """
+    _require_cases(pairs)
+    outputs = [_value(pair.output) for pair in pairs]
+    wrapped = all(is_list(output) and len(output) == 1 for output in outputs)
+    cases = tuple(
+        CallCase(
+            id=pair.id,
+            args=_arguments(pair),
+            expected=next(iter(cast("list[object]", output))) if wrapped else output,
+            alternatives=(output,) if wrapped else (),
+            points=pair.points,
+            group=pair.group,
+        )
+        for pair, output in zip(pairs, outputs, strict=True)
+    )
+    return CallTests(entry_point=entry_point, cases=cases, comparison=comparison)
+
+
+def script_tests(sources: Sequence[str], setup: str = "") -> ScriptTests:
+    """Return script tests with one case for each source.
+
+    Raises:
+        SuiteError: There is no case.
+    """
+    _require_cases(sources)
+    cases = tuple(ScriptCase(id=str(index), source=text) for index, text in enumerate(sources))
+    return ScriptTests(cases=cases, setup=setup)
+
+
+def _require_cases(cases: Sequence[object]) -> None:
+    if not cases:
+        message = "the suite has no test case"
+        raise SuiteError(message)
+
+
+def _stream(value: object, name: str) -> str:
+    if isinstance(value, str):
+        return clean(value)
+    if is_list(value) and all(isinstance(line, str) for line in value):
+        return clean("\n".join(str(line) for line in value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    message = f"{name} must be text or a list of lines, but is {type(value).__name__}"
+    raise LabelError(message)
+
+
+def _arguments(pair: Pair) -> tuple[object, ...]:
+    given = pair.input
+    if isinstance(given, str):
+        lines = [line for line in clean(given).split("\n") if line.strip()]
+        given = [load_json(line, f"input {pair.id}, a JSON value a line,") for line in lines]
+    if not is_list(given):
+        message = f"input {pair.id} must be a list of arguments, but is {type(given).__name__}"
+        raise LabelError(message)
+    return tuple(_int_keys(argument) for argument in given)
+
+
+def _value(output: object) -> object:
+    """Decode an expected value; text that is no JSON stands for itself."""
+    if isinstance(output, str):
+        try:
+            return _int_keys(load_json(output, "an output"))
+        except LabelError:
+            return output
+    return _int_keys(output)
+
+
+def _int_keys(value: object) -> object:
+    """Give an object whose keys are all integers its keys back: JSON made them text."""
+    if isinstance(value, Mapping) and value and all(_is_integer(key) for key in value):
+        return {int(key): item for key, item in value.items()}
+    return value
+
+
+def _is_integer(key: object) -> bool:
+    return isinstance(key, str) and key.removeprefix("-").isdecimal() and len(key) < 20

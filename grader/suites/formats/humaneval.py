@@ -1,0 +1,107 @@
+"""HumanEval, and the files that copy its columns.
+
+Recognised by `prompt, entry_point, test`, the test being a program that defines `check`.
+
+Becomes one script case: the test program, then `check(<entry point>)` unless the program calls
+`check` itself. The prompt is code that a completion may continue. The reference is the prompt
+followed by `canonical_solution`, or the latter alone where it is a whole program.
+
+Harness of record: prompt + completion + test in one process, 3 s of wall time, no prelude, any
+exception fails. Here 3 s are CPU time, so that a loaded machine changes no verdict.
+"""
+
+from dataclasses import replace
+
+from grader.errors import SuiteError
+from grader.model import ScriptCase, ScriptTests, TestSuite
+from grader.suites import fields, source
+from grader.suites.format import Format, Row
+from grader.suites.format import fields as field_sets
+
+LIMITS = fields.time_limits(3.0)
+
+
+def check_tests(program: str, call: str) -> ScriptTests:
+    """Return one case: a program that defines `check`, called with `call` as its argument.
+
+    Raises:
+        SuiteError: The program does not parse, or has no `check`.
+    """
+    tree = source.parse(program)
+    if not source.calls_at_top(tree, "check"):
+        if not source.defines(tree, "check"):
+            message = "the test program defines no check(candidate)"
+            raise SuiteError(message)
+        program = f"{program.rstrip()}\n\ncheck({call})\n"
+    return ScriptTests(cases=(ScriptCase(id="check", source=program),))
+
+
+def complete(prompt: str, solution: str) -> str:
+    """Return a solution as a whole program: many are the body that continues the prompt."""
+    return prompt + solution if source.is_continuation(solution) else solution
+
+
+def read(row: Row) -> TestSuite:
+    """Turn a HumanEval row into its suite."""
+    prompt, program = fields.text(row, "prompt"), fields.text(row, "test")
+    entry_point = fields.text(row, "entry_point")
+    solution = fields.optional_text(row, "canonical_solution")
+    return TestSuite(
+        tests=check_tests(program, entry_point),
+        format="humaneval",
+        problem_id=fields.identifier(row, "task_id"),
+        prompt=prompt,
+        continues_prompt=True,
+        entry_point=entry_point,
+        limits=LIMITS,
+        image=source.image_for(program, prompt, solution),
+        reference=None if solution is None else complete(prompt, solution),
+    )
+
+
+def read_pack(row: Row) -> TestSuite:
+    """Turn a Python row of HumanEvalPack into its suite.
+
+    Raises:
+        LabelError: The row is of another language.
+    """
+    task_id = fields.text(row, "task_id")
+    fields.require_python(task_id.partition("/")[0])
+    return replace(read(row), format="humanevalpack")
+
+
+def _is_program(row: Row) -> bool:
+    return isinstance(row["test"], str) and "def check(" in row["test"]
+
+
+HUMANEVAL = Format(
+    name="humaneval",
+    summary="A prompt to continue and a program that defines check(candidate)",
+    fields=field_sets("prompt entry_point test"),
+    example={
+        "task_id": "HumanEval/0",
+        "prompt": 'def double(n):\n    """Return twice n."""\n',
+        "entry_point": "double",
+        "canonical_solution": "    return 2 * n\n",
+        "test": "def check(candidate):\n    assert candidate(2) == 4\n",
+    },
+    read=read,
+    accepts=_is_program,
+)
+
+HUMANEVALPACK = Format(
+    name="humanevalpack",
+    summary="HumanEval with a buggy solution, in six languages; the Python one is supported",
+    fields=field_sets("task_id prompt declaration entry_point test buggy_solution"),
+    example={
+        "task_id": "Python/0",
+        "prompt": 'def double(n):\n    """Return twice n."""\n',
+        "declaration": "def double(n):\n",
+        "entry_point": "double",
+        "canonical_solution": "    return 2 * n\n",
+        "buggy_solution": "    return n + 2\n",
+        "test": "def check(double):\n    assert double(3) == 6\n\ncheck(double)\n",
+    },
+    read=read_pack,
+    precedes=("humaneval",),
+)

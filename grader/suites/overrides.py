@@ -1,0 +1,138 @@
+"""Overriding what a format says about a suite: from a label's `suite` object, or from `--set`."""
+
+from collections.abc import Mapping
+from dataclasses import fields as record_fields
+from dataclasses import replace
+from enum import Enum
+from typing import Any, TypeVar, cast
+
+from grader.errors import LabelError
+from grader.model import (
+    CallTests,
+    Checker,
+    CheckerKind,
+    Comparator,
+    Comparison,
+    ExtractionRule,
+    LimitOverrides,
+    StdinTests,
+    TestSuite,
+)
+from grader.suites.format import Row
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+_TEXTS = ("entry_point", "image", "prelude", "prompt", "reference")
+KEYS = ("limits", "comparison", "extraction", *_TEXTS)
+"""What can be overridden."""
+
+
+def override(suite: TestSuite, given: Row) -> TestSuite:
+    """Return `suite` with the properties that `given` names replaced.
+
+    Args:
+        suite: What the format made of its row.
+        given: Any of `KEYS`; `limits` and `comparison` are objects that replace only the
+            fields they have, `comparison.comparator` and `extraction` are names.
+
+    Raises:
+        LabelError: A name is unknown, or a value is of the wrong kind.
+    """
+    _require_known(given, KEYS, "suite")
+    changes: dict[str, Any] = {}
+    for name in _TEXTS:
+        if name in given:
+            changes[name] = _text(given[name], name)
+    if "extraction" in given:
+        changes["extraction"] = _choice(ExtractionRule, given["extraction"], "extraction")
+    if "limits" in given:
+        changes["limits"] = _limits(suite.limits, _mapping(given["limits"], "limits"))
+    if "comparison" in given:
+        changes["tests"] = _compared(suite, _mapping(given["comparison"], "comparison"))
+    return replace(suite, **changes)
+
+
+def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
+    names = tuple(field.name for field in record_fields(LimitOverrides))
+    _require_known(given, names, "limits")
+    for name, value in given.items():
+        whole = not name.endswith("_s")
+        kinds = int if whole else int | float
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value < 2**50:
+            unit = "a whole number" if whole else "a number of seconds"
+            message = f"limits.{name} must be {unit} above 0, but is {value!r}"
+            raise LabelError(message)
+    return replace(limits, **cast("Any", dict(given)))
+
+
+def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
+    if not isinstance(suite.tests, StdinTests | CallTests):
+        message = f"comparison: tests of the format {suite.format!r} compare by themselves"
+        raise LabelError(message)
+    names = tuple(field.name for field in record_fields(Comparison))
+    _require_known(given, names, "comparison")
+    changes: dict[str, Any] = {}
+    for name, value in given.items():
+        if name == "comparator":
+            changes[name] = _choice(Comparator, value, "comparison.comparator")
+        elif name == "checker":
+            changes[name] = _checker(_mapping(value, "comparison.checker"))
+            changes.setdefault("comparator", Comparator.CHECKER)
+        else:
+            kind = bool if isinstance(getattr(suite.tests.comparison, name), bool) else float
+            changes[name] = _number(kind, value, f"comparison.{name}")
+    comparison = replace(suite.tests.comparison, **changes)
+    if (comparison.comparator is Comparator.CHECKER) != (comparison.checker is not None):
+        message = "comparison: a checker, and only a checker, needs the comparator 'checker'"
+        raise LabelError(message)
+    return replace(suite.tests, comparison=comparison)
+
+
+def _checker(given: Row) -> Checker:
+    _require_known(given, ("source", "kind"), "comparison.checker")
+    kind = _choice(CheckerKind, given.get("kind", CheckerKind.FUNCTION), "checker.kind")
+    return Checker(source=_text(given.get("source"), "checker.source"), kind=kind)
+
+
+def _number(kind: type, value: object, name: str) -> bool | float:
+    if kind is bool and isinstance(value, bool):
+        return value
+    if (
+        kind is float
+        and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 <= value < float("inf")
+    ):
+        return float(value)
+    wanted = "true or false" if kind is bool else "a number from 0"
+    message = f"{name} must be {wanted}, but is {value!r}"
+    raise LabelError(message)
+
+
+def _choice(kind: type[_Choice], value: object, name: str) -> _Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(str(member.value) for member in kind)
+        message = f"{name} must be one of {known}, but is {value!r}"
+        raise LabelError(message) from None
+
+
+def _text(value: object, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    message = f"{name} must be text, but is {value!r}"
+    raise LabelError(message)
+
+
+def _mapping(value: object, name: str) -> Row:
+    if isinstance(value, Mapping):
+        return value
+    message = f"{name} must be an object, but is {value!r}"
+    raise LabelError(message)
+
+
+def _require_known(given: Row, known: tuple[str, ...], name: str) -> None:
+    if unknown := sorted(set(given) - set(known)):
+        message = f"{name} has no {', '.join(unknown)}; it has {', '.join(known)}"
+        raise LabelError(message)

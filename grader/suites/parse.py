@@ -1,0 +1,139 @@
+"""From a label in any format to its TestSuite."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from grader.errors import LabelError
+from grader.model import TestSuite
+from grader.suites import fields
+from grader.suites.format import Envelope, Row
+from grader.suites.overrides import override
+from grader.suites.registry import recognise
+
+_MAX_DEPTH = 4
+"""How deep labels may stand inside labels: a row, its column, JSON text in it, a short form."""
+
+ID_FIELDS = ("task_id", "question_id", "problem_id", "id", "slug", "name", "hash_id")
+"""Where a problem row has its id, the first that holds one."""
+
+
+class Problems(Protocol):
+    """Where a short label finds its problem; `ProblemIndex` is one."""
+
+    def get(self, problem_id: str) -> TestSuite | None:
+        """Return the suite of a problem; None where there is no such problem."""
+
+
+def parse_label(label: object, *, problems: Problems | None = None) -> TestSuite:
+    """Return the tests that a label asks for.
+
+    Pure and safe to call from many threads. Nothing of the label is run.
+
+    Args:
+        label: JSON text, an object, a list of cases or asserts, or test source. An object may
+            hold a `suite` object that overrides what its format says; see `override`.
+        problems: Where labels such as `{"problem": "HumanEval/0"}` look up their problem.
+
+    Raises:
+        LabelError: The label is in no known format or in more than one, is damaged, or names a
+            problem that is not there. The message names its fields and the nearest formats.
+        SuiteError: The format is known, but the tests in it are broken.
+    """
+    return _parse(label, problems, 0)
+
+
+def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
+    """Return the tests of a row of a problem file, its `problem_id` set where the row has one.
+
+    Raises:
+        LabelError: As `parse_label`.
+        SuiteError: As `parse_label`.
+    """
+    suite = _parse(row, problems, 0)
+    if suite.problem_id is not None:
+        return suite
+    return replace(suite, problem_id=problem_id_of(row))
+
+
+def problem_id_of(row: Row) -> str | None:
+    """Return the id by which other rows refer to this one; None where it has none.
+
+    That is the first of `ID_FIELDS` that holds a text or a whole number.
+    """
+    found = fields.identifier(row, *ID_FIELDS)
+    if found is None and isinstance(inner := row.get("verifier_metadata"), Mapping):
+        return fields.identifier(inner, *ID_FIELDS)
+    return found
+
+
+def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
+    if depth > _MAX_DEPTH:
+        message = f"labels stand inside labels more than {_MAX_DEPTH} deep"
+        raise LabelError(message)
+    if isinstance(label, str):
+        return _parse(_decoded(label), problems, depth + 1)
+    if fields.is_list(label):
+        kind = "assert_case" if all(isinstance(item, str) for item in label) else "test_cases"
+        return _parse({kind: label}, problems, depth + 1)
+    if isinstance(label, Mapping):
+        return _parse_row(label, problems, depth)
+    message = f"a label must be text, an object or a list, but is {type(label).__name__}"
+    raise LabelError(message)
+
+
+def _decoded(text: str) -> object:
+    """Return what a text stands for: the JSON in it, else test source."""
+    stripped = text.strip()
+    if not stripped:
+        message = "the label is empty"
+        raise LabelError(message)
+    if stripped[0] in '{["':
+        return fields.load_json(stripped, "the label")
+    return {"tests": text}
+
+
+def _parse_row(row: Row, problems: Problems | None, depth: int) -> TestSuite:
+    settings = row.get("suite")
+    if settings is None:
+        return _read(row, problems, depth)
+    if not isinstance(settings, Mapping):
+        message = f"suite must be an object of overrides, but is {type(settings).__name__}"
+        raise LabelError(message)
+    rest = {name: value for name, value in row.items() if name != "suite"}
+    return override(_read(rest, problems, depth), settings)
+
+
+def _read(row: Row, problems: Problems | None, depth: int) -> TestSuite:
+    found = recognise(row)
+    suite = found.read(row)
+    if isinstance(suite, TestSuite):
+        return suite
+    return _unwrap(found.name, suite, problems, depth)
+
+
+def _unwrap(name: str, envelope: Envelope, problems: Problems | None, depth: int) -> TestSuite:
+    if envelope.problem is not None:
+        return _look_up(envelope.problem, problems)
+    inner = _parse(envelope.label, problems, depth + 1)
+    return replace(
+        inner,
+        format=name,
+        problem_id=envelope.problem_id or inner.problem_id,
+        prompt=envelope.prompt or inner.prompt,
+        reference=envelope.reference or inner.reference,
+    )
+
+
+def _look_up(problem: str, problems: Problems | None) -> TestSuite:
+    if problems is None:
+        message = (
+            f"the label names the problem {problem!r}, but no file of problems is given:"
+            " set --problems or GRADER_PROBLEMS"
+        )
+        raise LabelError(message)
+    suite = problems.get(problem)
+    if suite is None:
+        message = f"the label names the problem {problem!r}, which the file of problems lacks"
+        raise LabelError(message)
+    return suite

@@ -1,0 +1,175 @@
+"""A file of problems, looked up by id without holding it in memory."""
+
+import gzip
+import json
+import os
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from grader.errors import InputError
+from grader.model import TestSuite
+from grader.suites.format import Row
+from grader.suites.formats.quixbugs import SUPPORT_ROW
+from grader.suites.parse import parse_problem, problem_id_of
+
+_CACHED_SUITES = 64
+"""Samples of one problem come close together; a suite may be a megabyte."""
+
+Span = tuple[int, int]
+"""Where a row's JSON is: offset and length in bytes."""
+
+
+class ProblemIndex:
+    """Problems by id, parsed when first asked for. Safe to share between threads.
+
+    Holds an offset for each problem and the last suites used; the rows stay in the file, or in
+    an unnamed temporary copy of it where it is compressed. `close` it, or use it in `with`.
+    """
+
+    def __init__(self, file: IO[bytes], spans: Mapping[str, Span], opened: ExitStack) -> None:
+        self._file = file
+        self._spans = spans
+        self._opened = opened
+        self._suites: OrderedDict[str, TestSuite] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Index a JSONL file, or a gzipped one (`.gz`).
+
+        Raises:
+            InputError: It cannot be read, a line is no JSON object or has no id, or two lines
+                have the same id; the message names path and lines.
+        """
+        path = Path(path)
+        with ExitStack() as stack:
+            try:
+                file: IO[bytes]
+                if path.suffix == ".gz":
+                    file = stack.enter_context(tempfile.TemporaryFile())
+                    lines = stack.enter_context(gzip.open(path))
+                    spans = _index(path, _copied(lines, file))
+                    file.flush()
+                else:
+                    file = stack.enter_context(path.open("rb"))
+                    spans = _index(path, file)
+            except (OSError, EOFError) as error:
+                message = f"{path}: {error}"
+                raise InputError(message) from error
+            return cls(file, spans, stack.pop_all())
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row], name: str = "problems") -> Self:
+        """Index rows from anywhere, such as another file format; `name` stands in errors.
+
+        Raises:
+            InputError: As `load`, with the rows counted as lines.
+        """
+        with ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile())
+            lines = (json.dumps(row).encode() + b"\n" for row in rows)
+            spans = _index(Path(name), _copied(lines, file))
+            file.flush()
+            return cls(file, spans, stack.pop_all())
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._spans)
+
+    def __contains__(self, problem_id: object) -> bool:
+        return problem_id in self._spans
+
+    def get(self, problem_id: str) -> TestSuite | None:
+        """Return the suite of a problem; None where there is no such problem.
+
+        Raises:
+            LabelError: The row is in no known format.
+            SuiteError: Its tests are broken.
+        """
+        with self._lock:
+            if (suite := self._suites.get(problem_id)) is not None:
+                self._suites.move_to_end(problem_id)
+                return suite
+        row = self.row(problem_id)
+        if row is None:
+            return None
+        suite = parse_problem(row)
+        with self._lock:
+            self._suites[problem_id] = suite
+            if len(self._suites) > _CACHED_SUITES:
+                self._suites.popitem(last=False)
+        return suite
+
+    def row(self, problem_id: str) -> Row | None:
+        """Return a problem's row as the file has it; None where there is no such problem."""
+        span = self._spans.get(problem_id)
+        if span is None:
+            return None
+        offset, length = span
+        row: Row = json.loads(os.pread(self._file.fileno(), length, offset))
+        return row
+
+    def close(self) -> None:
+        """Close the file. Repeats harmlessly; the index is unusable from then on."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _copied(lines: Iterable[bytes], file: IO[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        file.write(line)
+        yield line
+
+
+def _index(path: Path, lines: Iterable[bytes]) -> dict[str, Span]:
+    spans: dict[str, Span] = {}
+    numbers: dict[str, int] = {}
+    offset = 0
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            problem_id = _id_of(path, number, line)
+            if problem_id in numbers:
+                message = (
+                    f"{path}: the id {problem_id!r} stands in line {numbers[problem_id]}"
+                    f" and again in line {number}"
+                )
+                raise InputError(message)
+            if problem_id != SUPPORT_ROW:
+                numbers[problem_id] = number
+                spans[problem_id] = (offset, len(line))
+        offset += len(line)
+    return spans
+
+
+def _id_of(path: Path, number: int, line: bytes) -> str:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        message = f"{path}, line {number}: not JSON: {error}"
+        raise InputError(message) from error
+    if not isinstance(row, dict):
+        message = f"{path}, line {number}: expected an object, found {type(row).__name__}"
+        raise InputError(message)
+    problem_id = problem_id_of(row)
+    if problem_id is None:
+        message = f"{path}, line {number}: no id; expected a field such as task_id, id or name"
+        raise InputError(message)
+    return problem_id

@@ -1,0 +1,68 @@
+"""All known label formats, and which of them a row is in."""
+
+from grader.errors import LabelError
+from grader.suites.format import Format, Row, present
+from grader.suites.formats import exercism, humaneval, mbpp, plain, quixbugs, stdio
+
+FORMATS: tuple[Format, ...] = (
+    humaneval.HUMANEVAL,
+    humaneval.HUMANEVALPACK,
+    mbpp.MBPP,
+    mbpp.MBPPPLUS,
+    quixbugs.QUIXBUGS,
+    exercism.EXERCISM,
+    stdio.PARALLEL,
+    stdio.APPS,
+    stdio.TEST_CASES,
+    stdio.VERIFICATION_INFO,
+    plain.ASSERTS,
+    plain.SOURCE,
+)
+"""Order says nothing: where two formats recognise a row, `Format.precedes` decides or nobody."""
+
+_SHOWN_FIELDS = 20
+_SHOWN_FORMATS = 3
+
+
+def recognise(row: Row) -> Format:
+    """Return the format of a row.
+
+    Raises:
+        LabelError: No format recognises it, or several do and none precedes the others.
+    """
+    found = [candidate for candidate in FORMATS if candidate.recognises(row)]
+    beaten = {name for candidate in found for name in candidate.precedes}
+    best = [candidate for candidate in found if candidate.name not in beaten]
+    if len(best) == 1:
+        return best[0]
+    raise LabelError(_ambiguous(row, best) if best else _unknown(row))
+
+
+def _ambiguous(row: Row, found: list[Format]) -> str:
+    names = ", ".join(candidate.name for candidate in found)
+    return f"the label fits several formats: {names}; its fields: {_fields(row)}"
+
+
+def _unknown(row: Row) -> str:
+    return f"the label is in no known format; its fields: {_fields(row)}; {_nearest(row)}"
+
+
+def _fields(row: Row) -> str:
+    names = sorted(present(row))
+    more = [f"and {len(names) - _SHOWN_FIELDS} more"] if len(names) > _SHOWN_FIELDS else []
+    return ", ".join([*names[:_SHOWN_FIELDS], *more]) or "none"
+
+
+def _nearest(row: Row) -> str:
+    """Say which formats the row comes closest to, and what it lacks of each."""
+    has = present(row)
+    near: list[tuple[int, int, str]] = []
+    for order, candidate in enumerate(FORMATS):
+        wanted = min(candidate.fields, key=lambda names: len(names - has))
+        if wanted & has:
+            lacks = ", ".join(sorted(wanted - has))
+            reason = f"lacks {lacks}" if lacks else f"{', '.join(sorted(wanted))} hold other things"
+            near.append((len(wanted - has), order, f"{candidate.name} ({reason})"))
+    if not near:
+        return "`grader formats` lists the known ones"
+    return f"nearest: {', '.join(text for _, _, text in sorted(near)[:_SHOWN_FORMATS])}"

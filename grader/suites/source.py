@@ -1,0 +1,255 @@
+"""Looking at test sources without running them: kinds, cases, imports, names."""
+
+import ast
+import builtins
+import re
+import sys
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from grader.errors import SuiteError
+
+SCIENCE_MODULES = frozenset(
+    ["numpy", "pandas", "scipy", "sklearn", "sortedcontainers", "networkx", "sympy", "requests"]
+)
+"""What the "science" image has beyond the standard library and pytest."""
+
+_KNOWN_MODULES = sys.stdlib_module_names | SCIENCE_MODULES | {"pytest", "hypothesis"}
+_IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\w.]+)[ \t]+import\b)", re.M)
+_warnings_lock = threading.Lock()
+
+
+class SourceKind(StrEnum):
+    """What a text of tests is."""
+
+    CHECK = "check"
+    """Defines `check(candidate)`."""
+    PYTEST = "pytest"
+    """Has test functions or test classes that a collector must find."""
+    SCRIPT = "script"
+    """Statements that assert as they run."""
+    NONE = "none"
+    """Asserts nothing."""
+
+
+def parse(source: str, what: str = "the tests") -> ast.Module:
+    """Parse Python source; `what` names it in errors.
+
+    Raises:
+        SuiteError: It does not parse.
+    """
+    with _warnings_lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes are the dataset's business
+        try:
+            return ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            message = f"{what} do not parse as Python: {error}"
+            raise SuiteError(message) from error
+
+
+def kind_of(tree: ast.Module) -> SourceKind:
+    """Return what the statements of `tree` amount to; `check` wins over test functions."""
+    if defines(tree, "check"):
+        return SourceKind.CHECK
+    if any(_is_script_case(node) for node in tree.body):
+        return SourceKind.SCRIPT
+    if any(_is_test(node) for node in tree.body) and not _calls_own_tests(tree):
+        return SourceKind.PYTEST
+    if _has_assert(tree) and any(isinstance(node, ast.Expr) for node in tree.body):
+        return SourceKind.SCRIPT
+    return SourceKind.NONE
+
+
+def defines(tree: ast.Module, name: str) -> bool:
+    """Return whether a top-level function or class of that name is defined."""
+    return any(_is_definition(node) and node.name == name for node in tree.body)  # type: ignore[attr-defined]
+
+
+def has_tests(source: str) -> bool:
+    """Return whether pytest would find a test in this module."""
+    return any(_is_test(node) for node in parse(source).body)
+
+
+def calls_at_top(tree: ast.Module, name: str) -> bool:
+    """Return whether a top-level statement calls `name`, be it behind a condition."""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        for statement in tree.body
+        if not _is_definition(statement)
+        for node in ast.walk(statement)
+    )
+
+
+def split_cases(source: str) -> tuple[str, ...]:
+    """Split a script into cases: each ends with a top-level statement that asserts something.
+
+    The statements before it, such as imports and assignments, belong to the case and stay
+    defined for those that follow; statements after the last assertion join the last case. A
+    script that asserts only inside functions that it calls is one case.
+
+    Raises:
+        SuiteError: It does not parse or asserts nothing.
+    """
+    tree = parse(source)
+    groups: list[list[ast.stmt]] = [[]]
+    for node in tree.body:
+        groups[-1].append(node)
+        if _is_script_case(node):
+            groups.append([])
+    rest = groups.pop()
+    if not groups:
+        if kind_of(tree) is not SourceKind.SCRIPT:
+            message = "the tests assert nothing: no assert statement runs"
+            raise SuiteError(message)
+        return (source,)
+    groups[-1].extend(rest)
+    return tuple(_segments(source, groups))
+
+
+def _segments(source: str, groups: list[list[ast.stmt]]) -> Iterator[str]:
+    lines = _lines(source)
+    starts = [_first_line(group[0]) for group in groups]
+    ends = [group[-1].end_lineno or 0 for group in groups]
+    for index, group in enumerate(groups):
+        before = ends[index - 1] if index else 0
+        after = starts[index + 1] if index + 1 < len(groups) else len(lines) + 1
+        if before < starts[index] and ends[index] < after:
+            yield "".join(lines[starts[index] - 1 : ends[index]]).rstrip("\n")
+        else:  # several groups on one line, parted by semicolons
+            yield "\n".join(ast.unparse(node) for node in group)
+
+
+def _lines(source: str) -> list[str]:
+    """Return the lines as Python counts them, which is not how `str.splitlines` does."""
+    return [line + "\n" for line in source.replace("\r", "\n").split("\n")]
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(item.lineno for item in decorators)])
+
+
+def called_name(sources: Iterable[str], defined_in: str = "") -> str | None:
+    """Return the function that assertions are about, where it can be told.
+
+    That is the name called most often which is no builtin and which the tests do not define
+    themselves; with `defined_in`, a solution's source, only names that it defines count.
+    """
+    wanted = _top_names(parse(defined_in, "the solution")) if defined_in else None
+    calls: Counter[str] = Counter()
+    own: set[str] = set(dir(builtins))
+    for source in sources:
+        tree = parse(source)
+        own |= _top_names(tree)
+        calls.update(
+            {
+                node.func.id
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            }
+        )
+    for name, _count in calls.most_common():
+        if name in wanted if wanted is not None else name not in own:
+            return name
+    return None
+
+
+def imported_names(tree: ast.Module, module: str) -> tuple[str, ...]:
+    """Return the names that the source imports from `module`."""
+    return tuple(
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == module
+        for alias in node.names
+        if alias.name != "*"
+    )
+
+
+def foreign_modules(tree: ast.Module) -> tuple[str, ...]:
+    """Return the modules imported at the top that no image brings: the submission's, likely."""
+    found: dict[str, None] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found[node.module] = None
+        elif isinstance(node, ast.Import):
+            found.update({alias.name: None for alias in node.names})
+    return tuple(name for name in found if name.partition(".")[0] not in _KNOWN_MODULES)
+
+
+def with_star_import(source: str, module: str) -> str:
+    """Return test source that first takes over every public name of `module`."""
+    line = f"from {module} import *\n"
+    if "__future__" not in source:
+        return line + source
+    last = max(
+        (
+            node.end_lineno or 0
+            for node in parse(source).body
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        ),
+        default=0,
+    )
+    lines = _lines(source)
+    return "".join([*lines[:last], line, *lines[last:]])
+
+
+def image_for(*sources: str | None) -> str:
+    """Return the image variant that has what these sources import, as far as any has."""
+    for source in sources:
+        for plain, origin in _IMPORT.findall(source or ""):
+            names = (
+                [origin]
+                if origin
+                else [part.split()[0] for part in plain.split(",") if part.strip()]
+            )
+            if any(name.partition(".")[0] in SCIENCE_MODULES for name in names):
+                return "science"
+    return "python"
+
+
+def is_continuation(code: str) -> bool:
+    """Return whether `code` continues a definition, rather than standing alone."""
+    first = next((line for line in code.splitlines() if line.strip()), "")
+    return first[:1].isspace()
+
+
+def _top_names(tree: ast.Module) -> set[str]:
+    names = {node.name for node in tree.body if _is_definition(node)}  # type: ignore[attr-defined]
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _is_definition(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+
+
+def _is_script_case(node: ast.stmt) -> bool:
+    return not _is_definition(node) and not _is_main_guard(node) and _has_assert(node)
+
+
+def _is_test(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ClassDef):
+        bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        return node.name.startswith("Test") or any("TestCase" in base for base in bases)
+    return _is_definition(node) and node.name.startswith("test")  # type: ignore[attr-defined]
+
+
+def _calls_own_tests(tree: ast.Module) -> bool:
+    return any(
+        calls_at_top(tree, node.name)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and _is_test(node)
+    )
+
+
+def _is_main_guard(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+
+
+def _has_assert(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
