@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.model import PytestTests, ScriptTests, Submission, TestSuite
-from grader.suites import read_suite
+from grader.suites import parse_problem
 
 REPO = Path(__file__).resolve().parent.parent
 HUMANEVAL = ("../shared/data/humaneval.jsonl", "shared/data/humaneval.jsonl")
@@ -48,7 +48,7 @@ def renumbered(samples: list[Sample]) -> list[Sample]:
 
 def _samples(path: Path, style: type[ScriptTests | PytestTests]) -> Iterator[Sample]:
     for line in path.read_text().splitlines():
-        suite = read_suite(json.loads(line))
+        suite = parse_problem(json.loads(line))
         if isinstance(suite.tests, style):
             yield _sample(suite)
 

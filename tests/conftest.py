@@ -75,7 +75,7 @@ def docker_sandbox() -> "Iterator[DockerSandbox]":
 
     try:
         sandbox = DockerSandbox(Settings())
-        sandbox.open_slot(image="python", memory_bytes=Settings().memory_bytes).close()
+        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
     except GraderError as error:
         missing("Docker with the sandbox image", str(error))
     yield sandbox
@@ -91,7 +91,7 @@ def native_sandbox() -> "Iterator[NativeSandbox]":
 
     try:
         sandbox = NativeSandbox(Settings())
-        sandbox.open_slot(image="python", memory_bytes=Settings().memory_bytes).close()
+        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
     except GraderError as error:
         missing("The native sandbox", str(error))
     yield sandbox
@@ -121,18 +121,47 @@ def _poll(condition: Callable[[], bool], timeout_s: float) -> bool:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _nothing_outlives_the_session() -> Iterator[None]:
-    """Fail the session when a process that it started is still alive at its end.
+def _nothing_outlives_the_session(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail the session when a process or container that it started is there at its end.
 
     As a subreaper this process inherits every orphan of its children, so that a daemon which
     forked twice is seen too.
     """
+    uses_docker = any(item.get_closest_marker("docker") for item in request.session.items)
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    before = set(_descendants())
+    processes, containers = set(_descendants()), _lost_containers() if uses_docker else set()
     yield
-    _poll(lambda: set(_descendants()) <= before, LEAK_GRACE_S)
-    leaked = {pid: name for pid, name in _descendants().items() if pid not in before}
+    _poll(lambda: set(_descendants()) <= processes, LEAK_GRACE_S)
+    leaked = {pid: name for pid, name in _descendants().items() if pid not in processes}
     assert not leaked, f"processes outlived the tests: {leaked}"
+    if uses_docker:
+        _poll(lambda: _lost_containers() <= containers, LEAK_GRACE_S)
+        assert _lost_containers() <= containers, "containers outlived the tests"
+
+
+def _lost_containers() -> set[str]:
+    """Return the containers of this process, and those whose process has ended."""
+    from grader.errors import GraderError
+    from grader.sandbox.docker import OWNER_LABEL
+    from grader.sandbox.engine import Engine
+    from grader.sandbox.owner import Owner
+
+    try:
+        engine = Engine.connect()
+    except GraderError:
+        return set()
+    try:
+        owners = {
+            container: Owner.parse(labels[OWNER_LABEL])
+            for container, labels in engine.containers(OWNER_LABEL).items()
+        }
+    finally:
+        engine.close()
+    return {
+        container
+        for container, owner in owners.items()
+        if owner is not None and (owner == Owner.current() or owner.is_gone())
+    }
 
 
 def _descendants() -> dict[int, str]:

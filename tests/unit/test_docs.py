@@ -1,0 +1,135 @@
+"""The documentation says what the program does: settings, verdicts, commands, links."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.score import POLICIES
+from grader.settings import DESCRIPTIONS, variable
+from grader.verdict import Verdict
+
+REPO = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    [
+        *REPO.glob("*.md"),
+        *REPO.glob("docs/**/*.md"),
+        *REPO.glob("examples/*.md"),
+        *REPO.glob("benchmarks/*.md"),
+        *REPO.glob("sandbox_images/**/*.md"),
+    ]
+)
+ADRS = sorted(REPO.glob("docs/adr/*.md"))
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MENTIONED_PATH = re.compile(
+    r"`((?:grader|sandbox_images|tests|docs|scripts|examples|benchmarks)/[\w./-]*\w/?)`"
+)
+
+
+def page_id(path: Path) -> str:
+    return str(path.relative_to(REPO))
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def shell_commands(page: Path) -> Iterator[list[str]]:
+    for language, block in FENCE.findall(page.read_text()):
+        if language in ("sh", "bash", "console"):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = line.partition("#")[0].removeprefix("$ ").split()
+                if words:
+                    yield words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = []
+    for target in LINK.findall(FENCE.sub("", page.read_text())):
+        if target.startswith(("https://", "http://", "mailto:")):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            dead.append(target)
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_paths_that_are_mentioned_exist(page: Path) -> None:
+    mentioned = MENTIONED_PATH.findall(page.read_text())
+    assert [path for path in mentioned if not (REPO / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_commands_that_are_shown_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.MULTILINE))
+    for words in shell_commands(page):
+        if words[0] == "make":
+            assert set(words[1:]) <= targets, words
+        if words[0].startswith(("./", "examples/")):
+            assert (REPO / words[0]).is_file(), words
+
+
+def test_grader_commands_that_are_shown_exist() -> None:
+    from typer.main import get_command
+
+    from grader.cli import app
+
+    command = get_command(app)
+    shown = [words for page in PAGES for words in shell_commands(page) if words[0] == "grader"]
+    assert shown
+    for words in shown:
+        group = command
+        for word in words[1:]:
+            subcommands = getattr(group, "commands", None)
+            if subcommands is None:
+                break
+            assert word in subcommands, words
+            group = subcommands[word]
+        options = {name for parameter in group.params for name in parameter.opts}
+        options |= {name for parameter in group.params for name in parameter.secondary_opts}
+        used = {word.partition("=")[0] for word in words if word.startswith("-")}
+        assert used <= options | {"--help"}, words
+
+
+@pytest.mark.parametrize("key", sorted(DESCRIPTIONS))
+def test_setting_is_documented_with_its_variable(key: str) -> None:
+    page = (REPO / "docs/configuration.md").read_text()
+    assert f"`{key}`" in page
+    assert f"`{variable(key)}`" in page
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_verdict_is_documented_with_its_code(verdict: Verdict) -> None:
+    row = re.compile(rf"^\|[^\n]*`{verdict.value}`[^\n]*\b{verdict.code}\b", re.MULTILINE)
+    assert row.search((REPO / "docs/verdicts.md").read_text())
+    assert row.search((REPO / "README.md").read_text())
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_policy_is_in_the_readme(policy: str) -> None:
+    assert f"| `{policy}`" in (REPO / "README.md").read_text()
+
+
+def test_every_page_of_docs_is_in_the_index() -> None:
+    index = REPO / "docs/index.md"
+    linked = {(index.parent / target).resolve() for target in LINK.findall(index.read_text())}
+    pages = set(REPO.glob("docs/*.md")) | set(ADRS)
+    assert pages - linked - {index} == set()
+
+
+def test_decisions_have_numbers_of_their_own() -> None:
+    numbers = [path.name[:4] for path in ADRS]
+    assert all(number.isdecimal() for number in numbers)
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("path", ADRS, ids=page_id)
+def test_decision_has_context_decision_and_consequences(path: Path) -> None:
+    assert anchors(path) >= {"context", "decision", "consequences"}
