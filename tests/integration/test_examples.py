@@ -1,0 +1,53 @@
+"""The examples, graded by the command that the README shows first."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BACKENDS = [
+    pytest.param("native", id="native"),
+    pytest.param("docker", id="docker", marks=pytest.mark.docker),
+]
+
+
+def run_grader(repo_dir: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "grader", *arguments]
+    return subprocess.run(command, cwd=repo_dir, capture_output=True, text=True, timeout=110)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_example_gets_the_verdict_that_it_expects(
+    repo_dir: Path, tmp_path: Path, backend: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(f"{backend}_sandbox")
+    out = tmp_path / "out.jsonl"
+    done = run_grader(
+        repo_dir,
+        *("grade", "examples/samples.jsonl", "--problems", "examples/problems.jsonl"),
+        *("--out", str(out), "--sandbox", backend, "--all-cases"),
+        *("--set", "cpu_time_s=1", "--set", "wall_time_s=3"),
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    samples = (repo_dir / "examples/samples.jsonl").read_text().splitlines()
+    assert len(rows) == len(samples)
+    wrong = {
+        row["id"]: (row["report"]["verdict"], row["report"]["feedback"])
+        for row in rows
+        if row["report"]["verdict"] != row["expect"]
+    }
+    assert wrong == {}
+
+
+@pytest.mark.timeout(120)
+def test_check_finds_no_fault_with_the_example_problems(repo_dir: Path, tmp_path: Path) -> None:
+    out = tmp_path / "check.jsonl"
+    done = run_grader(
+        repo_dir, "check", "examples/problems.jsonl", "--out", str(out), "--sandbox", "native"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(out.read_text().splitlines()) == 20
