@@ -8,11 +8,18 @@ die() { say "$*"; exit 1; }
 # Whether this is a machine on which packages may simply be installed: root, with apt.
 can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
-apt_install() {
+# Install Debian packages. The daemons in them are not started: the caller starts what it needs.
+apt_install() (
     say "Installing $* with apt-get"
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
     apt-get update -qq >/dev/null
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
-}
+)
 
 # Print the first Python of version 3.11 or later.
 find_python() {
