@@ -12,6 +12,7 @@ own. It needs two things that Docker's defaults forbid: to make namespaces (in t
 and to mount a fresh /proc (`MaskedPaths`); docs/adr/0001-container-hardening.md has the why.
 """
 
+import errno
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ MIN_UID = 20_000
 MAX_UID = 60_000
 """Slots take users in between: no user of the host, and few slots that share one."""
 
-_NO_SUCH_SYSTEM_CALL = 38
+_PROBED = frozenset(("clone3", "epoll_pwait2", "fchmodat2", "futex_waitv", "openat2"))
 
 _SEALED = "ro,noexec,nosuid,nodev,size=4096,nr_inodes=1,mode=555"
 """Mount options of an empty read-only folder, over a place that Docker leaves writable."""
@@ -144,10 +145,16 @@ def seccomp_profile(allowed: Iterable[str]) -> str:
     Everything else fails with ENOSYS and not EPERM: libraries take that for an old kernel and
     fall back, such as from clone3 to clone.
     """
+    names = set(allowed)
+    refuse = {"action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
     profile = {
         "defaultAction": "SCMP_ACT_ERRNO",
-        "defaultErrnoRet": _NO_SUCH_SYSTEM_CALL,
+        "defaultErrnoRet": errno.ENOSYS,
         "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
-        "syscalls": [{"names": sorted(set(allowed)), "action": "SCMP_ACT_ALLOW"}],
+        "syscalls": [
+            {"names": sorted(names), "action": "SCMP_ACT_ALLOW"},
+            # Docker 20.10 does not know the default errno; these are what libraries probe for.
+            {"names": sorted(_PROBED - names), **refuse},
+        ],
     }
     return json.dumps(profile, separators=(",", ":"))

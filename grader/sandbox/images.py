@@ -42,11 +42,11 @@ def image_name(variant: str, settings: Settings) -> str:
     """Return the name of a variant's image.
 
     Raises:
-        ConfigurationError: There is no such variant.
+        ImageNotFoundError: There is no such variant.
     """
     if variant not in VARIANTS:
         message = f"there is no image variant {variant!r}; expected one of {', '.join(VARIANTS)}"
-        raise ConfigurationError(message)
+        raise ImageNotFoundError(message)
     return str(getattr(settings.images, variant))
 
 
@@ -105,8 +105,9 @@ def build(
         The image's name.
 
     Raises:
-        ConfigurationError: No such variant, or the host lacks pip or the Docker SDK.
-        ImageNotFoundError: The base is missing and cannot be made here; the message says how.
+        ConfigurationError: The host lacks pip or the Docker SDK.
+        ImageNotFoundError: No such variant, or its base is missing and cannot be made here; the
+            message says how.
         SandboxError: A step of the build failed.
         SandboxUnavailableError: No engine answers.
     """

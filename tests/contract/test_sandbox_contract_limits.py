@@ -1,0 +1,211 @@
+"""What a run that goes too far meets, and that the next one notices nothing of it."""
+
+import time
+from typing import Any
+
+import pytest
+
+from grader.model import MiB
+from grader.sandbox.base import RunOutcome, Slot
+from grader.verdict import LimitKind
+from tests.contract.conftest import LIMITS, MEMORY_BYTES, event, events, make_job, run_one
+
+HELLO = "print('hello')"
+
+
+def run(slot: Slot, source: str, **limits: Any) -> RunOutcome:
+    return run_one(slot, make_job(source, limits=limits))
+
+
+@pytest.fixture(autouse=True)
+def _slot_serves_on(slot: Slot, request: pytest.FixtureRequest) -> Any:
+    """Whatever a run met, the slot takes the next job as if nothing had been."""
+    yield
+    outcome = run(slot, HELLO)
+    assert (outcome.stdout, outcome.exit_code, outcome.limit_hit) == (b"hello\n", 0, None)
+
+
+# ---------------------------------------------------------------- time
+
+
+def test_busy_loop_hits_the_cpu_time_limit(slot: Slot) -> None:
+    outcome = run(slot, "print('on', flush=True)\nwhile True: pass", cpu_time_s=0.5)
+    assert outcome.limit_hit is LimitKind.CPU_TIME
+    assert (outcome.exit_code, outcome.exit_signal, outcome.stdout) == (None, None, b"on\n")
+    assert outcome.usage.cpu_time_s is not None
+    assert 0.5 <= outcome.usage.cpu_time_s < 2.0
+
+
+@pytest.mark.usefixtures("isolated")
+def test_cpu_time_of_child_processes_counts(slot: Slot) -> None:
+    source = """
+import os
+for _ in range(3):
+    if os.fork() == 0:
+        while True: pass
+os.wait()
+"""
+    outcome = run(slot, source, cpu_time_s=0.5)
+    assert outcome.limit_hit is LimitKind.CPU_TIME
+
+
+@pytest.mark.usefixtures("isolated")
+def test_sleeper_hits_the_wall_time_limit(slot: Slot) -> None:
+    started_at = time.monotonic()
+    outcome = run(slot, "import time\ntime.sleep(60)", wall_time_s=0.5)
+    assert outcome.limit_hit is LimitKind.WALL_TIME
+    assert time.monotonic() - started_at < 5.0
+
+
+@pytest.mark.usefixtures("isolated")
+def test_ignored_signals_do_not_outlast_the_limit(slot: Slot) -> None:
+    source = """
+import signal
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+while True: pass
+"""
+    assert run(slot, source, cpu_time_s=0.5).limit_hit is LimitKind.CPU_TIME
+
+
+# ---------------------------------------------------------------- memory
+
+
+@pytest.mark.usefixtures("isolated")
+def test_memory_that_grows_hits_the_limit(slot: Slot) -> None:
+    source = "blocks = []\nwhile True: blocks.append(bytearray(1 << 20))"
+    outcome = run(slot, source)
+    refused = [e["type"] for e in events(outcome) if e["e"] == "exception"]
+    assert outcome.limit_hit is LimitKind.MEMORY or refused == ["MemoryError"]
+
+
+@pytest.mark.usefixtures("isolated")
+def test_memory_of_several_processes_counts_together(slot: Slot) -> None:
+    source = f"""
+import os, time
+for _ in range(4):
+    if os.fork() == 0:
+        block = bytearray(os.urandom(1 << 20)) * {MEMORY_BYTES // 2 // MiB}
+        time.sleep(30)
+for _ in range(4):
+    os.wait()
+"""
+    outcome = run(slot, source)
+    assert outcome.limit_hit is LimitKind.MEMORY
+
+
+@pytest.mark.usefixtures("isolated")
+def test_memory_within_the_limit_is_granted(slot: Slot) -> None:
+    size = MEMORY_BYTES * 3 // 4
+    outcome = run(slot, f"block = bytearray(b'x') * {size}\nprint(len(block))")
+    assert (outcome.stdout, outcome.limit_hit) == (f"{size}\n".encode(), None)
+    assert outcome.usage.peak_memory_bytes is not None
+    assert outcome.usage.peak_memory_bytes >= size
+
+
+# ---------------------------------------------------------------- output
+
+CAP = LIMITS.output_bytes
+
+
+@pytest.mark.parametrize(
+    ("size", "dropped", "limit_hit"),
+    [
+        pytest.param(CAP - 1, 0, None, id="below"),
+        pytest.param(CAP, 0, None, id="at"),
+        pytest.param(CAP + 1, 1, LimitKind.OUTPUT, id="above"),
+    ],
+)
+def test_output_past_its_limit_is_dropped_and_counted(
+    slot: Slot, size: int, dropped: int, limit_hit: LimitKind | None
+) -> None:
+    outcome = run(slot, f"print('x' * {size}, end='')")
+    assert outcome.stdout == b"x" * min(size, CAP)
+    assert (outcome.dropped_bytes, outcome.limit_hit) == (dropped, limit_hit)
+
+
+def test_dropped_bytes_of_both_streams_are_added(slot: Slot) -> None:
+    source = f"""
+import sys
+sys.stdout.write('x' * ({CAP} + 10))
+sys.stderr.write('y' * ({CAP} + 5))
+"""
+    outcome = run(slot, source)
+    assert (len(outcome.stdout), len(outcome.stderr), outcome.dropped_bytes) == (CAP, CAP, 15)
+
+
+def test_output_flood_ends(slot: Slot) -> None:
+    source = "import sys\nwhile True: sys.stdout.write('flood ' * 1000)"
+    outcome = run(slot, source, cpu_time_s=2.0)
+    assert outcome.limit_hit in (LimitKind.OUTPUT, LimitKind.CPU_TIME)
+    assert len(outcome.stdout) == CAP
+    assert outcome.dropped_bytes > CAP
+
+
+# ---------------------------------------------------------------- processes and files
+
+
+@pytest.mark.usefixtures("isolated")
+def test_processes_past_the_limit_are_refused(slot: Slot) -> None:
+    source = """
+import os, signal
+started = 0
+try:
+    while started < 200:
+        if os.fork() == 0:
+            signal.pause()
+        started += 1
+except BlockingIOError:
+    print(started)
+"""
+    outcome = run(slot, source)
+    started = int(outcome.stdout or b"200")
+    assert LIMITS.processes // 2 <= started < LIMITS.processes
+
+
+@pytest.mark.usefixtures("isolated")
+def test_work_area_has_a_size(slot: Slot) -> None:
+    source = f"""
+written = 0
+try:
+    with open('/tmp/a', 'wb', buffering=0) as first, open('b', 'wb', buffering=0) as second:
+        for _ in range({LIMITS.work_bytes // 65536}):
+            written += first.write(bytes(65536)) + second.write(bytes(65536))
+except OSError as error:
+    print(error.errno)
+print(written)
+"""
+    errno, written = run(slot, source).stdout.split()
+    assert errno == b"28"
+    assert LIMITS.work_bytes * 0.9 <= int(written) <= LIMITS.work_bytes
+
+
+@pytest.mark.usefixtures("isolated")
+def test_work_area_has_a_number_of_files(slot: Slot) -> None:
+    source = """
+count = 0
+try:
+    while count < 1000:
+        open(f'{count}', 'w').close()
+        count += 1
+except OSError as error:
+    print(error.errno, count)
+"""
+    errno, count = run(slot, source).stdout.split()
+    assert errno == b"28"
+    assert LIMITS.work_files // 2 <= int(count) <= LIMITS.work_files
+
+
+def test_limits_are_those_of_the_job(slot: Slot) -> None:
+    source = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
+    assert run(slot, source, cpu_time_s=0.3).limit_hit is LimitKind.CPU_TIME
+    assert run(slot, source, cpu_time_s=3.0).limit_hit is None
+
+
+def test_memory_error_of_the_program_is_its_own_exception(slot: Slot) -> None:
+    outcome = run(slot, "raise MemoryError('mine')")
+    assert event(outcome, "exception")["type"] == "MemoryError"
+    assert outcome.limit_hit is None

@@ -1,0 +1,321 @@
+"""What each kind of program is given, and what comes back of it."""
+
+from typing import Any
+
+import pytest
+
+from grader.sandbox import payload
+from grader.sandbox.base import Program, Slot
+from sandbox_images.harness import values
+from tests.contract.conftest import event, events, make_job, run_one
+
+ADD = "def add(a, b=0):\n    return a + b\n"
+
+
+# ---------------------------------------------------------------- stdin programs
+
+
+def test_stdin_program_reads_its_bytes_and_prints(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("print(input()[::-1])", b"stressed\n"))
+    assert (outcome.stdout, outcome.stderr, outcome.exit_code) == (b"desserts\n", b"", 0)
+    assert (outcome.exit_signal, outcome.limit_hit, outcome.dropped_bytes) == (None, None, 0)
+
+
+def test_stdin_program_is_main(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("if __name__ == '__main__':\n    print('ran')"))
+    assert outcome.stdout == b"ran\n"
+
+
+def test_stderr_is_kept_apart(slot: Slot) -> None:
+    source = "import sys\nprint('out')\nprint('err', file=sys.stderr)"
+    outcome = run_one(slot, make_job(source))
+    assert (outcome.stdout, outcome.stderr) == (b"out\n", b"err\n")
+
+
+def test_output_is_kept_as_bytes(slot: Slot) -> None:
+    source = "import sys\nsys.stdout.buffer.write(bytes(range(256)))"
+    assert run_one(slot, make_job(source)).stdout == bytes(range(256))
+
+
+def test_input_is_passed_as_bytes(slot: Slot) -> None:
+    source = "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())"
+    everything = bytes(range(256)) * 100
+    assert run_one(slot, make_job(source, everything)).stdout == everything
+
+
+def test_large_input_and_output_arrive_whole(slot: Slot) -> None:
+    source = "import sys\nsys.stdout.write(sys.stdin.read())"
+    text = b"0123456789abcdef" * 500_000
+    limits = {"output_bytes": len(text), "wall_time_s": 15.0}
+    outcome = run_one(slot, make_job(source, text, limits=limits))
+    assert outcome.stdout == text
+    assert outcome.dropped_bytes == 0
+
+
+def test_program_that_ignores_large_input_ends_normally(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("print('done')", b"x" * 4_000_000))
+    assert (outcome.stdout, outcome.exit_code) == (b"done\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "stderr"),
+    [
+        pytest.param("raise SystemExit", 0, b"", id="nothing"),
+        pytest.param("import sys; sys.exit(3)", 3, b"", id="number"),
+        pytest.param("import sys; sys.exit(256 + 7)", 7, b"", id="wraps"),
+        pytest.param("import sys; sys.exit('no')", 1, b"no\n", id="text"),
+    ],
+)
+def test_exit_status_is_the_interpreters(slot: Slot, source: str, code: int, stderr: bytes) -> None:
+    outcome = run_one(slot, make_job(source))
+    assert (outcome.exit_code, outcome.exit_signal, outcome.stderr) == (code, None, stderr)
+
+
+def test_uncaught_exception_is_reported_and_printed(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("print('before')\nint('x')"))
+    assert (outcome.exit_code, outcome.stdout) == (1, b"before\n")
+    reported = event(outcome, "exception")
+    assert (reported["where"], reported["type"]) == ("load", "ValueError")
+    assert "invalid literal" in reported["message"]
+    assert b"ValueError: invalid literal" in outcome.stderr
+
+
+def test_source_that_does_not_compile_is_reported_and_never_starts(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("print('started')\ndef f(:\n"))
+    reported = event(outcome, "compile_error")
+    assert (reported["type"], reported["line"], outcome.stdout) == ("SyntaxError", 2, b"")
+
+
+def test_source_with_a_lone_surrogate_does_not_compile(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("print('\ud800')"))
+    assert event(outcome, "compile_error")["type"] == "UnicodeEncodeError"
+
+
+@pytest.mark.usefixtures("isolated")
+def test_death_by_signal_has_a_signal_and_no_exit_code(slot: Slot) -> None:
+    source = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
+    outcome = run_one(slot, make_job(source))
+    assert (outcome.exit_code, outcome.exit_signal) == (None, 11)
+
+
+@pytest.mark.usefixtures("isolated")
+def test_immediate_exit_is_reported(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("import os\nos._exit(7)"))
+    assert (outcome.exit_code, outcome.exit_signal) == (7, None)
+
+
+# ---------------------------------------------------------------- calls
+
+
+def call(slot: Slot, source: str, entry_point: str, *args: Any, **kwargs: Any) -> Any:
+    payload_bytes = payload.call(entry_point, args, kwargs)
+    return run_one(slot, make_job(source, payload_bytes, program=Program.CALL))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(None, id="none"),
+        pytest.param(2**200, id="large integer"),
+        pytest.param([1, (2, "x"), {3: {4}}, b"\xff"], id="nested"),
+        pytest.param(float("inf"), id="infinity"),
+    ],
+)
+def test_call_takes_and_returns_plain_data(slot: Slot, value: Any) -> None:
+    outcome = call(slot, "def same(x):\n    return x", "same", value)
+    assert values.decode(event(outcome, "result")["value"]) == value
+    assert events(outcome)[-1] == {"e": "done"}
+
+
+def test_call_passes_keyword_arguments(slot: Slot) -> None:
+    outcome = call(slot, ADD, "add", 1, b=41)
+    assert values.decode(event(outcome, "result")["value"]) == 42
+
+
+def test_call_of_a_method_makes_an_instance(slot: Slot) -> None:
+    source = "class Solution:\n    def twice(self, x):\n        return 2 * x"
+    outcome = call(slot, source, "Solution.twice", 21)
+    assert values.decode(event(outcome, "result")["value"]) == 42
+
+
+def test_call_keeps_what_it_prints_out_of_the_report(slot: Slot) -> None:
+    outcome = call(slot, "def f():\n    print('hello')\n    return 1", "f")
+    assert outcome.stdout == b"hello\n"
+    assert values.decode(event(outcome, "result")["value"]) == 1
+
+
+def test_call_that_returns_an_object_is_unencodable(slot: Slot) -> None:
+    outcome = call(slot, "class Thing: pass\ndef f():\n    return Thing()", "f")
+    assert event(outcome, "unencodable")["type"] == "Thing"
+
+
+@pytest.mark.parametrize(
+    ("source", "where", "kind"),
+    [
+        pytest.param("1 / 0\ndef f(): pass", "load", "ZeroDivisionError", id="while loading"),
+        pytest.param("def f():\n    return [][0]", "call", "IndexError", id="while called"),
+        pytest.param("def g(): pass", "call", "NameError", id="not defined"),
+        pytest.param("def f():\n    raise SystemExit(0)", "call", "SystemExit", id="exit"),
+    ],
+)
+def test_call_that_raises_says_where(slot: Slot, source: str, where: str, kind: str) -> None:
+    reported = event(call(slot, source, "f"), "exception")
+    assert (reported["where"], reported["type"]) == (where, kind)
+
+
+# ---------------------------------------------------------------- scripts
+
+
+def script(
+    slot: Slot, source: str, *cases: str, setup: str = "", stop_early: bool = False
+) -> list[dict[str, Any]]:
+    payload_bytes = payload.script(setup, cases, stop_early=stop_early)
+    job = make_job(source, payload_bytes, program=Program.SCRIPT)
+    return events(run_one(slot, job))
+
+
+def test_script_reports_each_case(slot: Slot) -> None:
+    cases = ("assert add(1, 2) == 3", "assert add(1, 2) == 4", "add()")
+    reported = script(slot, ADD, *cases)
+    outcomes = [(e["i"], e["outcome"], e.get("type")) for e in reported if e["e"] == "case"]
+    assert outcomes == [
+        (0, "passed", None),
+        (1, "failed", "AssertionError"),
+        (2, "error", "TypeError"),
+    ]
+    assert [reported[0]["e"], reported[-1]["e"]] == ["loaded", "done"]
+
+
+def test_script_setup_runs_once_before_the_cases(slot: Slot) -> None:
+    cases = ("counter += 1\nassert counter == 1", "counter += 1\nassert counter == 2")
+    reported = script(slot, ADD, *cases, setup="counter = 0")
+    assert [e["outcome"] for e in reported if e["e"] == "case"] == ["passed", "passed"]
+
+
+def test_script_that_stops_early_runs_no_case_after_a_failure(slot: Slot) -> None:
+    reported = script(slot, ADD, "assert False", "assert True", stop_early=True)
+    assert [e["i"] for e in reported if e["e"] == "case"] == [0]
+
+
+def test_script_whose_source_raises_runs_no_case(slot: Slot) -> None:
+    reported = script(slot, "raise KeyError('x')", "assert True")
+    assert [(e["e"], e.get("type")) for e in reported] == [("exception", "KeyError")]
+
+
+# ---------------------------------------------------------------- pytest suites
+
+TESTS = """
+import pytest
+from solution import add
+
+@pytest.mark.parametrize("a, total", [(1, 3), (2, 3)])
+def test_add(a, total):
+    assert add(a, 2) == total
+
+@pytest.mark.skip
+def test_skipped():
+    pass
+
+def test_error():
+    add()
+"""
+
+
+def suite(
+    slot: Slot, source: str, files: dict[str, str], *args: str, stop_early: bool = False
+) -> list[dict[str, Any]]:
+    tests = [path for path in files if path.rpartition("/")[2].startswith("test_")]
+    payload_bytes = payload.pytest(tests, args, stop_early=stop_early)
+    job = make_job(source, payload_bytes, program=Program.PYTEST, files=files)
+    return events(run_one(slot, job))
+
+
+def test_pytest_suite_reports_collection_and_each_test(slot: Slot) -> None:
+    reported = suite(slot, ADD, {"test_add.py": TESTS})
+    ids = [
+        "test_add.py::test_add[1-3]",
+        "test_add.py::test_add[2-3]",
+        "test_add.py::test_skipped",
+        "test_add.py::test_error",
+    ]
+    assert [e["ids"] for e in reported if e["e"] == "collected"] == [ids]
+    outcomes = {e["id"]: e["outcome"] for e in reported if e["e"] == "case"}
+    assert outcomes == dict(zip(ids, ["passed", "failed", "skipped", "error"], strict=True))
+    assert reported[-1]["e"] == "done"
+
+
+def test_pytest_suite_that_stops_early_runs_no_test_after_a_failure(slot: Slot) -> None:
+    tests = "def test_a():\n    assert False\ndef test_b():\n    pass\n"
+    reported = suite(slot, ADD, {"test_it.py": tests}, stop_early=True)
+    assert [e["id"] for e in reported if e["e"] == "case"] == ["test_it.py::test_a"]
+
+
+def test_pytest_module_that_cannot_be_imported_is_reported(slot: Slot) -> None:
+    reported = suite(slot, "x = 1", {"test_add.py": TESTS})
+    (error,) = (e for e in reported if e["e"] == "collect_error")
+    assert (error["path"], error["type"]) == ("test_add.py", "ImportError")
+
+
+def test_pytest_suite_may_define_an_option(slot: Slot) -> None:
+    conftest = """
+import pytest
+def pytest_addoption(parser):
+    parser.addoption("--correct", action="store_true")
+@pytest.fixture
+def correct(request):
+    return request.config.getoption("--correct")
+"""
+    files = {"conftest.py": conftest, "tests/test_it.py": "def test_it(correct):\n assert correct"}
+    reported = suite(slot, ADD, files, "--correct")
+    cases = [(e["id"], e["outcome"]) for e in reported if e["e"] == "case"]
+    assert cases == [("tests/test_it.py::test_it", "passed")]
+
+
+def test_unittest_cases_run(slot: Slot) -> None:
+    tests = """
+import unittest
+from solution import add
+class AddTest(unittest.TestCase):
+    def test_right(self):
+        self.assertEqual(add(1, 2), 3)
+    def test_wrong(self):
+        self.assertEqual(add(1, 2), 4)
+"""
+    reported = suite(slot, ADD, {"test_add.py": tests})
+    assert [(e["id"], e["outcome"]) for e in reported if e["e"] == "case"] == [
+        ("test_add.py::AddTest::test_right", "passed"),
+        ("test_add.py::AddTest::test_wrong", "failed"),
+    ]
+
+
+# ---------------------------------------------------------------- what a program finds
+
+
+def test_files_lie_beside_the_source(slot: Slot) -> None:
+    source = (
+        "from pathlib import Path\n"
+        "print(Path('data/a.txt').read_text(), Path('solution.py').read_text()[:4])"
+    )
+    outcome = run_one(slot, make_job(source, files={"data/a.txt": "content"}))
+    assert outcome.stdout == b"content from\n"
+
+
+def test_source_lies_where_the_job_says(slot: Slot) -> None:
+    source = "import os\nprint(os.path.exists('package/module.py'))"
+    outcome = run_one(slot, make_job(source, source_path="package/module.py"))
+    assert outcome.stdout == b"True\n"
+
+
+def test_preloaded_modules_are_imported_already(slot: Slot) -> None:
+    source = "import sys\nprint('colorsys' in sys.modules)"
+    outcome = run_one(slot, make_job(source, preload=("colorsys",)))
+    assert outcome.stdout == b"True\n"
+
+
+def test_usage_is_measured(slot: Slot) -> None:
+    source = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+    usage = run_one(slot, make_job(source)).usage
+    assert usage.cpu_time_s is not None
+    assert usage.wall_time_s is not None
+    assert 0.15 <= usage.cpu_time_s < 2.0
+    assert 0.15 <= usage.wall_time_s < 8.0
