@@ -2,8 +2,7 @@
 
     jail        builds the native backend's locked-down root, then becomes the supervisor
     supervisor  the slot's main process: takes jobs as frames, answers with outcomes
-    zygote      a warmed interpreter that forks boxes
-    box         one submission's namespaces; forks one fresh process per run
+    zygote      a warmed interpreter; forks a fresh process, in fresh namespaces, per run
     runners/    what such a process does: stdin program, call, script, pytest
 
 `frames` and `values` are also used by the other end of the wire, in grader.

@@ -1,8 +1,8 @@
-"""What supervisor, zygote, box and run tell each other: small JSON messages and descriptors.
+"""What supervisor and zygotes tell each other: small JSON messages and descriptors.
 
 All of it travels over SOCK_SEQPACKET pairs that no submission ever holds. Test data does not:
-it goes in memory files, straight from the supervisor to the one process that needs it, so that
-what zygote and box fork has never held another run's data.
+it goes in memory files that only the one process reads that needs it, so that what a zygote
+forks has never held another run's data.
 """
 
 import json
@@ -30,6 +30,12 @@ class RunOrder:
     stdout: int
     stderr: int
     report: int
+
+    @classmethod
+    def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
+        """Put together what `send` took apart."""
+        names = ("bundle", "payload", "stdout", "stderr", "report")
+        return cls(**message, **dict(zip(names, descriptors, strict=True)))
 
     @property
     def descriptors(self) -> tuple[int, ...]:

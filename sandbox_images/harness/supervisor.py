@@ -25,7 +25,7 @@ from typing import Any
 from sandbox_images.harness import cgroup, frames, orders
 from sandbox_images.harness.frames import Header
 from sandbox_images.harness.watch import Ended, RunStopped, Watch
-from sandbox_images.harness.zygotes import Box, SlotBroken, Zygotes
+from sandbox_images.harness.zygotes import SlotBroken, Zygote, Zygotes
 
 _STDIN = 0
 _CHUNK = 1 << 20
@@ -164,32 +164,24 @@ class Supervisor:
         kind = "pytest" if job.program == "pytest" else "plain"
         zygote = self._zygotes.get(kind, job.preload)
         bundle = orders.write_bundle(job.source_path, job.source, job.files)
-        box: Box | None = None
         try:
             for index, run_bytes in enumerate(job.runs):
                 if self._host.is_stopped(job.seq):
                     return
-                box = box or zygote.new_box()
-                ended = self._run_once(job, box, bundle, run_bytes)
-                yield index, ended
-                if ended.limit_hit is not None:
-                    box.end()
-                    box = None
+                yield index, self._run_once(job, zygote, bundle, run_bytes)
         except RunStopped:
             pass
         finally:
             os.close(bundle)
-            if box is not None:
-                box.end()
 
-    def _run_once(self, job: _Job, box: Box, bundle: int, run_bytes: bytes) -> Ended:
+    def _run_once(self, job: _Job, zygote: Zygote, bundle: int, run_bytes: bytes) -> Ended:
         payload = orders.memory_file("payload", run_bytes)
         try:
             watch = Watch(
-                box=box,
+                zygote=zygote,
                 limits=job.limits,
                 cgroup=self._cgroup,
-                harness_pids=self._zygotes.pids | {os.getpid()},
+                harness_pids=self._zygotes.harness_pids,
                 host_descriptor=_STDIN,
                 is_stopped=lambda: self._heard_stop(job.seq),
             )

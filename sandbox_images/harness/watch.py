@@ -2,7 +2,6 @@
 
 import os
 import select
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from sandbox_images.harness import orders, processes
 from sandbox_images.harness.cgroup import CgroupReader
-from sandbox_images.harness.zygotes import Box, SlotBroken
+from sandbox_images.harness.zygotes import SlotBroken, Zygote
 
 _TICK_S = 0.025
 _CHUNK = 1 << 16
@@ -93,7 +92,7 @@ class Watch:
     def __init__(
         self,
         *,
-        box: Box,
+        zygote: Zygote,
         limits: dict[str, Any],
         cgroup: CgroupReader | None,
         harness_pids: frozenset[int],
@@ -103,14 +102,14 @@ class Watch:
         """Prepare.
 
         Args:
-            box: Where to run.
+            zygote: Forks the run.
             limits: The fields of grader.model.Limits.
             cgroup: Counters of the slot, where it has any.
             harness_pids: Processes of the slot that are not the run's.
             host_descriptor: Readable when the grader says something.
             is_stopped: Reads what the grader said and tells whether to stop this job.
         """
-        self._box = box
+        self._zygote = zygote
         self._limits = limits
         self._cgroup = cgroup
         self._harness_pids = harness_pids
@@ -121,7 +120,7 @@ class Watch:
         self._report = _Pipe(_REPORT_BYTES)
         self._started_at: float | None = None
         self._ended: dict[str, Any] | None = None
-        self._reading: processes.Reading | None = None
+        self._seen_cpu_time_s = 0.0
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
         self._memory_before = cgroup.memory_bytes() if cgroup else 0
@@ -135,7 +134,7 @@ class Watch:
         """
         pipes = (self._stdout, self._stderr, self._report)
         try:
-            self._box.start(
+            self._zygote.start(
                 orders.RunOrder(
                     program=program,
                     limits=self._limits,
@@ -162,7 +161,7 @@ class Watch:
 
     def _loop(self, asked_at: float) -> None:
         poll = select.poll()
-        control = self._box.control
+        control = self._zygote.control
         drains: dict[int, _Pipe] = {}
         for pipe in (self._stdout, self._stderr, self._report):
             drains[pipe.reader] = pipe
@@ -174,11 +173,10 @@ class Watch:
             now = time.monotonic()
             for descriptor, _event in poll.poll(max(0.0, next_tick - now) * 1000):
                 if descriptor == control.fileno():
-                    if not self._hear(control):
-                        return
+                    self._hear()
                 elif descriptor == self._host_descriptor:
                     if self._is_stopped():
-                        self._box.end()
+                        self._kill()
                         raise RunStopped
                 elif not drains[descriptor].drain():
                     poll.unregister(descriptor)
@@ -187,17 +185,19 @@ class Watch:
                 self._check_limits(asked_at)
                 next_tick = time.monotonic() + _TICK_S
 
-    def _hear(self, control: socket.socket) -> bool:
-        """Take a message of the box; False when the box is gone."""
-        received = orders.receive(control)
-        if received is None:
-            return False
-        message, _descriptors = received
+    def _hear(self) -> None:
+        """Take a message about the run."""
+        message = self._zygote.receive()
         if message["event"] == "started":
             self._started_at = time.monotonic()
         else:
             self._ended = message
-        return True
+
+    def _kill(self) -> None:
+        """Kill the run and wait until nothing of it lives."""
+        processes.kill_run(self._harness_pids)
+        while self._ended is None:
+            self._hear()
 
     def _check_flood(self) -> None:
         dropped = max(self._stdout.dropped_bytes, self._stderr.dropped_bytes)
@@ -205,52 +205,42 @@ class Watch:
             self._stop("output")
 
     def _check_limits(self, asked_at: float) -> None:
-        reading = processes.read_run(self._box.pid, self._harness_pids)
-        self._reading = reading
+        reading = processes.read_run(self._harness_pids, self._zygote.memory_bytes)
+        self._seen_cpu_time_s = max(self._seen_cpu_time_s, reading.cpu_time_s)
         used = reading.memory_bytes
         if self._cgroup:
             used = self._cgroup.memory_bytes() - self._memory_before
         wall_time_s = time.monotonic() - (self._started_at or asked_at) - reading.run_delay_s
         if self._oom_happened() or used > self._limits["memory_bytes"]:
             self._stop("memory")
-        elif self._cpu_time_s(reading) > self._limits["cpu_time_s"]:
+        elif reading.cpu_time_s > self._limits["cpu_time_s"]:
             self._stop("cpu_time")
         elif wall_time_s > self._limits["wall_time_s"]:
             self._stop("wall_time")
-
-    def _cpu_time_s(self, reading: processes.Reading) -> float:
-        return max(0.0, reading.cpu_time_s - self._box.ended_cpu_time_s)
 
     def _oom_happened(self) -> bool:
         return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
 
     def _stop(self, limit: str) -> None:
         self._limit_hit = limit
-        self._box.end()
+        self._kill()
 
     def _summary(self, wall_time_s: float) -> Ended:
         oom_killed = self._oom_happened()
         if oom_killed:
             self._limit_hit = "memory"
-        if self._ended is None and self._limit_hit is None:
-            raise SlotBroken("a box died for no known reason")
-        if self._started_at is None and self._limit_hit is None:
+        if self._started_at is None:
             said = self._stderr.content.decode(errors="replace")[-1000:]
             raise SlotBroken(f"a run did not start: {said}")
+        assert self._ended is not None
+        # The kernel's account of the main process lacks what processes took that outlived it.
+        cpu_time_s = max(self._ended["cpu_time_s"], self._seen_cpu_time_s)
+        status = self._ended["status"]
         exit_code = exit_signal = None
-        if self._ended is not None:
-            cpu_time_s = self._ended["cpu_time_s"]
-            peak_memory_bytes = self._ended["peak_memory_bytes"]
-            self._box.ended_cpu_time_s += cpu_time_s
-            status = self._ended["status"]
-            if os.WIFSIGNALED(status):
-                exit_signal = os.WTERMSIG(status)
-            else:
-                exit_code = os.WEXITSTATUS(status)
-        else:
-            reading = self._reading
-            cpu_time_s = self._cpu_time_s(reading) if reading else 0.0
-            peak_memory_bytes = reading.peak_memory_bytes if reading else 0
+        if self._limit_hit is None and os.WIFSIGNALED(status):
+            exit_signal = os.WTERMSIG(status)
+        elif self._limit_hit is None:
+            exit_code = os.WEXITSTATUS(status)
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
         if self._limit_hit is None and cpu_time_s > self._limits["cpu_time_s"]:
             self._limit_hit = "cpu_time"
@@ -265,7 +255,7 @@ class Watch:
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
             wall_time_s=wall_time_s,
-            peak_memory_bytes=peak_memory_bytes,
+            peak_memory_bytes=self._ended["peak_memory_bytes"],
             limit_hit=self._limit_hit,
             oom_killed=oom_killed,
         )

@@ -1,8 +1,11 @@
-"""A warmed interpreter that forks boxes on the supervisor's word.
+"""A warmed interpreter that forks runs on the supervisor's word.
 
 There are several: a small one for programs, calls and scripts, one inside a started pytest
 session, and any of the two with more modules loaded. A zygote never sees a submission's code
-or tests; it only passes on the box's end of a socket.
+or tests: it passes on descriptors of files that only the run's own process reads.
+
+It holds all capabilities over a user namespace of its own, and so may make namespaces; every
+run leaves that namespace, and the capabilities, before hostile code has it.
 """
 
 import gc
@@ -12,24 +15,27 @@ import os
 import signal
 import socket
 import sys
+from typing import Any
 
-from sandbox_images.harness import box, namespaces, orders, seccomp
+from sandbox_images.harness import confinement, namespaces, orders, processes, seccomp
+from sandbox_images.harness.orders import RunOrder
 
 COMMON_MODULES = (
-    "abc argparse array ast atexit bisect calendar cmath collections collections.abc contextlib "
-    "copy dataclasses datetime decimal enum fractions functools heapq inspect io itertools json "
-    "linecache math numbers operator os queue random re statistics string struct sys tempfile "
-    "textwrap threading time traceback types typing unicodedata unittest.mock"
+    "abc bisect collections contextlib copy dataclasses datetime decimal enum fractions functools "
+    "heapq io itertools json linecache math operator os queue random re statistics string struct "
+    "sys threading time traceback types typing"
 ).split()
-"""What submissions import most; a fork has them for nothing, an import costs milliseconds."""
+"""What submissions import most. A fork has them for nothing, where an import costs milliseconds;
+but every page of memory that a module takes makes every fork slower."""
+
+_RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 
 
 def main(args: list[str]) -> None:
     """Become the zygote that `args` describe: kind, control descriptor, site folders, preload."""
     kind, descriptor, site, preload = args
     control = socket.socket(fileno=int(descriptor))
-    namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
-    sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
+    _enter_namespaces()
     sys.path += json.loads(site)
     for name in [*COMMON_MODULES, *json.loads(preload)]:
         importlib.import_module(name)
@@ -43,34 +49,61 @@ def main(args: list[str]) -> None:
         runners.execute(wait_for_run(control))
 
 
-def wait_for_run(control: socket.socket) -> box.Run:
-    """Fork boxes until the supervisor hangs up; returns only in the processes of runs."""
+def _enter_namespaces() -> None:
+    """Go on as process 1 of a pid namespace, in a user namespace that owns it.
+
+    Only in a pid namespace that its own user namespace owns may a zygote come back from the
+    ones that it makes for its runs. The process that was started waits, and dies with it.
+    """
+    namespaces.enter_own_user((confinement.INSIDE_UID, confinement.INSIDE_UID))
+    _die_with_parent()
+    namespaces.unshare(namespaces.CLONE_NEWPID)
+    pid = os.fork()
+    if pid != 0:
+        os.waitpid(pid, 0)
+        os._exit(1)
+    _die_with_parent()
+
+
+def _die_with_parent() -> None:
+    namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def wait_for_run(control: socket.socket) -> confinement.Run:
+    """Carry out run orders until the supervisor hangs up.
+
+    Returns only in the processes that it forks for runs, locked in and ready to start; the
+    zygote itself ends here.
+    """
     seccomp_filter = seccomp.build_candidate_filter()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    owner = (os.getuid(), os.getgid())
+    # A handler of ours would be one of process 1 of each pid namespace too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    pid_namespaces = namespaces.PidNamespaces()
     gc.collect()
     gc.freeze()
     gc.disable()
-    orders.send(control, {"event": "ready"})
+    orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
     while (received := orders.receive(control)) is not None:
-        message, descriptors = received
-        if message["order"] == "end":
-            _end(message["pid"])
-            orders.send(control, {"event": "gone"})
-            continue
-        pid = namespaces.clone(box.BOX_FLAGS)
+        order = RunOrder.parse(*received)
+        init = pid_namespaces.enter_new()
+        pid = namespaces.clone(_RUN_FLAGS)
         if pid == 0:
-            control.close()
-            return box.serve(socket.socket(fileno=descriptors[0]), owner, seccomp_filter)
-        os.close(descriptors[0])
-        orders.send(control, {"event": "box", "pid": pid})
+            return confinement.lock_in(order, control, seccomp_filter)
+        for descriptor in order.descriptors:
+            os.close(descriptor)
+        orders.send(control, _await_end(pid, init))
     os._exit(0)
 
 
-def _end(pid: int) -> None:
-    """Kill a box; once it is reaped, the kernel has killed everything that was in it."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    except (ProcessLookupError, ChildProcessError):
-        pass
+def _await_end(pid: int, init: int) -> dict[str, Any]:
+    """Wait for a run's main process, leave nothing of the run alive, and tell how it went."""
+    _, status, usage = os.wait4(pid, 0)
+    # When process 1 is reaped, the kernel has killed all that was left in its namespace.
+    os.kill(init, signal.SIGKILL)
+    os.waitpid(init, 0)
+    return {
+        "event": "ended",
+        "status": status,
+        "cpu_time_s": usage.ru_utime + usage.ru_stime,
+        "peak_memory_bytes": usage.ru_maxrss * 1024,
+    }

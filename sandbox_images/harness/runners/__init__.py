@@ -1,6 +1,6 @@
 """What a run's process does with the submission: one module per kind of program."""
 
-from sandbox_images.harness.box import Run
+from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import call, script, stdin
 from sandbox_images.harness.runners.events import Reporter
 

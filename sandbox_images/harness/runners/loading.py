@@ -3,7 +3,7 @@
 import sys
 from types import CodeType, ModuleType
 
-from sandbox_images.harness.box import WORK, Bundle
+from sandbox_images.harness.confinement import WORK, Bundle
 from sandbox_images.harness.runners.events import Reporter
 
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import pytest
 
 from sandbox_images.harness import zygote
-from sandbox_images.harness.box import WORK, Run
+from sandbox_images.harness.confinement import WORK, Run
 from sandbox_images.harness.runners import loading
 from sandbox_images.harness.runners.events import Reporter, describe
 

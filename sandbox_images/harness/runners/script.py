@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from sandbox_images.harness.box import Run
+from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import loading
 from sandbox_images.harness.runners.events import Reporter, describe
 

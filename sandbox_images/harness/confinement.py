@@ -1,9 +1,8 @@
-"""One submission's namespaces, and the fresh process in them for each run.
+"""What a fresh fork of a zygote does to itself before hostile code may have it.
 
-A box is process 1 of its own user, pid and uts namespaces: nothing in them can signal or trace
-it, and when it dies the kernel kills all the rest. Each run is forked from it into mount and
-ipc namespaces of its own, so the next run finds an empty work area; whatever a run left alive
-is killed and reaped before its end is reported.
+It comes into pid, mount, ipc and uts namespaces that were made for it. Here it gets an empty,
+bounded work area and a /proc of its own processes, moves to a user namespace of its own, and
+gives up every capability and most system calls.
 """
 
 import gc
@@ -17,12 +16,9 @@ from typing import Any
 from sandbox_images.harness import namespaces, orders, seccomp
 from sandbox_images.harness.orders import Bundle, RunOrder
 
-BOX_FLAGS = namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWPID | namespaces.CLONE_NEWUTS
-_RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC
-
 WORK = "/work"
 _BASE = "/box"
-_INSIDE_UID = 20000
+INSIDE_UID = 20000
 _STACK_BYTES = 64 * 1024 * 1024
 _OPEN_FILES = 256
 _COVERED = ("/sys", "/dev/mqueue")
@@ -55,58 +51,18 @@ class Run:
     """Descriptor that only the runner writes to."""
 
 
-def serve(control: socket.socket, owner: tuple[int, int], seccomp_filter: bytes) -> Run:
-    """Be a box: carry out run orders until the supervisor hangs up.
+def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> Run:
+    """Turn this process into one that hostile code may have.
 
-    `owner` are the user and group of the slot outside this box's user namespace.
+    Args:
+        order: What to run, within which limits.
+        control: To the supervisor, which is told when all went well; closed afterwards, like
+            every other descriptor of the harness.
+        seccomp_filter: From `seccomp.build_candidate_filter`.
 
-    Returns only in the processes that it forks for runs, locked in and ready to start; the box
-    itself ends with the process.
+    Raises:
+        OSError: A layer of the isolation is not to be had; nothing of the run was executed.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    namespaces.map_own_user((_INSIDE_UID, _INSIDE_UID), owner)
-    while (received := orders.receive(control)) is not None:
-        message, descriptors = received
-        order = RunOrder(**message, **dict(zip(_DESCRIPTOR_NAMES, descriptors, strict=True)))
-        pid = namespaces.clone(_RUN_FLAGS)
-        if pid == 0:
-            return _lock_in(order, control, seccomp_filter)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        orders.send(control, _await_end(pid))
-    os._exit(0)
-
-
-_DESCRIPTOR_NAMES = ("bundle", "payload", "stdout", "stderr", "report")
-
-
-def _await_end(main: int) -> dict[str, Any]:
-    """Wait for a run's main process, then leave nothing of it alive; tell how it went."""
-    cpu_time_s = 0.0
-    peak_memory_bytes = 0
-    main_status = None
-    while True:
-        try:
-            pid, status, usage = os.wait4(-1, 0)
-        except ChildProcessError:
-            return {
-                "event": "ended",
-                "status": main_status,
-                "cpu_time_s": cpu_time_s,
-                "peak_memory_bytes": peak_memory_bytes,
-            }
-        cpu_time_s += usage.ru_utime + usage.ru_stime
-        peak_memory_bytes = max(peak_memory_bytes, usage.ru_maxrss * 1024)
-        if pid == main:
-            main_status = status
-            try:
-                os.kill(-1, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-
-
-def _lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> Run:
-    """Turn a fresh fork of the box into a process that hostile code may have."""
     os.setsid()
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")

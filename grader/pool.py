@@ -1,0 +1,115 @@
+"""A bounded set of warm slots that threads borrow, one submission at a time."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from grader.errors import ConfigurationError
+from grader.sandbox.base import Sandbox, Slot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotKind:
+    """What a job needs of a slot."""
+
+    image: str
+    memory_bytes: int
+
+    def serves(self, need: "SlotKind") -> bool:
+        """Tell whether a slot of this kind can take a job with that need."""
+        return self.image == need.image and self.memory_bytes >= need.memory_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Idle:
+    kind: SlotKind
+    slot: Slot
+
+
+class SlotPool:
+    """At most `size` slots of one sandbox, opened when first needed. Safe for many threads."""
+
+    def __init__(self, sandbox: Sandbox, *, size: int, memory_bytes: int) -> None:
+        """Open nothing yet.
+
+        Args:
+            sandbox: Opens the slots. The pool closes them, not the sandbox.
+            size: How many slots may exist at once.
+            memory_bytes: What a slot gets at least; jobs that need more get larger slots.
+        """
+        self._sandbox = sandbox
+        self._size = size
+        self._memory_bytes = memory_bytes
+        self._changed = threading.Condition()
+        self._idle: list[_Idle] = []
+        self._count = 0
+        self._closed = False
+
+    @contextmanager
+    def borrow(self, *, image: str, memory_bytes: int) -> Iterator[Slot]:
+        """Wait for a slot and have it alone; a slot whose use raises is not used again.
+
+        Raises:
+            SandboxError: A slot could not be opened.
+            ConfigurationError: The pool is closed.
+        """
+        need = SlotKind(image=image, memory_bytes=max(memory_bytes, self._memory_bytes))
+        idle = self._take(need)
+        try:
+            if idle is None:
+                slot = self._sandbox.open_slot(image=image, memory_bytes=need.memory_bytes)
+                idle = _Idle(kind=need, slot=slot)
+            yield idle.slot
+        except BaseException:
+            self._give_up(idle)
+            raise
+        self._give_back(idle)
+
+    def close(self) -> None:
+        """Close every idle slot, and each borrowed one when it comes back."""
+        with self._changed:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            self._count -= len(idle)
+            self._changed.notify_all()
+        for each in idle:
+            each.slot.close()
+
+    def _take(self, need: SlotKind) -> _Idle | None:
+        """Return an idle slot, or None with the right to open one."""
+        with self._changed:
+            while True:
+                if self._closed:
+                    message = "the grader is closed"
+                    raise ConfigurationError(message)
+                for idle in reversed(self._idle):
+                    if idle.kind.serves(need):
+                        self._idle.remove(idle)
+                        return idle
+                if self._count < self._size:
+                    self._count += 1
+                    return None
+                if self._idle:
+                    # Every slot exists and none of the idle ones fits: one makes room.
+                    unfit = self._idle.pop(0)
+                    break
+                self._changed.wait()
+        unfit.slot.close()
+        return None
+
+    def _give_back(self, idle: _Idle) -> None:
+        with self._changed:
+            if not self._closed:
+                self._idle.append(idle)
+                self._changed.notify()
+                return
+            self._count -= 1
+        idle.slot.close()
+
+    def _give_up(self, idle: _Idle | None) -> None:
+        if idle is not None:
+            idle.slot.close()
+        with self._changed:
+            self._count -= 1
+            self._changed.notify()
