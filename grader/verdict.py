@@ -66,6 +66,19 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=PRECEDENCE.index)
 
 
+def overall(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of a submission from those of its cases.
+
+    It passes only where every case passed: one that was skipped has shown nothing, so it
+    makes the whole `FAILED`.
+
+    Raises:
+        ValueError: There is no case: an empty suite proves nothing.
+    """
+    verdict = worst(verdicts)
+    return Verdict.FAILED if verdict is Verdict.SKIPPED else verdict
+
+
 class LimitKind(StrEnum):
     """Which ceiling of `Limits` was hit."""
 

@@ -1,0 +1,278 @@
+"""From what runs left behind to a verdict per case and one for the submission.
+
+The trusted side: nothing of the submission runs here, and nothing that it wrote is believed
+further than the style of the suite allows. Standard output and returned values are answers,
+compared here with expectations that never entered the sandbox. Reports of scripts and of pytest
+come from a process that the submission shared, and have to be complete and consistent to count.
+
+    stdin     judge_stdin, once per run
+    call      judge_call, once per run
+    script    judge_script
+    pytest    find_tests once per suite, judge_pytest
+    any       summarise
+
+Where a checker program of the suite decides (`grader.compare.needs_checker`), the caller runs
+it on each outcome for which `find_failure` returns None, and hands its result in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.compare import CheckResult, compare_text, compare_value
+from grader.feedback import FEEDBACK_CHARS, inert, quote, shorten, show
+from grader.judging.ending import Finding, find_fault, limit_hit, output_cut
+from grader.judging.pytest_run import judge_pytest
+from grader.judging.pytest_tests import ExpectedTests, find_tests
+from grader.judging.report import Report, read_report
+from grader.judging.shared import ExpectedCase, SharedRun, settle
+from grader.model import (
+    CallCase,
+    CaseResult,
+    Comparison,
+    Limits,
+    ScriptTests,
+    StdinCase,
+    Usage,
+)
+from grader.sandbox.base import RunOutcome
+from grader.verdict import LimitKind, Verdict, overall
+from sandbox_images.harness import values
+
+__all__ = [
+    "ExpectedTests",
+    "Judgement",
+    "find_failure",
+    "find_tests",
+    "judge_call",
+    "judge_pytest",
+    "judge_script",
+    "judge_stdin",
+    "skipped",
+    "summarise",
+]
+
+_INPUT_CHARS = 120
+
+_Case = StdinCase | CallCase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a submission's cases come to together."""
+
+    verdict: Verdict
+    limit_hit: LimitKind | None
+    feedback: str
+    """Of the case that decided, with how many passed."""
+    usage: Usage
+    """Times added up over all runs; memory of the largest process in any of them."""
+
+
+# ---------------------------------------------------------------- one case per run
+
+
+def judge_stdin(
+    case: StdinCase,
+    comparison: Comparison,
+    outcome: RunOutcome,
+    limits: Limits,
+    *,
+    checked: CheckResult | None = None,
+) -> CaseResult:
+    """Judge one run of a program by how it ended and what it printed.
+
+    Args:
+        case: The input it was given, and the output expected for it.
+        comparison: How to compare.
+        outcome: The run.
+        limits: Under which it ran, for feedback.
+        checked: What the suite's checker program said, where one decides.
+
+    Raises:
+        ValueError: The comparison needs a checker program and `checked` is not given.
+    """
+    failure = find_failure(case, outcome, limits)
+    if failure is not None:
+        return failure
+    if checked is None:
+        checked = compare_text(comparison, expected=case.expected, got=outcome.stdout)
+    return _compared(case, outcome, checked)
+
+
+def find_failure(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseResult | None:
+    """Return the result of a run that failed whatever it printed, or None.
+
+    Right output does not make up for a crash, an exit code other than 0 or a limit.
+    """
+    fault = find_fault(outcome, read_report(outcome.report), limits)
+    if fault is None and outcome.dropped_bytes:
+        fault = output_cut(outcome, limits)
+    return None if fault is None else _result(case, outcome, fault)
+
+
+def judge_call(
+    case: CallCase, comparison: Comparison, outcome: RunOutcome, limits: Limits
+) -> CaseResult:
+    """Judge one call by the value that came back, compared as plain data.
+
+    Raises:
+        ValueError: The comparison needs a checker program, which takes text only.
+    """
+    report = read_report(outcome.report)
+    finding = find_fault(outcome, report, limits) or _find_no_value(report)
+    if finding is not None:
+        return _result(case, outcome, finding)
+    try:
+        got = values.decode(report.values[0])
+    except values.ValueDecodeError as error:
+        words = f"what it returned cannot be read: {inert(str(error))}"
+        return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
+    return _compared(case, outcome, compare_value(comparison, expected=case.expected, got=got))
+
+
+def _find_no_value(report: Report) -> Finding | None:
+    if report.unencodable is not None:
+        reason = inert(report.unencodable.message or report.unencodable.type)
+        words = f"returned something that is no plain data: {reason}"
+        return Finding(verdict=Verdict.FAILED, feedback=words)
+    match len(report.values):
+        case 1:
+            return None
+        case 0:
+            words = "the program ended with exit code 0 before the call returned"
+            return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+        case count:
+            words = f"reported {count} results for one call"
+            return Finding(verdict=Verdict.FAILED, feedback=words)
+
+
+def _compared(case: _Case, outcome: RunOutcome, checked: CheckResult) -> CaseResult:
+    if checked.equal:
+        return _result(case, outcome, Finding(verdict=Verdict.PASSED, feedback=""))
+    words = checked.difference or "refused by the suite's checker"
+    return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
+
+
+def _result(case: _Case, outcome: RunOutcome, finding: Finding) -> CaseResult:
+    feedback = finding.feedback
+    if feedback and finding.verdict is not Verdict.COMPILE_ERROR:
+        feedback = f"{feedback}; {_given(case)}"
+    return CaseResult(
+        id=case.id,
+        verdict=finding.verdict,
+        feedback=shorten(feedback),
+        usage=outcome.usage,
+        points=case.points,
+        group=case.group,
+    )
+
+
+def _given(case: _Case) -> str:
+    if isinstance(case, StdinCase):
+        return f"input: {quote(case.stdin, _INPUT_CHARS)}" if case.stdin else "no input"
+    arguments = [show(arg, _INPUT_CHARS) for arg in case.args[:8]]
+    arguments += [f"{name}={show(arg, _INPUT_CHARS)}" for name, arg in case.kwargs.items()]
+    return f"arguments: ({shorten(', '.join(arguments), 2 * _INPUT_CHARS)})"
+
+
+def skipped(case: _Case) -> CaseResult:
+    """Return the result of a case that was not run."""
+    return CaseResult(
+        id=case.id,
+        verdict=Verdict.SKIPPED,
+        feedback="not run",
+        points=case.points,
+        group=case.group,
+    )
+
+
+# ---------------------------------------------------------------- all cases in one run
+
+
+def judge_script(
+    tests: ScriptTests, outcome: RunOutcome, limits: Limits, *, stop_early: bool = False
+) -> tuple[CaseResult, ...]:
+    """Judge the one run of a script's cases.
+
+    Args:
+        tests: The suite; it has at least one case.
+        outcome: The run.
+        limits: Under which it ran, for feedback.
+        stop_early: Whether the run was to end after the first case that did not pass.
+    """
+    report = read_report(outcome.report)
+    run = SharedRun(
+        report=report,
+        outcome=outcome,
+        fault=find_fault(outcome, report, limits),
+        stop_early=stop_early,
+    )
+    expected = [
+        ExpectedCase(key=index, id=case.id, points=case.points, group=case.group)
+        for index, case in enumerate(tests.cases)
+    ]
+    strangers = [event.key for event in report.cases if event.key not in range(len(expected))]
+    return settle(run, expected, strangers)
+
+
+# ---------------------------------------------------------------- the submission
+
+
+def summarise(cases: Sequence[CaseResult], outcomes: Sequence[RunOutcome]) -> Judgement:
+    """Return what the cases of one submission come to.
+
+    Args:
+        cases: At least one; those that were not run are among them.
+        outcomes: The runs that there were.
+
+    Raises:
+        ValueError: There is no case.
+    """
+    verdict = overall(case.verdict for case in cases)
+    passed = sum(case.verdict is Verdict.PASSED for case in cases)
+    return Judgement(
+        verdict=verdict,
+        limit_hit=_limit_of(verdict, outcomes),
+        feedback=_feedback(verdict, passed, cases),
+        usage=_total_usage(outcomes),
+    )
+
+
+def _limit_of(verdict: Verdict, outcomes: Sequence[RunOutcome]) -> LimitKind | None:
+    hit = [kind for outcome in outcomes if (kind := limit_hit(outcome)) is not None]
+    match verdict:
+        case Verdict.TIME_LIMIT:
+            times = (LimitKind.CPU_TIME, LimitKind.WALL_TIME)
+            return next((kind for kind in hit if kind in times), None)
+        case Verdict.MEMORY_LIMIT:  # also where Python said so itself: an uncaught MemoryError
+            return LimitKind.MEMORY
+        case Verdict.OUTPUT_LIMIT:
+            return LimitKind.OUTPUT
+        case _:
+            return next(iter(hit), None)
+
+
+def _feedback(verdict: Verdict, passed: int, cases: Sequence[CaseResult]) -> str:
+    count = f"{passed} of {len(cases)} cases passed"
+    if verdict is Verdict.PASSED:
+        return count
+    decisive = next(
+        case
+        for case in cases
+        if case.verdict is verdict
+        or (verdict is Verdict.FAILED and case.verdict is Verdict.SKIPPED)
+    )
+    if verdict is Verdict.COMPILE_ERROR:
+        return decisive.feedback
+    return shorten(f"{count}. {inert(decisive.id)}: {decisive.feedback}", FEEDBACK_CHARS)
+
+
+def _total_usage(outcomes: Sequence[RunOutcome]) -> Usage:
+    cpu = [u for outcome in outcomes if (u := outcome.usage.cpu_time_s) is not None]
+    wall = [u for outcome in outcomes if (u := outcome.usage.wall_time_s) is not None]
+    peaks = [u for outcome in outcomes if (u := outcome.usage.peak_memory_bytes) is not None]
+    return Usage(
+        cpu_time_s=sum(cpu) if cpu else None,
+        wall_time_s=sum(wall) if wall else None,
+        peak_memory_bytes=max(peaks, default=None),
+    )

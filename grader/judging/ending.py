@@ -1,0 +1,148 @@
+"""How a run ended, as a verdict and as words: limits, compile errors, exceptions, exit status."""
+
+import re
+import signal
+from dataclasses import dataclass
+from typing import assert_never
+
+from grader.feedback import inert, quote, shorten
+from grader.judging.report import Report, Trouble
+from grader.model import KiB, Limits, MiB
+from grader.sandbox.base import RunOutcome
+from grader.verdict import LimitKind, Verdict
+
+LIMIT_VERDICTS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
+
+_MESSAGE_CHARS = 200
+_LINE_CHARS = 120
+_MISSING_NAME = re.compile(r"cannot import name '([^']{1,100})'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a run, or one case of it, comes to, and why."""
+
+    verdict: Verdict
+    feedback: str
+
+
+def find_fault(outcome: RunOutcome, report: Report, limits: Limits) -> Finding | None:
+    """Return why a run did not end in order, or None where it did.
+
+    A limit comes first: what a program that is being killed still reports is an effect of it.
+    """
+    kind = limit_hit(outcome)
+    if kind is not None:
+        return Finding(verdict=_limit_verdict(kind), feedback=_limit_words(kind, outcome, limits))
+    if report.compile_error is not None:
+        return Finding(verdict=Verdict.COMPILE_ERROR, feedback=_compile_words(report.compile_error))
+    if report.uncaught is not None:
+        return finding_of(report.uncaught)
+    if outcome.exit_signal is not None or outcome.exit_code != 0:
+        words = f"the program {exit_words(outcome)}"
+        last_line = outcome.stderr[-4096:].rstrip().rpartition(b"\n")[2]
+        if last_line:
+            words = f"{words}; its last words on standard error: {quote(last_line, _LINE_CHARS)}"
+        return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+    return None
+
+
+def limit_hit(outcome: RunOutcome) -> LimitKind | None:
+    """Return the limit that ended or spoiled a run."""
+    if outcome.limit_hit is None and outcome.oom_killed:
+        return LimitKind.MEMORY
+    return outcome.limit_hit
+
+
+def finding_of(trouble: Trouble) -> Finding:
+    """Return what an uncaught exception makes of the code that it ended."""
+    # numpy raises a kind of its own where memory runs out.
+    memory = trouble.type in ("MemoryError", "_ArrayMemoryError")
+    verdict = Verdict.MEMORY_LIMIT if memory else Verdict.RUNTIME_ERROR
+    return Finding(verdict=verdict, feedback=exception_words(trouble))
+
+
+def exception_words(trouble: Trouble) -> str:
+    """Return an exception as one line: what, and the last line of the submission's own code."""
+    words = inert(trouble.type, 80) or "an exception"
+    message = " ".join(trouble.message[: 4 * _MESSAGE_CHARS].split())
+    if message:
+        words = f"{words}: {inert(message, _MESSAGE_CHARS)}"
+    missing = _MISSING_NAME.match(trouble.message) if trouble.type == "ImportError" else None
+    if missing is not None:
+        return f"the tests need {quote(missing[1])}, which the code does not define ({words})"
+    own_line = trouble.traceback.rstrip().rpartition("\n")[2].strip()
+    if own_line:
+        words = f"{words} (at {inert(own_line, _LINE_CHARS)})"
+    return words
+
+
+def exit_words(outcome: RunOutcome) -> str:
+    """Return how a process ended, to follow its name: "ended with exit code 3"."""
+    if outcome.exit_signal is None:
+        return f"ended with exit code {outcome.exit_code}"
+    try:
+        name = signal.Signals(outcome.exit_signal).name
+    except ValueError:
+        name = str(outcome.exit_signal)
+    return f"was ended by signal {name}"
+
+
+def _compile_words(trouble: Trouble) -> str:
+    where = "" if trouble.line is None else f" on line {trouble.line}"
+    kind, message = inert(trouble.type, 80), inert(trouble.message, _MESSAGE_CHARS)
+    return f"the code does not compile{where}: {kind}: {message}"
+
+
+def _limit_verdict(kind: LimitKind) -> Verdict:
+    match kind:
+        case LimitKind.CPU_TIME | LimitKind.WALL_TIME:
+            return Verdict.TIME_LIMIT
+        case LimitKind.MEMORY:
+            return Verdict.MEMORY_LIMIT
+        case LimitKind.OUTPUT:
+            return Verdict.OUTPUT_LIMIT
+        case LimitKind.PROCESSES:  # a fork that fails is an exception like any other
+            return Verdict.RUNTIME_ERROR
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _limit_words(kind: LimitKind, outcome: RunOutcome, limits: Limits) -> str:
+    usage = outcome.usage
+    match kind:
+        case LimitKind.CPU_TIME:
+            return f"CPU time limit of {limits.cpu_time_s:g} s hit{_used_s(usage.cpu_time_s)}"
+        case LimitKind.WALL_TIME:
+            return (
+                f"wall time limit of {limits.wall_time_s:g} s hit{_used_s(usage.wall_time_s)}"
+                f" with {usage.cpu_time_s or 0:.2f} s of CPU time: does it wait for something?"
+            )
+        case LimitKind.MEMORY:
+            peak = usage.peak_memory_bytes
+            used = "" if peak is None else f" (largest process: {_size(peak)})"
+            return f"memory limit of {_size(limits.memory_bytes)} hit{used}"
+        case LimitKind.OUTPUT:
+            printed = len(outcome.stdout) + len(outcome.stderr) + outcome.dropped_bytes
+            return f"output limit of {_size(limits.output_bytes)} hit ({printed} bytes printed)"
+        case LimitKind.PROCESSES:
+            return f"limit of {limits.processes} processes and threads hit"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _used_s(seconds: float | None) -> str:
+    return "" if seconds is None else f" (used {seconds:.2f} s)"
+
+
+def _size(count: int) -> str:
+    for unit, name in ((MiB, "MiB"), (KiB, "KiB")):
+        if count >= unit:
+            return f"{round(count / unit, 1):g} {name}"
+    return f"{count} bytes"
+
+
+def output_cut(outcome: RunOutcome, limits: Limits) -> Finding:
+    """Return the finding on a program whose output is incomplete because it is too long."""
+    words = _limit_words(LimitKind.OUTPUT, outcome, limits)
+    return Finding(verdict=Verdict.OUTPUT_LIMIT, feedback=shorten(words))

@@ -1,0 +1,103 @@
+"""Judge a pytest run: hold what was collected and reported against the suite's own tests."""
+
+from collections.abc import Iterable
+
+from grader.feedback import inert
+from grader.judging.ending import find_fault, finding_of
+from grader.judging.pytest_tests import ExpectedTests
+from grader.judging.report import Report, read_report
+from grader.judging.shared import ExpectedCase, Key, SharedRun, settle
+from grader.model import CaseResult, Limits, PytestTests
+from grader.sandbox.base import RunOutcome
+
+_ID_CHARS = 300
+
+
+def judge_pytest(
+    tests: PytestTests,
+    outcome: RunOutcome,
+    limits: Limits,
+    expected: ExpectedTests,
+    *,
+    stop_early: bool = False,
+) -> tuple[CaseResult, ...]:
+    """Judge the run of a suite's test modules.
+
+    Args:
+        tests: The suite.
+        outcome: Its one run.
+        limits: Under which it ran, for feedback.
+        expected: What `find_tests` says of the suite.
+        stop_early: Whether the run was to end after the first test that did not pass.
+
+    Returns:
+        One result per collected test of the suite, parameters included, and one per expected
+        test that was not collected; never empty. Tests that the suite itself takes out (see
+        `ExpectedTests.waived`) have none.
+    """
+    report = read_report(outcome.report)
+    run = SharedRun(
+        report=report,
+        outcome=outcome,
+        fault=find_fault(outcome, report, limits),
+        stop_early=stop_early,
+    )
+    collected = dict.fromkeys(report.collected)
+    strangers = [id for id in collected if _path_of(id) not in tests.test_paths]
+    strangers += [str(event.key) for event in report.cases if event.key not in collected]
+    return settle(run, _expected_cases(tests, expected, report, collected), strangers)
+
+
+def _expected_cases(
+    tests: PytestTests, expected: ExpectedTests, report: Report, collected: Iterable[str]
+) -> list[ExpectedCase]:
+    """Return the collected tests that count, then the expected ones that are not among them.
+
+    A test that the suite merely imported from the submission does not count.
+    """
+    taken_out = _skips_of_the_suite(expected, report)
+    required = set(expected.required)
+    dynamic = expected.dynamic_paths.intersection(tests.test_paths)
+    counted = [
+        id
+        for id in collected
+        if (base := _base_of(id)) in required
+        or (_path_of(id) in dynamic and base not in expected.waived)
+    ]
+    cases = [ExpectedCase(key=id, id=inert(id, _ID_CHARS)) for id in counted if id not in taken_out]
+    seen = {_base_of(id) for id in counted}
+    obstacles = {_path_of(id): finding_of(trouble) for id, trouble in report.collect_errors}
+    cases += [
+        ExpectedCase(key=base, id=base, obstacle=obstacles.get(_path_of(base)))
+        for base in expected.required
+        if base not in seen
+    ]
+    if not cases:  # a suite that makes its tests at run time, and has made none
+        path = tests.test_paths[0]
+        cases.append(ExpectedCase(key=path, id=path, obstacle=obstacles.get(path)))
+    return cases
+
+
+def _skips_of_the_suite(expected: ExpectedTests, report: Report) -> set[Key]:
+    """Return the cases that the suite itself skips, by a reason that its source gives.
+
+    Only where the same test passed with other parameters: a submission can raise a skip too.
+    """
+    passed = {_base_of(str(event.key)) for event in report.cases if event.outcome == "passed"}
+    return {
+        event.key
+        for event in report.cases
+        if event.outcome == "skipped"
+        and (base := _base_of(str(event.key))) in passed
+        and event.trouble.message in expected.skip_reasons.get(base, ())
+    }
+
+
+def _path_of(id: str) -> str:
+    return id.partition("::")[0]
+
+
+def _base_of(id: str) -> str:
+    """Return a node id without its parameters, which may hold any text."""
+    path, separator, name = id.partition("::")
+    return f"{path}{separator}{name.partition('[')[0]}"

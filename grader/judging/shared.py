@@ -1,0 +1,185 @@
+"""Settle the cases of a run that many cases shared, from positive evidence only.
+
+A case passes where it was reported exactly once, as passed, in a report that fits the suite and
+a run that came to its end in order. Whatever is missing from that is not a pass.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.feedback import inert
+from grader.judging.ending import (
+    LIMIT_VERDICTS,
+    Finding,
+    exception_words,
+    exit_words,
+    finding_of,
+)
+from grader.judging.report import CaseEvent, Report
+from grader.model import CaseResult
+from grader.sandbox.base import RunOutcome
+from grader.verdict import PRECEDENCE, Verdict
+
+Key = int | str
+"""What a runner calls a case: its number in a script, its pytest node id."""
+
+_ORDERLY_STATUSES = (0, 1, 5)
+"""Of a pytest session that was neither interrupted nor broken: passed, failed, no tests."""
+
+_MAX_NAMED_STRANGERS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedCase:
+    """A case that the run should have reported."""
+
+    key: Key
+    id: str
+    points: float = 1.0
+    group: str | None = None
+    obstacle: Finding | None = None
+    """Why it cannot have run, such as a module that was not collected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedRun:
+    """One run of many cases, as it is known after its end."""
+
+    report: Report
+    outcome: RunOutcome
+    fault: Finding | None
+    """What `find_fault` says of it."""
+    stop_early: bool
+    """Whether it was to end after the first case that did not pass."""
+
+
+def settle(
+    run: SharedRun,
+    expected: Sequence[ExpectedCase],
+    strangers: Sequence[Key],
+) -> tuple[CaseResult, ...]:
+    """Return the result of every expected case.
+
+    Args:
+        run: The run that they shared.
+        expected: At least one case, in the order in which they run.
+        strangers: Names in the report that no honest run of the suite reports: something else
+            than the runner has written to it, so that no pass in it is believed.
+    """
+    events = _events_by_key(run.report)
+    settled = {case.key: _reported(events[case.key]) for case in expected if case.key in events}
+    missing = [case for case in expected if case.key not in settled]
+    if missing:
+        settled.update(_settle_missing(run, missing, settled))
+    else:
+        ending = _settle_ending(run, settled)
+        last = expected[-1].key
+        if ending is not None:
+            settled[last] = min(settled[last], ending, key=lambda f: PRECEDENCE.index(f.verdict))
+    if strangers:
+        settled = _without_passes(settled, strangers)
+    return tuple(
+        CaseResult(
+            id=case.id,
+            verdict=settled[case.key].verdict,
+            feedback=settled[case.key].feedback,
+            points=case.points,
+            group=case.group,
+        )
+        for case in expected
+    )
+
+
+def _events_by_key(report: Report) -> Mapping[Key, list[CaseEvent]]:
+    if report.compile_error is not None or report.uncaught is not None:
+        return {}  # no case can have run after that
+    events: dict[Key, list[CaseEvent]] = defaultdict(list)
+    for event in report.cases:
+        events[event.key].append(event)
+    return events
+
+
+def _reported(events: Sequence[CaseEvent]) -> Finding:
+    if len(events) > 1:
+        return Finding(verdict=Verdict.FAILED, feedback=f"reported {len(events)} times, not once")
+    (event,) = events
+    match event.outcome:
+        case "passed":
+            return Finding(verdict=Verdict.PASSED, feedback="")
+        case "failed":
+            return Finding(verdict=Verdict.FAILED, feedback=exception_words(event.trouble))
+        case "error":
+            return finding_of(event.trouble)
+        case "skipped":
+            reason = inert(event.trouble.message) or "no reason given"
+            return Finding(verdict=Verdict.SKIPPED, feedback=f"skipped itself: {reason}")
+        case "xfailed" | "xpassed":
+            words = "marked as expected to fail, which shows nothing"
+            return Finding(verdict=Verdict.FAILED, feedback=words)
+        case unknown:
+            words = f"reported with the unknown outcome {inert(unknown)!r}"
+            return Finding(verdict=Verdict.FAILED, feedback=words)
+
+
+def _settle_missing(
+    run: SharedRun, missing: Sequence[ExpectedCase], settled: Mapping[Key, Finding]
+) -> dict[Key, Finding]:
+    """Return what the cases come to that were not reported, by how the run ended."""
+    found = {case.key: case.obstacle for case in missing if case.obstacle is not None}
+    rest = [case.key for case in missing if case.obstacle is None]
+    not_run = Finding(verdict=Verdict.SKIPPED, feedback="not run")
+    if run.fault is not None:
+        interrupted = run.report.started if run.report.started in rest else next(iter(rest), None)
+        later = _later(run.fault)
+        found.update((key, run.fault if key == interrupted else later) for key in rest)
+    elif found or (run.stop_early and _lost(settled)):
+        found.update((key, not_run) for key in rest)
+    elif run.report.done and run.report.exit_status in _ORDERLY_STATUSES:
+        words = "the run came to its end without this case"
+        found.update((key, Finding(verdict=Verdict.FAILED, feedback=words)) for key in rest)
+    else:
+        found.update((key, _ended_early(run.outcome)) for key in rest)
+    return found
+
+
+def _later(fault: Finding) -> Finding:
+    """Return what cases come to that were still to run when a run was lost."""
+    if fault.verdict in LIMIT_VERDICTS:
+        return Finding(verdict=Verdict.SKIPPED, feedback="not run: a limit ended the run before")
+    if fault.verdict is Verdict.COMPILE_ERROR:
+        return Finding(verdict=Verdict.COMPILE_ERROR, feedback="the code does not compile")
+    return Finding(verdict=fault.verdict, feedback="the run had ended before this case")
+
+
+def _settle_ending(run: SharedRun, settled: Mapping[Key, Finding]) -> Finding | None:
+    """Return what spoils a run in which every case was reported."""
+    if run.fault is not None:
+        return run.fault
+    if run.stop_early and _lost(settled):
+        return None
+    if not run.report.done:
+        return _ended_early(run.outcome)
+    if run.report.exit_status and all(event.outcome == "passed" for event in run.report.cases):
+        words = f"every test passed, but pytest ended with status {run.report.exit_status}"
+        return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+    return None
+
+
+def _ended_early(outcome: RunOutcome) -> Finding:
+    words = f"the program {exit_words(outcome)} before the tests were over"
+    return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+
+
+def _lost(settled: Mapping[Key, Finding]) -> bool:
+    return any(finding.verdict is not Verdict.PASSED for finding in settled.values())
+
+
+def _without_passes(settled: Mapping[Key, Finding], strangers: Sequence[Key]) -> dict[Key, Finding]:
+    named = ", ".join(repr(inert(str(key))) for key in strangers[:_MAX_NAMED_STRANGERS])
+    words = f"not believed: the report names cases that the suite does not have ({named})"
+    withdrawn = Finding(verdict=Verdict.FAILED, feedback=words)
+    return {
+        key: withdrawn if finding.verdict is Verdict.PASSED else finding
+        for key, finding in settled.items()
+    }
