@@ -1,0 +1,192 @@
+"""Find the code in what a model wrote. Pure, linear in the text, and never raises.
+
+docs/extraction.md has the rules for a reader who wants to know why a text was taken.
+"""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from grader.extract.blocks import Block, Tag, find_blocks
+from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
+from grader.extract.choose import Choice, Chooser, Grade, Wanted
+from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
+from grader.extract.source import Reader, Reading
+from grader.extract.text import after_prompt, encodable, normalise
+from grader.model import ExtractionRule
+
+_UNFINISHED = "The answer ends inside a thinking section; code in one is a draft."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The code of a completion, and how it was found."""
+
+    code: str | None
+    """None where there is none; never blank, and always encodable as UTF-8."""
+    note: str
+    """One sentence: what was taken, or why nothing was found."""
+
+
+def extract(
+    completion: str,
+    *,
+    prompt: str = "",
+    rule: ExtractionRule = ExtractionRule.AUTO,
+    entry_point: str | None = None,
+    continues: str | None = None,
+) -> Extraction:
+    """Find the code in a completion.
+
+    Args:
+        completion: Raw model output, or a query that starts with `prompt` or with its end.
+        prompt: The text that the model was given. Only used to tell its words from the
+            model's; never a source of code, save where it ends in code that the model continues.
+        rule: Which of several candidates is the code.
+        entry_point: The function or class that the tests use, or `Class.method`.
+        continues: The suite's code prompt, which the code may be a mere continuation of.
+
+    Returns:
+        The code, or None with the reason. Hostile text costs linear time and bounded memory.
+    """
+    if rule is ExtractionRule.VERBATIM:
+        return _found(encodable(completion), "Took the completion as it stands.")
+    return _Extractor(
+        prompt=normalise(prompt), entry_point=entry_point, continues=normalise(continues or "")
+    ).run(normalise(completion), rule)
+
+
+def _found(code: str, note: str) -> Extraction:
+    if not code.strip():
+        return Extraction(code=None, note="What the extraction rule selects is empty.")
+    return Extraction(code=code, note=note)
+
+
+class _Extractor:
+    def __init__(self, *, prompt: str, entry_point: str | None, continues: str) -> None:
+        self._reader = Reader()
+        self._prompt = prompt
+        self._stub = read_stub(continues, self._reader) if continues.strip() else None
+        if entry_point is None and self._stub is not None:
+            entry_point = self._stub.entry_point
+        self._wanted = Wanted(entry_point=entry_point, stub=self._stub, prompt=prompt)
+
+    def run(self, completion: str, rule: ExtractionRule) -> Extraction:
+        rest = after_prompt(completion, self._prompt)
+        answer = completion if rest is None else rest
+        if rule is ExtractionRule.LIVECODEBENCH:
+            return _livecodebench(self._words(answer).text)
+        if rule is ExtractionRule.AUTO and (plain := self._plain(answer)) is not None:
+            return plain
+        turns = assistant_turns(answer, self._reader, answer_first=rest is not None)
+        match rule:
+            case ExtractionRule.AUTO:
+                return self._finish(self._best(turns))
+            case ExtractionRule.FIRST_BLOCK | ExtractionRule.LAST_BLOCK:
+                words = self._words(turns[0] if turns else "")
+                return self._by_position(words, first=rule is ExtractionRule.FIRST_BLOCK)
+            case ExtractionRule.VERBATIM:
+                return _found(completion, "Took the completion as it stands.")
+        assert_never(rule)
+
+    # ------------------------------------------------------------ AUTO
+
+    def _plain(self, answer: str) -> Extraction | None:
+        """Take an answer that is code from end to end, whatever its strings look like."""
+        if opens_thinking(self._prompt):
+            return None
+        reading = self._reader.read(answer)
+        entry_point = self._wanted.entry_point
+        whole = reading.defines(entry_point) if entry_point else reading.substantial
+        if reading.valid and whole:
+            note = "Took the whole answer, which is plain code."
+            return self._finish(Choice(grade=Grade.WHOLE, note=note, reading=reading))
+        if self._stub is not None and (is_indented(answer) or "```" not in answer):
+            joined = join(self._stub, answer, self._reader, trim=False)
+            if joined is not None:
+                note = "Took the prompt's code with the answer as its continuation."
+                return Extraction(code=joined.code, note=note)
+        if is_indented(answer) and (choice := self._continuing_prompt(answer)) is not None:
+            return self._finish(choice)
+        return None
+
+    def _best(self, turns: list[str]) -> Choice:
+        best = Choice(grade=Grade.NOTHING, note="The text holds no answer of the assistant.")
+        for turn in turns:
+            words = self._words(turn)
+            choice = Chooser(words.text, self._wanted, self._reader).choose()
+            if choice.grade < Grade.WHOLE:
+                choice = self._continuing_prompt(words.text) or choice
+            if choice.grade is Grade.NOTHING and words.unfinished:
+                choice = replace(choice, note=_UNFINISHED)
+            if choice.grade > Grade.NOTHING:
+                return choice
+            if best.reading is None and turn is turns[0]:
+                best = choice
+        return best
+
+    def _words(self, turn: str) -> Words:
+        return without_thinking(turn, self._reader, opened=opens_thinking(self._prompt))
+
+    def _continuing_prompt(self, answer: str) -> Choice | None:
+        """Read the answer as the continuation of code that the prompt ends with."""
+        if not self._prompt.strip() or not answer.strip():
+            return None
+        wanted = replace(self._wanted, stub=None)
+        choice = Chooser(self._prompt + answer, wanted, self._reader).choose()
+        if choice.grade is not Grade.WHOLE:
+            return None
+        return replace(choice, note="Took code that the prompt begins and the answer continues.")
+
+    def _finish(self, choice: Choice) -> Extraction:
+        if choice.reading is None:
+            return Extraction(code=None, note=choice.note)
+        code = choice.reading.code
+        if self._stub is not None and not choice.joined:
+            code = with_prompt_definitions(self._stub, choice.reading)
+        return _found(code, choice.note)
+
+    # ------------------------------------------------------------ rules of position
+
+    def _by_position(self, words: Words, *, first: bool) -> Extraction:
+        blocks = find_blocks(words.text, self._reader)
+        pool = _pool(blocks)
+        name = "first" if first else "last"
+        if not pool:
+            if words.unfinished:
+                return Extraction(code=None, note=_UNFINISHED)
+            choice = Chooser(words.text, self._wanted, self._reader).choose()
+            return self._finish(choice)
+        code = pool[0 if first else -1].content(words.text)
+        if not code.strip():
+            return Extraction(code=None, note=f"The {name} code block is empty.")
+        reading = self._reader.read(code)
+        return self._positioned(reading, f"Took the {name} of {len(pool)} code blocks.")
+
+    def _positioned(self, reading: Reading, note: str) -> Extraction:
+        stub: Stub | None = self._stub
+        if stub is not None and not reading.defines(stub.entry_point):
+            joined = join(stub, reading.code, self._reader, trim=False)
+            if joined is not None:
+                return _found(joined.code, note)
+        return self._finish(Choice(grade=Grade.WHOLE, note=note, reading=reading))
+
+
+def _pool(blocks: list[Block]) -> list[Block]:
+    """Return the blocks among which position decides: closed ones, of Python, if there are any."""
+    for candidates in ([b for b in blocks if b.closed], blocks):
+        python = [block for block in candidates if block.tag is not Tag.OTHER]
+        if python or candidates:
+            return python or candidates
+    return []
+
+
+def _livecodebench(text: str) -> Extraction:
+    """Take the text between the last two lines that contain three backticks."""
+    last = text.rfind("```")
+    last_line = text.rfind("\n", 0, max(last, 0)) + 1
+    previous = text.rfind("```", 0, last_line) if last != -1 else -1
+    if previous == -1:
+        return Extraction(code=None, note="Fewer than two lines contain three backticks.")
+    start = text.find("\n", previous) + 1
+    code = text[start : max(last_line - 1, start)]
+    return _found(code, "Took the text between the last two lines with three backticks.")

@@ -1,0 +1,297 @@
+"""Choose the code of one answer among its blocks and its plain text: the rule AUTO.
+
+docs/extraction.md states the order. Each step below looks at the last candidate first.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from grader.extract.blocks import Block, Tag, find_blocks
+from grader.extract.chat import cut_at_end
+from grader.extract.continuation import Stub, glue, is_indented, join
+from grader.extract.source import (
+    Reader,
+    Reading,
+    Syntax,
+    code_starts,
+    definition_start,
+    looks_like_code,
+    mentions,
+)
+
+MAX_BLOCKS = 64
+"""Blocks that are looked at: the last ones."""
+
+_STRAY_MARK = re.compile(r"```|~~~|</(?:answer|code|python|solution)>|\[/PYTHON\]")
+_TAG_LINE = re.compile(r"\s*(?:python|py)[\d.]*[ \t]*\n", re.IGNORECASE)
+
+
+class Grade(IntEnum):
+    """How good a choice is; the higher, the better."""
+
+    NOTHING = 0
+    BROKEN = 1
+    """Code that does not parse, or may be none."""
+    FRAGMENT = 2
+    """Parses, but lacks the entry point, or is no whole program where none is named."""
+    WHOLE = 3
+    """Defines the entry point, or is a whole program where none is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Some code, or none, with the sentence that explains it."""
+
+    grade: Grade
+    note: str
+    reading: Reading | None = None
+    """None only, and always, with `Grade.NOTHING`."""
+    joined: bool = False
+    """Whether the code already begins with the suite's code prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the answer should hold."""
+
+    entry_point: str | None
+    stub: Stub | None
+    prompt: str
+    """Code that stands word for word in it was quoted."""
+
+    def quoted(self, code: str) -> bool:
+        """Tell whether `code` only repeats a part of the prompt."""
+        return bool(self.prompt) and code.strip() in self.prompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    reading: Reading
+    block: Block
+    blank: bool
+    quoted: bool
+
+
+class Chooser:
+    """Chooses among the candidates of one text."""
+
+    def __init__(self, text: str, wanted: Wanted, reader: Reader) -> None:
+        self._text = text
+        self._wanted = wanted
+        self._reader = reader
+        self._blocks = find_blocks(text, reader)
+        self._candidates = self._read_blocks()
+
+    def choose(self) -> Choice:
+        """Return the best choice by the documented order."""
+        steps: tuple[Callable[[], Choice | None], ...] = (
+            self._whole_block,
+            self._plain_code,
+            self._continuation,
+            self._quoted_block,
+            self._broken_definition,
+            self._fragment,
+            self._broken_block,
+            self._broken_text,
+        )
+        for step in steps:
+            choice = step()
+            if choice is not None:
+                return choice
+        return Choice(grade=Grade.NOTHING, note=self._why_nothing())
+
+    # ------------------------------------------------------------ candidates
+
+    def _read_blocks(self) -> list[_Candidate]:
+        """Read the blocks that may hold Python, the last first."""
+        python = [block for block in self._blocks if block.tag is not Tag.OTHER]
+        blocks = (python or self._blocks)[-MAX_BLOCKS:]
+        candidates: list[_Candidate] = []
+        for block in reversed(blocks):
+            reading = self._read_block(block)
+            candidate = _Candidate(
+                reading=reading,
+                block=block,
+                blank=not reading.code.strip(),
+                quoted=self._wanted.quoted(reading.code),
+            )
+            candidates.append(candidate)
+            if block.closed and self._is_whole(candidate) and not candidate.quoted:
+                break
+        return candidates
+
+    def _read_block(self, block: Block) -> Reading:
+        """Read a block, mending what models do to one where it does not parse as it stands."""
+        content = block.content(self._text)
+        if block.tag is Tag.NONE and (tag := _TAG_LINE.match(content)):
+            content = content[tag.end() :]
+        as_it_stands = self._reader.read(content)
+        if as_it_stands.syntax is not Syntax.BROKEN:
+            return as_it_stands
+        for mended in self._mended(content):
+            reading = self._reader.read(mended)
+            if reading.valid and mended.strip():
+                return reading
+        if not block.closed:
+            leading = self._reader.read_leading(content)
+            if leading.valid and self._is_answer(leading):
+                return leading
+        return as_it_stands
+
+    @staticmethod
+    def _mended(content: str) -> Iterator[str]:
+        yield textwrap.dedent(content)
+        stray = _STRAY_MARK.search(content)
+        if stray:
+            yield content[: stray.start()]
+        if (ended := cut_at_end(content)) != content:
+            yield ended
+
+    def _is_answer(self, reading: Reading) -> bool:
+        """Tell whether a reading is whole: what is looked for, complete."""
+        if self._wanted.entry_point is not None:
+            return reading.defines(self._wanted.entry_point)
+        return reading.substantial and reading.is_program
+
+    def _is_whole(self, candidate: _Candidate) -> bool:
+        return not candidate.blank and self._is_answer(candidate.reading)
+
+    # ------------------------------------------------------------ the steps, in order
+
+    def _whole_block(self) -> Choice | None:
+        for closed in (True, False):
+            for tags in self._tag_classes():
+                for candidate in self._candidates:
+                    if (
+                        candidate.block.closed is closed
+                        and candidate.block.tag in tags
+                        and not candidate.quoted
+                        and self._is_whole(candidate)
+                    ):
+                        return self._block_choice(Grade.WHOLE, candidate)
+        return None
+
+    def _tag_classes(self) -> tuple[frozenset[Tag], ...]:
+        """Return which tags compete: without an entry point an untagged block may be output."""
+        if self._wanted.entry_point is not None:
+            return (frozenset(Tag),)
+        return frozenset({Tag.PYTHON}), frozenset({Tag.NONE, Tag.OTHER})
+
+    def _plain_code(self) -> Choice | None:
+        """Look at the text outside blocks: before a stray closing fence, or between prose."""
+        text = self._text
+        if self._blocks and self._blocks[0].tag is Tag.NONE:
+            head = self._reader.read(text[: self._blocks[0].opener])
+            if self._is_answer(head) and not self._wanted.quoted(head.code):
+                note = "Took the text before the first fence, which closes it."
+                return Choice(grade=Grade.WHOLE, note=note, reading=head)
+        if self._blocks:
+            return None
+        for start in code_starts(text):
+            reading = self._reader.read_leading(text[start:])
+            if self._is_answer(reading) and not self._wanted.quoted(reading.code):
+                note = "Took the code between the prose."
+                return Choice(grade=Grade.WHOLE, note=note, reading=reading)
+        return None
+
+    def _continuation(self) -> Choice | None:
+        stub = self._wanted.stub
+        if stub is None:
+            return None
+        texts = [c.reading.code for c in self._candidates if not c.blank and not c.quoted]
+        if not self._blocks:
+            texts = [self._text]
+        for text in texts[:8]:
+            reading = join(stub, text, self._reader, trim=not self._blocks)
+            if reading:
+                note = "Took the prompt's code with the answer as its continuation."
+                return Choice(grade=Grade.WHOLE, note=note, reading=reading, joined=True)
+        return None
+
+    def _quoted_block(self) -> Choice | None:
+        if self._wanted.entry_point is None:
+            return None
+        for candidate in self._candidates:
+            if self._is_whole(candidate):
+                note = "Took a block that repeats code of the prompt; there is no other."
+                return Choice(grade=Grade.FRAGMENT, note=note, reading=candidate.reading)
+        return None
+
+    def _broken_definition(self) -> Choice | None:
+        entry_point = self._wanted.entry_point
+        if entry_point is None:
+            return None
+        for candidate in self._candidates:
+            broken = candidate.reading.syntax is Syntax.BROKEN
+            if broken and mentions(candidate.reading.code, entry_point):
+                return self._block_choice(Grade.BROKEN, candidate)
+        return None
+
+    def _fragment(self) -> Choice | None:
+        for closed in (True, False):
+            for candidate in self._candidates:
+                if (
+                    candidate.block.closed is closed
+                    and not candidate.quoted
+                    and not candidate.blank
+                    and candidate.reading.substantial
+                ):
+                    return self._block_choice(Grade.FRAGMENT, candidate)
+        return None
+
+    def _broken_block(self) -> Choice | None:
+        for candidate in self._candidates:
+            if (
+                candidate.reading.syntax is not Syntax.VALID
+                and candidate.block.tag is not Tag.OTHER
+                and not candidate.quoted
+            ):
+                return self._block_choice(Grade.BROKEN, candidate)
+        return None
+
+    def _broken_text(self) -> Choice | None:
+        if self._blocks:
+            return None
+        text, stub = self._text, self._wanted.stub
+        if stub is not None and is_indented(text) and looks_like_code(text):
+            reading = self._reader.read(glue(stub, text))
+            note = "Took the prompt's code and the answer, which do not parse together."
+            return Choice(grade=Grade.BROKEN, note=note, reading=reading, joined=True)
+        code = text if looks_like_code(text) else text[definition_start(text) :]
+        if not code.strip() or self._wanted.quoted(code):
+            return None
+        reading = self._reader.read_leading(code)
+        note = "Took the text, which has no code block, as code"
+        note += "." if reading.valid else " that does not parse."
+        return Choice(grade=Grade.BROKEN, note=note, reading=reading)
+
+    # ------------------------------------------------------------ explanations
+
+    def _block_choice(self, grade: Grade, candidate: _Candidate) -> Choice:
+        number = self._blocks.index(candidate.block) + 1
+        kind = "block" if candidate.block.closed else "unfinished block"
+        note = f"Took {kind} {number} of {len(self._blocks)}"
+        entry_point = self._wanted.entry_point
+        if candidate.reading.syntax is Syntax.UNREAD:
+            note += ", too large or too deep to be parsed here"
+        elif grade is Grade.WHOLE:
+            note += f", the last that defines {entry_point}" if entry_point else ", a whole program"
+        elif grade is Grade.FRAGMENT:
+            note += f"; none defines {entry_point}" if entry_point else "; none is a whole program"
+        else:
+            note += ", which does not parse"
+        return Choice(grade=grade, note=f"{note}.", reading=candidate.reading)
+
+    def _why_nothing(self) -> str:
+        if not self._text.strip():
+            return "The answer is empty."
+        if not self._blocks:
+            return "The answer has no code block and does not read as code."
+        if all(candidate.blank for candidate in self._candidates):
+            return "Every code block of the answer is empty."
+        if any(candidate.quoted for candidate in self._candidates):
+            return "The only code of the answer is quoted from the prompt."
+        return "No code block of the answer holds Python statements."

@@ -1,0 +1,151 @@
+"""Join a completion to the code prompt that it continues, or may continue.
+
+The harness of record runs prompt + completion. That is what comes out for a completion which
+is the rest of a function body. A completion that defines the entry point anew stands alone;
+in front of it goes what the prompt defines besides (imports, helper functions) and the
+completion does not, because the tests may use it.
+"""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.extract.source import MAX_PARSE_CHARS, Reader, Reading, bound_names, is_idle
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stub:
+    """A code prompt that ends inside the function which a completion is to fill."""
+
+    source: str
+    """Ends with a newline."""
+    entry_point: str
+    """The function that is left open, dotted where it is a method."""
+    body_indent: int
+    tree: ast.Module
+    """Of the source, with `pass` added where it needs a body."""
+
+
+def read_stub(source: str, reader: Reader) -> Stub | None:
+    """Understand a code prompt; None where it does not end inside a function or class."""
+    source = source.rstrip() + "\n"
+    reading = reader.read(source)
+    path = _open_definition(reading)
+    if not path:
+        last = source.rstrip("\n").rpartition("\n")[2]
+        indent = len(last) - len(last.lstrip()) + (4 if last.endswith(":") else 0)
+        reading = reader.read(f"{source}{' ' * indent}pass\n")
+        path = _open_definition(reading)
+    if not path or reading.tree is None:
+        return None
+    return Stub(
+        source=source,
+        entry_point=".".join(node.name for node in path),
+        body_indent=path[-1].body[0].col_offset,
+        tree=reading.tree,
+    )
+
+
+def _open_definition(reading: Reading) -> list[_Definition]:
+    """Return the definitions, outermost first, that the end of a text stands in."""
+    body: list[ast.stmt] = reading.tree.body if reading.tree else []
+    path: list[_Definition] = []
+    while body and isinstance(body[-1], _Definition):
+        path.append(body[-1])
+        body = body[-1].body
+    return path
+
+
+# ---------------------------------------------------------------- a body joined to its stub
+
+
+def join(stub: Stub, completion: str, reader: Reader, *, trim: bool) -> Reading | None:
+    """Return stub + completion where that parses and the function's body grew by it.
+
+    The indentation that stripping took from the first line, or from all, is put back. With
+    `trim`, an incomplete rest behind the function is dropped where that makes it parse.
+    """
+    if not completion.strip() or len(completion) > MAX_PARSE_CHARS:
+        return None
+    for body in _indented(completion, stub.body_indent):
+        code = stub.source + body
+        reading = reader.read_leading(code) if trim else reader.read(code)
+        if reading.valid and _grew(stub, reading):
+            return reading
+    return None
+
+
+def glue(stub: Stub, completion: str) -> str:
+    """Return stub + completion for a completion that parses in no way."""
+    return stub.source + next(_indented(completion, stub.body_indent))
+
+
+def is_indented(completion: str) -> bool:
+    """Tell whether the first line of `completion` that is not blank is indented."""
+    return completion.lstrip("\n")[:1] in {" ", "\t"}
+
+
+def _indented(completion: str, width: int) -> Iterator[str]:
+    """Yield the ways in which `completion` may have been indented, the likeliest first."""
+    completion = re.sub(r"\A(?:[ \t]*\n)+", "", completion)
+    indent = " " * width
+    first, newline, rest = completion.partition("\n")
+    if is_indented(completion):
+        yield completion
+        yield indent + first.lstrip() + newline + rest
+        yield textwrap.indent(textwrap.dedent(completion), indent)
+    else:
+        yield indent + completion
+        yield textwrap.indent(completion, indent)
+
+
+def _grew(stub: Stub, reading: Reading) -> bool:
+    """Tell whether the stub's function got statements that do something."""
+    tree = reading.tree
+    if tree is None:
+        return False
+    body: list[ast.stmt] = tree.body
+    node: ast.stmt | None = None
+    for name in stub.entry_point.split("."):
+        node = next((n for n in body if getattr(n, "name", None) == name), None)
+        if node is None:
+            return False
+        body = getattr(node, "body", [])
+    stub_lines = stub.source.count("\n")
+    return any((child.end_lineno or 0) > stub_lines and not is_idle(child) for child in body)
+
+
+# ---------------------------------------------------------------- code that stands alone
+
+
+def with_prompt_definitions(stub: Stub, code: Reading) -> str:
+    """Put in front of `code` what the stub defines besides its open function and `code` does not.
+
+    Behind a `from __future__` import, which must stay first. Code that nobody parsed is
+    returned as it is.
+    """
+    if code.tree is None:
+        return code.code
+    own = bound_names(code.tree.body)
+    lines = stub.source.split("\n")
+    outer = stub.entry_point.partition(".")[0]
+    parts: list[str] = []
+    for node in stub.tree.body:
+        names = bound_names([node])
+        if names and outer not in names and not names <= own and not _is_future(node):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            parts.append("\n".join(lines[first - 1 : node.end_lineno]))
+    if not parts:
+        return code.code
+    futures = [node.end_lineno or 0 for node in code.tree.body if _is_future(node)]
+    split = max(futures, default=0)
+    code_lines = code.code.split("\n")
+    return "\n".join([*code_lines[:split], *parts, *code_lines[split:]])
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"

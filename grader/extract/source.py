@@ -1,0 +1,317 @@
+"""Look at hostile source text without ever running it, crashing on it or waiting for it.
+
+`ast.parse` is the only part of Python that sees a submission inside the trusted process, so
+everything that is known to hurt it is kept away: text above a size, deep nesting, f-strings
+with thousands of fields (CPython 3.11 needs quadratic time for them).
+"""
+
+import ast
+import builtins
+import re
+import threading
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+MAX_PARSE_CHARS = 64 * 1024
+"""A longer text is taken unparsed. Dense hostile text of this size costs 0.15 s and 70 MB."""
+PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
+"""Over all the texts that one extraction tries."""
+MAX_NESTING = 100
+"""Of brackets, and of unary operators in a row. The parser's own bound of 6000 levels needs up
+to 1 MiB of C stack, which a thread has unless somebody made it smaller."""
+MAX_FSTRING_FIELDS = 4000
+
+_BRACKET = re.compile(r"[(\[{)\]}]")
+_UNARY_RUN = re.compile(rf"[-+~]{{{MAX_NESTING}}}")
+_FSTRING = re.compile(r"[fF][rR]?[\"']")
+_CODE_LINE = re.compile(
+    r"[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
+    r"|from[ \t]+[\w.]+[ \t]+import\b|(?:if|elif|while|for|with)\b.*:[ \t]*(?:#.*)?$"
+    r"|(?:else|try|finally)[ \t]*:|except\b.*:|return\b|raise[ \t]+\w+\(|pass$|print[ \t]*\("
+    r"|[\w.\[\], ]+(?:[-+*/%|&^]|//|\*\*|<<|>>)?=[^=]|[\w.]+\(.*\)[ \t]*(?:#.*)?$)"
+)
+# ast.parse reports doubtful escapes through the process-wide warning filters; changing those
+# is not thread-safe. The parser holds the interpreter lock anyway, so this costs nothing.
+_PARSE_LOCK = threading.Lock()
+
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class Syntax(Enum):
+    """What the parser made of a text."""
+
+    VALID = auto()
+    BROKEN = auto()
+    UNREAD = auto()
+    """Too large, too deep or past the budget: nobody looked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A text with what the parser made of it."""
+
+    code: str
+    syntax: Syntax
+    tree: ast.Module | None = None
+    """Only, and always, with `Syntax.VALID`."""
+    error_line: int = 0
+    """Counted from 1 in a broken text; 0 where the parser named none."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the text is known to be Python."""
+        return self.tree is not None
+
+    def defines(self, entry_point: str) -> bool:
+        """Tell whether running the text binds `entry_point`, or `Class.method` of it."""
+        if self.tree is None:
+            return self.syntax is Syntax.UNREAD and mentions(self.code, entry_point)
+        owner, _, member = entry_point.replace("()", "").partition(".")
+        if not member:
+            return owner in bound_names(self.tree.body)
+        return any(
+            isinstance(node, ast.ClassDef)
+            and node.name == owner
+            and (bool(node.bases) or member.partition(".")[0] in bound_names(node.body))
+            for node in module_level(self.tree.body)
+        )
+
+    @property
+    def substantial(self) -> bool:
+        """Whether anything would happen: some statement is more than a bare name or constant."""
+        if self.tree is None:
+            return self.syntax is Syntax.UNREAD and looks_like_code(self.code)
+        return any(not is_idle(node) for node in self.tree.body)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it could be a whole answer: uses no name it does not bind, and yields something.
+
+        Yielding something is printing, or defining a function or class. An explanation's
+        fragment or an example call of a function from another block is no program.
+        """
+        if self.tree is None:
+            return self.syntax is Syntax.UNREAD
+        loaded: set[str] = set()
+        bound: set[str] = set()
+        defines = False
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            else:
+                defines = defines or isinstance(node, _DEFINITION)
+                bound.update(_names_of(node))
+        yields = defines or bool(loaded & {"print", "sys", "os"})
+        return yields and ("*" in bound or loaded <= bound | _BUILTINS)
+
+
+class Reader:
+    """Parses texts within one budget; one per extraction, not shared between threads."""
+
+    def __init__(self) -> None:
+        self._budget = PARSE_BUDGET_CHARS
+        self._seen: dict[str, Reading] = {}
+
+    def read(self, code: str) -> Reading:
+        """Parse `code`, or say that it was not looked at. Never raises."""
+        if len(code) > MAX_PARSE_CHARS:
+            return Reading(code=code, syntax=Syntax.UNREAD)
+        known = self._seen.get(code)
+        if known is None:
+            if len(code) > self._budget or not _safe(code):
+                return Reading(code=code, syntax=Syntax.UNREAD)
+            known = self._seen[code] = _parse(code)
+            self._budget -= _cost(known)
+        return known
+
+    def read_leading(self, code: str, *, attempts: int = 6) -> Reading:
+        """Parse the longest run of whole top-level statements that `code` begins with.
+
+        Where no attempt parses, the reading is that of the whole text.
+        """
+        whole = reading = self.read(code)
+        for _ in range(attempts):
+            if reading.syntax is not Syntax.BROKEN or not reading.error_line:
+                break
+            cut = _statement_start(reading.code, reading.error_line)
+            if not reading.code[:cut].strip():
+                break
+            reading = self.read(reading.code[:cut].rstrip() + "\n")
+        return reading if reading.valid else whole
+
+
+def _parse(code: str) -> Reading:
+    try:
+        with _PARSE_LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code)
+    except SyntaxError as error:
+        return Reading(code=code, syntax=Syntax.BROKEN, error_line=error.lineno or 0)
+    except (ValueError, OverflowError):
+        return Reading(code=code, syntax=Syntax.BROKEN)
+    except (RecursionError, MemoryError, SystemError):
+        # The parser gave up on nesting; a compiler in the sandbox may do better.
+        return Reading(code=code, syntax=Syntax.UNREAD)
+    return Reading(code=code, syntax=Syntax.VALID, tree=tree)
+
+
+def _cost(reading: Reading) -> int:
+    """Return what a parse took out of the budget: the text up to the error, at least a share."""
+    size = len(reading.code)
+    if not reading.error_line:
+        return size
+    lines = reading.code.count("\n") + 1
+    return max(size * min(reading.error_line, lines) // lines, size // 16)
+
+
+def _safe(code: str) -> bool:
+    """Tell whether the parser can be let loose on `code`."""
+    if _UNARY_RUN.search(code):
+        return False
+    if code.count("{") > MAX_FSTRING_FIELDS and _FSTRING.search(code):
+        return False
+    if code.count("(") + code.count("[") + code.count("{") <= MAX_NESTING:
+        return True
+    depth = 0
+    for bracket in _BRACKET.finditer(code):
+        depth = depth + 1 if bracket[0] in "([{" else max(0, depth - 1)
+        if depth > MAX_NESTING:
+            return False
+    return True
+
+
+def _statement_start(code: str, line: int) -> int:
+    """Return where the top-level statement starts that `line` (from 1) is in or breaks."""
+    ends = [match.start() for match in re.finditer("\n", code)]
+    starts = [0, *(end + 1 for end in ends)]
+    for index in range(min(line, len(starts)) - 1, 0, -1):
+        first = code[starts[index] : starts[index] + 1]
+        if first and first not in " \t\n)]}#":
+            return starts[index]
+    return 0
+
+
+# ---------------------------------------------------------------- names
+
+
+_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__annotations__"}
+
+
+def module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that run with their module: those in branches and loops too."""
+    for node in body:
+        yield node
+        if isinstance(node, _DEFINITION):
+            continue
+        for field in ("body", "orelse", "finalbody"):
+            yield from module_level(getattr(node, field, ()))
+        for handler in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from module_level(handler.body)
+
+
+def bound_names(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that running `body` binds in its own scope; "*" for a star import."""
+    names: set[str] = set()
+    for node in module_level(body):
+        names.update(_names_of(node))
+        for target in _targets(node):
+            names.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+    return names
+
+
+def _names_of(node: ast.AST) -> Iterator[str]:
+    """Yield the names that `node` itself binds, assignment targets apart."""
+    if isinstance(node, _DEFINITION):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(node, ast.ExceptHandler | ast.MatchStar | ast.MatchAs) and node.name:
+        yield node.name
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest
+
+
+def _targets(node: ast.stmt) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Assign):
+        yield from node.targets
+    elif isinstance(node, ast.For | ast.AsyncFor) or (
+        isinstance(node, ast.AnnAssign) and node.value is not None
+    ):
+        yield node.target
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        yield from (item.optional_vars for item in node.items if item.optional_vars)
+
+
+def is_idle(node: ast.stmt) -> bool:
+    """Tell whether a statement only mentions values, as "8", "YES" or "yes, it" do when parsed."""
+    if isinstance(node, ast.AnnAssign):
+        return node.value is None  # "Answer: yes" parses as an annotation
+    return isinstance(node, ast.Expr) and not any(
+        isinstance(part, ast.Call | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr)
+        for part in ast.walk(node)
+    )
+
+
+# ---------------------------------------------------------------- text that does not parse
+
+
+def mentions(code: str, entry_point: str) -> bool:
+    """Tell whether a line of `code` starts a definition of the entry point's last name."""
+    name = re.escape(entry_point.replace("()", "").rpartition(".")[2])
+    pattern = rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b"
+    return re.search(pattern, code, re.MULTILINE) is not None
+
+
+def code_starts(text: str) -> Iterator[int]:
+    """Yield where code may start in prose: lines at the margin, the likeliest first.
+
+    First a line that can only be code (an import, a definition) with the statements right
+    above it, then that line alone, then the first line that has the form of a statement.
+    """
+    certain = _TOP_LEVEL.search(text)
+    if certain:
+        extended = certain.start()
+        for _ in range(_MAX_LINES_ABOVE):
+            above = text.rfind("\n", 0, max(extended - 1, 0)) + 1
+            line = text[above : max(extended - 1, 0)]
+            if above == extended or (line.strip() and not _is_statement(line)):
+                break
+            extended = above
+        yield extended
+        if extended != certain.start():
+            yield certain.start()
+    statement = _STATEMENT.search(text)
+    if statement:
+        yield statement.start()
+
+
+def definition_start(text: str) -> int:
+    """Return where the first line stands that can only be code; the text's end without one."""
+    certain = _TOP_LEVEL.search(text)
+    return certain.start() if certain else len(text)
+
+
+def _is_statement(line: str) -> bool:
+    return line.lstrip().startswith("#") or _CODE_LINE.match(line[:200]) is not None
+
+
+_MAX_LINES_ABOVE = 100
+_STATEMENT = re.compile(rf"^(?![ \t])(?:{_CODE_LINE.pattern})", re.MULTILINE)
+_TOP_LEVEL = re.compile(
+    r"^(?:@\w[\w.]*(?:\(.*)?$|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:]"
+    r"|import[ \t]+[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+)*[ \t]*(?:#.*)?$"
+    r"|from[ \t]+[\w.]+[ \t]+import[ \t])",
+    re.MULTILINE,
+)
+
+
+def looks_like_code(text: str, *, sample_chars: int = 20_000) -> bool:
+    """Tell whether most lines at the start of `text` have the form of Python statements."""
+    lines = [line for line in text[:sample_chars].split("\n") if line.strip()]
+    code = sum(1 for line in lines if _is_statement(line))
+    return code > 0 and 2 * code >= len(lines)

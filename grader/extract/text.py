@@ -1,0 +1,66 @@
+"""Make a completion clean text, and cut the prompt off a query."""
+
+import re
+
+MIN_OVERLAP = 32
+"""A left-truncated prompt is recognised by at least as many characters at the query's start."""
+_MAX_OVERLAP_TRIES = 64
+_LEADING_TOKENS = re.compile(
+    r"(?:\s*(?:<s>|<bos>|<pad>|<unk>|\[PAD\]|<\|(?:begin_of_text|endoftext|pad|startoftext"
+    r"|finetune_right_pad_id)\|>|<\uff5cbegin\u2581of\u2581sentence\uff5c>))+"
+)
+
+
+def encodable(text: str) -> str:
+    """Join surrogate pairs and replace lone surrogates, so that the text has a UTF-8 form."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def normalise(text: str) -> str:
+    """Return `text` as Python itself would read it: no BOM, newlines, no NUL, encodable.
+
+    NUL bytes are padding that a tokenizer left; no source that holds one compiles.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return encodable(text).removeprefix("\ufeff")
+
+
+def without_leading_tokens(text: str) -> str:
+    """Drop the begin-of-text and padding tokens that `text` starts with."""
+    match = _LEADING_TOKENS.match(text)
+    return text[match.end() :] if match else text
+
+
+def after_prompt(query: str, prompt: str) -> str | None:
+    """Return what follows the prompt at the start of `query`; None where it does not start so.
+
+    Only the start counts: a prompt that the answer repeats further down is part of the answer.
+    A prompt that was truncated on its left is recognised by the longest part of its end, of
+    at least `MIN_OVERLAP` characters, that the query starts with.
+    """
+    if not prompt.strip():
+        return None
+    if query.startswith(prompt):
+        return query[len(prompt) :]
+    query, prompt = without_leading_tokens(query), without_leading_tokens(prompt)
+    if query.startswith(prompt) and prompt:
+        return query[len(prompt) :]
+    probe = query[:MIN_OVERLAP]
+    if len(probe) < MIN_OVERLAP:
+        return None
+    start = prompt.find(probe)
+    # The number of tries is bounded so that a prompt of one repeated character stays cheap.
+    for _ in range(_MAX_OVERLAP_TRIES):
+        if start == -1:
+            return None
+        if query.startswith(prompt[start:]):
+            return query[len(prompt) - start :]
+        start = prompt.find(probe, start + 1)
+    return None
