@@ -20,7 +20,7 @@ from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
 from sandbox_images.harness import values
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
 WIRE_VERSION = 1
 """Changes whenever an older receiver would misread what a newer sender writes."""
@@ -75,6 +75,20 @@ def decode_report(message: bytes) -> GradeReport:
 def report_json(report: GradeReport) -> bytes:
     """Return the bare report as one line of JSON, as rows of a graded file carry it."""
     return _dump(_reports(), report)
+
+
+def report_of(value: object) -> GradeReport:
+    """Return the report that a row of a graded file carries, as `json` has read it.
+
+    Raises:
+        WireError: It is no report; says which field is wrong.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _reports().validate_python(value)
+    except ValidationError as error:
+        raise WireError(_complaint(error)) from error
 
 
 def json_bytes(value: object) -> bytes:
@@ -170,15 +184,19 @@ def _open(adapter: "TypeAdapter[_Message]", message: bytes) -> _Message:
     try:
         opened = adapter.validate_json(message)
     except ValidationError as error:
-        # Another version first: it explains every other complaint. Of a union's members all
-        # that do not match complain; the deepest complaint comes from the best match.
+        # Another version explains every other complaint.
         _check_version(_version_of(message))
-        worst = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
-        path = ".".join(str(part) for part in worst["loc"]) or "message"
-        text = f"{path}: {worst['msg']}"
-        raise WireError(text) from error
+        raise WireError(_complaint(error)) from error
     _check_version(opened.v)
     return opened
+
+
+def _complaint(error: "ValidationError") -> str:
+    # Of a union's members all that do not match complain; the deepest complaint comes from
+    # the one that matches best.
+    worst = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    path = ".".join(str(part) for part in worst["loc"]) or "message"
+    return f"{path}: {worst['msg']}"
 
 
 def _version_of(message: bytes) -> int:

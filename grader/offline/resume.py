@@ -8,15 +8,16 @@ an output that belongs to another input or other settings is refused before anyt
 import zlib
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.errors import ConfigurationError, InputError
-from grader.model import LimitOverrides
-from grader.offline.rows import ORIGIN_KEY, REPORT_KEY
+from grader.errors import ConfigurationError, GraderError, InputError
+from grader.model import GradeReport, LimitOverrides
+from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, id_of
 from grader.offline.source import RowSource, parse_object
 from grader.settings import Settings
+from grader.wire import report_of
 
 _PARTS = ("policy", "limits", "extraction", "stop early", "completion key", "problems")
 _PART_DIGITS = 4
@@ -128,11 +129,25 @@ def _other_input(output: Path, problem: str) -> str:
     )
 
 
-def read_done(output: Path, run: str, observe: Callable[[Mapping[str, Any]], None]) -> DoneRows:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneRow:
+    """A row that an output holds."""
+
+    number: int
+    """Of the input row that it came from."""
+    sample: int | None
+    crc: int
+    run: str
+    id: str
+    problem_id: str | None
+    report: GradeReport
+
+
+def read_done(output: Path, run: str, observe: Callable[[DoneRow], None]) -> DoneRows:
     """Read what an output holds.
 
     Args:
-        output: Need not exist. Ends with a whole line: `Output` has cut the rest off.
+        output: Ends with a whole line: `Output` has cut the rest off.
         run: The key of the run that wants to continue it.
         observe: Is given every row, for the summary.
 
@@ -143,24 +158,35 @@ def read_done(output: Path, run: str, observe: Callable[[Mapping[str, Any]], Non
     with output.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                row = parse_object(line)
-                origin = row[ORIGIN_KEY]
-                place = (int(origin["line"]), origin.get("sample"), int(origin["input"], 16))
-                row_run = str(origin["run"])
-                row[REPORT_KEY]["verdict"]
-            except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
+                row = _done_row(parse_object(line))
+            except (GraderError, LookupError, TypeError, ValueError) as error:
                 message = (
                     f"line {number} of {output} is no row that `grader grade` wrote; "
                     "remove it, or write to another file"
                 )
                 raise ConfigurationError(message) from error
-            if row_run != run:
-                changed = " and ".join(_differences(row_run, run))
+            if row.run != run:
+                changed = " and ".join(_differences(row.run, run))
                 message = (
                     f"{output} was graded with other settings: {changed} changed. "
                     "Resume with the same ones, or write to another file"
                 )
                 raise ConfigurationError(message)
-            done.add(*place)
+            done.add(row.number, row.sample, row.crc)
             observe(row)
     return done
+
+
+def _done_row(row: Mapping[str, Any]) -> DoneRow:
+    origin = row[ORIGIN_KEY]
+    number = int(origin["line"])
+    sample = origin.get("sample")
+    return DoneRow(
+        number=number,
+        sample=None if sample is None else int(sample),
+        crc=int(origin["input"], 16),
+        run=str(origin["run"]),
+        id=id_of(row, number),
+        problem_id=origin.get("problem"),
+        report=report_of(row[REPORT_KEY]),
+    )

@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-from grader.errors import GraderError, InputError
+from grader.errors import GraderError, InputError, LabelError
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
 from grader.offline.source import Row, parse_object
+from grader.suites import parse_label, parse_problem
 from grader.verdict import Verdict
 from grader.wire import json_bytes, report_json
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Where a completion is looked for, in this order."""
-PROBLEM_KEYS = ("problem_id", "task_id", "id", "question_id", "name")
-"""Which fields may name the problem; the first whose value is a known problem counts."""
+PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
+"""Which fields may name a row's problem; the first whose value is a known problem counts."""
 REPORT_KEY = "report"
 ORIGIN_KEY = "_grader"
 """Where an output row came from; `--resume` goes by it."""
@@ -70,37 +71,45 @@ SuiteFinder = Callable[[Mapping[str, Any]], TestSuite]
 """Returns the tests of a row's fields; raises `GraderError` where there are none."""
 
 
-def suite_finder(
-    problems: Problems | None,
-    parse_label: Callable[[Any], TestSuite],
-    parse_problem: Callable[[Mapping[str, Any]], TestSuite],
-) -> SuiteFinder:
-    """Return a function that finds a row's tests: in `problems`, its label, or itself."""
+def suite_finder(problems: Problems | None) -> SuiteFinder:
+    """Return a function that finds a row's tests.
+
+    It looks in `problems` by the row's id, then at the row's label, and without either takes
+    the row for a problem that carries a completion.
+    """
     last: list[tuple[Any, TestSuite]] = []
 
     def find(row: Mapping[str, Any]) -> TestSuite:
+        ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
         if problems is not None:
-            ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
             for problem_id in ids:
                 if (suite := problems.get(problem_id)) is not None:
                     return suite
-            if row.get("label") is None:
-                raise InputError(_unknown_problem(ids))
         label = row.get("label")
         if label is None:
-            return parse_problem(row)
+            return _from_row_itself(row, ids, problems)
         # Samples of one problem stand next to each other, and a label may be megabytes.
         if not (last and last[0][0] == label):
-            last[:] = [(label, parse_label(label))]
+            last[:] = [(label, parse_label(label, problems=problems))]
         return last[0][1]
 
     return find
 
 
-def _unknown_problem(ids: list[str]) -> str:
-    if not ids:
-        return f"no id to find the problem by; expected one of {', '.join(PROBLEM_KEYS)}"
-    return f"no problem with the id {ids[0]!r} in the file of problems, and no label"
+def _from_row_itself(
+    row: Mapping[str, Any], ids: list[str], problems: Problems | None
+) -> TestSuite:
+    try:
+        return parse_problem(row, problems=problems)
+    except LabelError as error:
+        if problems is None:
+            missing = "no label, no file of problems, and the row holds no tests itself"
+        elif ids:
+            missing = f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}"
+        else:
+            missing = f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"
+        message = f"{missing}: {error}"
+        raise LabelError(message) from error
 
 
 def samples(row: Row, find_suite: SuiteFinder, rules: RowRules) -> list[Sample]:
@@ -116,7 +125,7 @@ def samples(row: Row, find_suite: SuiteFinder, rules: RowRules) -> list[Sample]:
         text = row.text.decode("utf-8", "replace")[:_RAW_TEXT_CHARS]
         origin = _origin(row, None, crc, rules, text=text)
         return [_refused(row, b"{", origin, str(row.number), str(error))]
-    row_id = _row_id(found, row)
+    row_id = id_of(found, row.number)
     try:
         key, completions, several = _completions(found, rules.completion_key)
         suite = find_suite(found)
@@ -130,14 +139,15 @@ def samples(row: Row, find_suite: SuiteFinder, rules: RowRules) -> list[Sample]:
         suite=replace(suite, limits=_overridden(suite.limits, rules.limits)),
         prompt=prompt if isinstance(prompt, str) else "",
     )
+    problem_id = suite.problem_id or _problem_id(found) or row_id
     return [
         Sample(
             row=row,
             index=index if several else None,
             head=_head(row, found, {key: completion} if several else {}),
-            origin=_origin(row, index if several else None, crc, rules),
+            origin=_origin(row, index if several else None, crc, rules, problem=problem_id),
             id=row_id,
-            problem_id=suite.problem_id or row_id,
+            problem_id=problem_id,
             submission=replace(template, completion=completion),
         )
         for index, completion in enumerate(completions)
@@ -170,14 +180,18 @@ def refusal(sample: Sample, policy: str) -> GradeReport:
     )
 
 
+def id_of(row: Mapping[str, Any], number: int) -> str:
+    """Return the id that a row has: its own, else its problem's, else its number."""
+    own = row.get("id")
+    return str(own) if own is not None else _problem_id(row) or str(number)
+
+
 # ---------------------------------------------------------------- inside
 
 
-def _row_id(row_fields: Mapping[str, Any], row: Row) -> str:
-    for key in ("id", "task_id"):
-        if (value := row_fields.get(key)) is not None:
-            return str(value)
-    return str(row.number)
+def _problem_id(row_fields: Mapping[str, Any]) -> str | None:
+    ids = (row_fields.get(key) for key in PROBLEM_KEYS)
+    return next((str(value) for value in ids if value is not None), None)
 
 
 def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str], bool]:
@@ -239,16 +253,11 @@ def _head(row: Row, found: Mapping[str, Any], changes: Mapping[str, Any]) -> byt
     return json_bytes({**kept, **changes})[:-1]
 
 
-def _origin(
-    row: Row, index: int | None, crc: int, rules: RowRules, *, text: str | None = None
-) -> bytes:
+def _origin(row: Row, index: int | None, crc: int, rules: RowRules, **more: str) -> bytes:
     origin: dict[str, Any] = {"line": row.number}
     if index is not None:
         origin["sample"] = index
-    origin |= {"input": f"{crc:08x}", "run": rules.run}
-    if text is not None:
-        origin["text"] = text
-    return json_bytes(origin)
+    return json_bytes({**origin, "input": f"{crc:08x}", "run": rules.run, **more})
 
 
 def _refused(row: Row, head: bytes, origin: bytes, row_id: str, problem: str) -> Sample:

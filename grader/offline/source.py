@@ -68,17 +68,30 @@ def open_rows(path: Path) -> RowSource:
     """
     if path == STDIN:
         return _Jsonl(path)
-    try:
-        with path.open("rb") as file:
-            magic = file.read(8)
-    except OSError as error:
-        message = f"cannot read {path}: {error.strerror}"
-        raise InputError(message) from error
+    magic = _magic(path)
     for start, what in _UNREADABLE.items():
         if magic.startswith(start):
             message = f"{path} is {what.replace('FILE', str(path))}"
             raise InputError(message)
     return _Parquet(path) if magic.startswith(_PARQUET) else _Jsonl(path)
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is a Parquet file.
+
+    Raises:
+        InputError: It cannot be opened.
+    """
+    return _magic(path).startswith(_PARQUET)
+
+
+def _magic(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise InputError(message) from error
 
 
 class _Jsonl:

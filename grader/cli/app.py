@@ -1,0 +1,69 @@
+"""The commands, put together, and what becomes of their errors.
+
+Exit codes: 0 done, whatever the verdicts; 2 bad usage or input that cannot be read; 3 something
+of ours failed, or rows ended as internal errors; 130 stopped by Ctrl-C.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from grader.cli.check import check
+from grader.cli.config import config
+from grader.cli.console import fail
+from grader.cli.doctor import doctor
+from grader.cli.formats import formats
+from grader.cli.grade import grade
+from grader.cli.images import images
+from grader.cli.version import version, version_option
+from grader.errors import ConfigurationError, GraderError, ImageNotFoundError, InputError
+
+app = typer.Typer(
+    name="grader",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    # A user's mistake is a message; what still arrives as an exception is a bug, and then
+    # the plain traceback tells more than a decorated one.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Grade code that language models write: run it against its tests in a locked-down "
+        "sandbox, get verdicts, scores and rewards.\n\n"
+        "Start with [bold]grader doctor[/bold], then [bold]grader grade --help[/bold]."
+    ),
+)
+app.callback()(version_option)
+app.command()(grade)
+app.command()(check)
+app.command()(doctor)
+app.add_typer(images, name="images")
+app.command()(formats)
+app.command()(config)
+app.command()(version)
+
+_USER_ERRORS = (ConfigurationError, InputError, ImageNotFoundError)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
+
+    Args:
+        arguments: Default: those of this process.
+    """
+    try:
+        app(arguments, prog_name="grader")
+    except _USER_ERRORS as error:
+        fail(str(error))
+        return 2
+    except GraderError as error:
+        fail(str(error))
+        return 3
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
+    return 0

@@ -1,0 +1,145 @@
+"""`grader check`."""
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grader.cli.console import printable, stoppable, terminal
+from grader.cli.options import ForceOption, SandboxOption, SetOption, SlotsOption, choose
+from grader.cli.progress import progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grader.offline.check import ProblemCheck
+
+_SHOWN = 40
+"""How many problems with findings the summary names; OUT has all of them."""
+_FEEDBACK_CHARS = 160
+
+
+def check(
+    problems: Annotated[
+        Path, typer.Argument(metavar="PROBLEMS", help="Problems with reference solutions.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="OUT", help="Also write a row per problem, as JSONL."),
+    ] = None,
+    *,
+    sandbox: SandboxOption = None,
+    slots: SlotsOption = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Check only the first N problems.")
+    ] = None,
+    force: ForceOption = False,
+    set_: SetOption = None,
+) -> None:
+    """Find the problems of a file that would spoil a training run.
+
+    Grades each problem's own reference solution twice, and two stubs that have its names but
+    do nothing. Says which problems are
+
+    broken (the reference does not pass), flaky (two runs differ), slow (the reference needs
+    more than half of the CPU time limit), or vacuous (tests that pass whatever is answered).
+
+    [bold]Examples[/bold]
+
+        grader check problems.jsonl
+
+        grader check problems.jsonl -o checked.jsonl --set cpu_time_s=30
+
+    [bold]Exit codes[/bold]
+
+        0  checked, whatever was found
+
+        2  bad usage, or a file that cannot be read
+
+        3  some problems could not be checked: internal errors
+    """
+    chosen = choose(set_, sandbox=sandbox, slots=slots)
+    from grader.engine import Grader
+    from grader.offline.check import Health, check_problems
+    from grader.offline.output import Output
+    from grader.offline.problems import load_problems
+    from grader.wire import json_bytes
+
+    settings = replace(chosen.settings, stop_early=False)
+    found: list[ProblemCheck] = []
+    counts: Counter[Health] = Counter()
+    with stoppable("Nothing is left to clean up."), ExitStack() as stack:
+        index = stack.enter_context(load_problems(problems))
+        total = min(len(index), limit or len(index))
+        output = stack.enter_context(Output(out, force=force)) if out is not None else None
+        grader = stack.enter_context(Grader(settings))
+        showing = progress("Checking")
+        stack.enter_context(showing.shown())
+        checks = check_problems(index, islice(index, limit), grader=grader, limits=settings.limits)
+        for result in checks:
+            counts[result.health] += 1
+            if output is not None:
+                output.write(json_bytes(_row(result)) + b"\n")
+            if result.health is not Health.OK and len(found) < _SHOWN:
+                found.append(result)
+            showing.advance(behind=counts.total() / total, passed=result.health is Health.OK)
+    _print_summary(counts, found)
+    if counts[Health.UNCHECKED]:
+        raise typer.Exit(3)
+
+
+def _row(result: "ProblemCheck") -> dict[str, Any]:
+    return {
+        "id": result.problem_id,
+        "health": result.health,
+        "feedback": result.feedback,
+        "format": result.format,
+        "verdicts": [run.verdict for run in result.runs],
+        "cpu_time_s": result.cpu_time_s,
+        "vacuous_cases": result.vacuous,
+    }
+
+
+# ---------------------------------------------------------------- summary
+
+
+def _print_summary(counts: "Counter[Any]", found: "list[ProblemCheck]") -> None:
+    console = terminal(err=False)
+    line = f"{counts.total():,} problems: " + ", ".join(
+        f"{count:,} {health}" for health, count in counts.most_common()
+    )
+    hidden = counts.total() - counts["ok"] - len(found)
+    if console is not None:
+        _print_table(console, found)
+        console.print(line, style="bold")
+    else:
+        for result in found:
+            typer.echo(f"{result.health:12} {printable(result.problem_id)}: {_short(result)}")
+        typer.echo(line)
+    if hidden:
+        typer.echo(f"{hidden:,} more with findings; -o OUT writes all of them")
+
+
+def _print_table(console: "Console", found: "list[ProblemCheck]") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found:
+        return
+    table = Table("problem", "health", "found", box=None, header_style="bold")
+    for result in found:
+        table.add_row(
+            Text(printable(result.problem_id)),
+            Text(result.health, style="yellow"),
+            Text(_short(result)),
+        )
+    console.print(table, "")
+
+
+def _short(result: "ProblemCheck") -> str:
+    text = " ".join(printable(result.feedback).split())
+    return text if len(text) <= _FEEDBACK_CHARS else f"{text[:_FEEDBACK_CHARS]}…"

@@ -1,0 +1,171 @@
+"""What this machine offers to a sandbox, found by looking and trying, never by changing it."""
+
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from grader.cores import usable_cores
+from grader.model import MiB
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWPID = 0x20000000
+
+
+class Health(StrEnum):
+    """How well a finding serves."""
+
+    OK = "ok"
+    WARNING = "warning"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    name: str
+    health: Health
+    state: str
+    remedy: str = ""
+    """What to do about it, where something is to be done."""
+
+
+def examine() -> list[Finding]:
+    """Look at the machine itself; which backend makes use of it is not said here."""
+    return [_python(), _kernel(), _cores(), _memory(), _namespaces(), _cgroups(), _seccomp()]
+
+
+def _python() -> Finding:
+    return Finding(
+        name="Python", health=Health.OK, state=f"{platform.python_version()} at {sys.executable}"
+    )
+
+
+def _kernel() -> Finding:
+    state = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    if sys.platform == "linux":
+        return Finding(name="kernel", health=Health.OK, state=state)
+    remedy = "the native sandbox needs Linux; use --sandbox docker"
+    return Finding(name="kernel", health=Health.WARNING, state=state, remedy=remedy)
+
+
+def _cores() -> Finding:
+    total = os.cpu_count() or 1
+    state = f"{usable_cores()} of {total} usable; as many slots by default"
+    return Finding(name="cores", health=Health.OK, state=state)
+
+
+def _memory() -> Finding:
+    available = _meminfo("MemAvailable:")
+    if available is None:
+        return Finding(name="memory", health=Health.WARNING, state="unknown: no /proc/meminfo")
+    slots = usable_cores()
+    state = f"{available // MiB:,} MiB available, {available // MiB // slots:,} MiB per slot"
+    if available // slots >= 512 * MiB:
+        return Finding(name="memory", health=Health.OK, state=state)
+    remedy = "less than the default limit of a submission: use fewer --slots"
+    return Finding(name="memory", health=Health.WARNING, state=state, remedy=remedy)
+
+
+def _meminfo(field: str) -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field)), None)
+
+
+def _namespaces() -> Finding:
+    name = "user namespaces"
+    problem = _in_child(lambda: _unshare(_CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWPID))
+    if problem == 0:
+        state = "allowed, with pid and mount namespaces"
+        return Finding(name=name, health=Health.OK, state=state)
+    return Finding(
+        name=name,
+        health=Health.MISSING,
+        state=f"refused: {os.strerror(problem)}",
+        remedy=_namespace_remedy(),
+    )
+
+
+def _namespace_remedy() -> str:
+    switches = {
+        "kernel/unprivileged_userns_clone": "1",
+        "kernel/apparmor_restrict_unprivileged_userns": "0",
+        "user/max_user_namespaces": "15000",
+    }
+    for switch, wanted in switches.items():
+        try:
+            value = Path("/proc/sys", switch).read_text().strip()
+        except OSError:
+            continue
+        if (value == "0") == (wanted != "0"):
+            return f"as root: sysctl -w {switch.replace('/', '.')}={wanted}"
+    return "inside a container, allow unshare and clone in its seccomp profile"
+
+
+def _unshare(flags: int) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    return ctypes.get_errno() if libc.unshare(flags) else 0
+
+
+def _in_child(attempt: Callable[[], int]) -> int:
+    """Return the error number that `attempt` returns in a process of its own; 0 is none."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(attempt())
+        finally:
+            os._exit(255)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _cgroups() -> Finding:
+    root = Path("/sys/fs/cgroup")
+    if (root / "cgroup.controllers").exists():
+        version, folder = 2, _own_cgroup("")
+    elif (root / "memory").is_dir():
+        version, folder = 1, _own_cgroup("memory")
+    else:
+        remedy = "mount them; without, limits hold per process only (rlimits)"
+        return Finding(name="cgroups", health=Health.WARNING, state="none", remedy=remedy)
+    if folder is not None and os.access(folder, os.W_OK) and _is_mounted_writable(folder):
+        return Finding(name="cgroups", health=Health.OK, state=f"version {version}, writable")
+    return Finding(
+        name="cgroups",
+        health=Health.WARNING,
+        state=f"version {version}, not writable",
+        remedy="native limits hold per process only (rlimits); run as root, or in a delegated "
+        "cgroup: systemd-run --user --scope -p Delegate=yes grader ...",
+    )
+
+
+def _own_cgroup(controller: str) -> Path | None:
+    """Return the folder of this process's cgroup in the hierarchy of a controller; "" is v2."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            folder = Path("/sys/fs/cgroup", controller, path.lstrip("/"))
+            return folder if folder.is_dir() else Path("/sys/fs/cgroup", controller)
+    return None
+
+
+def _is_mounted_writable(folder: Path) -> bool:
+    return not os.statvfs(folder).f_flag & os.ST_RDONLY
+
+
+def _seccomp() -> Finding:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    mode = next((line.split()[1] for line in lines if line.startswith("Seccomp:")), None)
+    if mode is None:
+        remedy = "a kernel with CONFIG_SECCOMP_FILTER"
+        return Finding(name="seccomp", health=Health.MISSING, state="not there", remedy=remedy)
+    state = "filters available" + ("; this process is under one already" if mode == "2" else "")
+    return Finding(name="seccomp", health=Health.OK, state=state)

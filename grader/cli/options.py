@@ -1,0 +1,76 @@
+"""Options that several commands share, and the settings that they add up to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grader.errors import ConfigurationError
+from grader.model import LimitOverrides
+from grader.settings import SandboxChoice, Settings, complete_key, load_settings, value_of
+
+SandboxOption = Annotated[
+    SandboxChoice | None,
+    typer.Option("--sandbox", help="Where submissions run. [default: auto]", show_default=False),
+]
+SlotsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--slots", metavar="N", min=1, help="Submissions at once. [default: one per core]"
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Any setting, such as cpu_time_s=5 or memory_bytes=1GiB. A limit set here also "
+        "wins over the limits that problems bring. Repeatable; `grader config` lists all.",
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT where it exists.")]
+OutPath = Annotated[
+    Path,
+    typer.Option("-o", "--out", metavar="OUT", help="Where the rows go; - is standard output."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a command runs with."""
+
+    settings: Settings
+    limits: LimitOverrides
+    """Those given by `--set`, which win over a suite's."""
+
+
+def choose(sets: Sequence[str] | None = None, **flags: Any) -> Chosen:
+    """Return the settings of this run: defaults, file, environment, then its own options.
+
+    Args:
+        sets: Texts of the form "key=value".
+        flags: By setting, the value of the option of that name; None: not given.
+
+    Raises:
+        ConfigurationError: Something does not fit.
+    """
+    given = {
+        key: (value, f"--{key.replace('_', '-')}")
+        for key, value in flags.items()
+        if value is not None
+    }
+    for text in sets or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            message = f"--set {text}: expected KEY=VALUE"
+            raise ConfigurationError(message)
+        given[complete_key(name.strip())] = (value.strip(), f"--set {text}")
+    settings = load_settings(overrides=given).settings
+    limits = {
+        key.removeprefix("limits."): value_of(settings, key)
+        for key in given
+        if key.startswith("limits.")
+    }
+    return Chosen(settings=settings, limits=LimitOverrides(**limits))

@@ -1,0 +1,122 @@
+"""How a long run shows that it gets on: a bar on a terminal, a line now and then elsewhere."""
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Protocol
+
+from grader.cli.console import note, printable, terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PLAIN_INTERVAL_S = 10.0
+_BAR_INTERVAL_S = 0.1
+
+
+class Progress(Protocol):
+    """Shows how far a run is; every method is cheap enough to be called for every row."""
+
+    def shown(self) -> AbstractContextManager[object]:
+        """Return a context in which the progress is on show."""
+
+    def advance(self, *, behind: float | None, passed: bool) -> None:
+        """Count one row.
+
+        Args:
+            behind: How much of the input lies behind, in [0, 1]; None: unknown.
+            passed: Whether its verdict is passed.
+        """
+
+    def note(self, message: str) -> None:
+        """Print a line without disturbing the picture."""
+
+
+def progress(title: str) -> Progress:
+    """Return what suits standard error: a bar on a terminal, else plain lines."""
+    console = terminal(err=True)
+    return PlainProgress() if console is None else BarProgress(console, title)
+
+
+class _Counted:
+    """Counts rows, and says when it is time to show them again."""
+
+    def __init__(self, interval_s: float) -> None:
+        self._interval_s = interval_s
+        self._start = self._shown_at = time.monotonic()
+        self._rows = self._passed = 0
+        self._behind: float | None = 0.0
+
+    def advance(self, *, behind: float | None, passed: bool) -> None:
+        self._rows += 1
+        self._passed += passed
+        # Rows finish out of order; the bar must not run backwards.
+        self._behind = None if behind is None else max(behind, self._behind or 0.0)
+        now = time.monotonic()
+        if now - self._shown_at >= self._interval_s:
+            self._shown_at = now
+            self._show()
+
+    def _show(self) -> None:
+        raise NotImplementedError
+
+    def _facts(self) -> str:
+        elapsed_s = max(time.monotonic() - self._start, 1e-6)
+        return (
+            f"{self._rows:,} rows  {self._rows / elapsed_s:,.1f}/s  "
+            f"{100 * self._passed / max(self._rows, 1):.1f} % passed"
+        )
+
+
+class PlainProgress(_Counted):
+    """A line every ten seconds."""
+
+    def __init__(self) -> None:
+        super().__init__(_PLAIN_INTERVAL_S)
+
+    def shown(self) -> AbstractContextManager[object]:
+        """Return an empty context: lines need no screen."""
+        return nullcontext()
+
+    def note(self, message: str) -> None:
+        """Print the line."""
+        note(message)
+
+    def _show(self) -> None:
+        share = "" if self._behind is None else f"  {100 * self._behind:.0f} % of the input"
+        note(self._facts() + share)
+
+
+class BarProgress(_Counted):
+    """A bar with a rate and the time that is left; it vanishes at the end."""
+
+    def __init__(self, console: "Console", title: str) -> None:
+        super().__init__(_BAR_INTERVAL_S)
+        from rich import progress as rich_progress
+
+        self._bar = rich_progress.Progress(
+            rich_progress.SpinnerColumn(),
+            rich_progress.TextColumn("[bold]{task.description}"),
+            rich_progress.BarColumn(),
+            rich_progress.TaskProgressColumn(),
+            rich_progress.TextColumn("{task.fields[facts]}"),
+            rich_progress.TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(title, total=1.0, facts="")
+
+    def shown(self) -> AbstractContextManager[object]:
+        """Return the context in which the bar is drawn."""
+        return self._bar
+
+    def note(self, message: str) -> None:
+        """Print the line above the bar."""
+        self._bar.console.print(printable(message), markup=False)
+
+    def _show(self) -> None:
+        self._bar.update(
+            self._task,
+            total=None if self._behind is None else 1.0,
+            completed=self._behind or 0.0,
+            facts=self._facts(),
+        )
