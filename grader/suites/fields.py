@@ -1,13 +1,16 @@
 """Reading fields of rows that nobody has checked: every surprise is a LabelError that names it."""
 
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
 from grader.errors import LabelError, SuiteError
-from grader.model import LimitOverrides, Limits
+from grader.model import LimitOverrides, Limits, MiB
 from grader.suites.format import Row
 
+_QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)")
 _PYTHON_NAMES = frozenset({"", "py", "python", "python3", "python 3", "pypy3"})
 
 
@@ -150,34 +153,46 @@ def time_limits(cpu_time_s: float, *, memory_bytes: int | None = None) -> LimitO
 
 
 def limits(row: Row) -> LimitOverrides:
-    """Read `time_limit` (seconds, or {seconds, nanos}) and `memory_limit_bytes` of a row.
+    """Read the limits of a contest problem's row.
 
-    Zero and null mean "not given", as in the files that have these fields.
+    `time_limit` is seconds, {seconds, nanos} (CodeContests) or a text such as "2.0 seconds"
+    (TACO). Memory is `memory_limit_bytes`, or `memory_limit` in megabytes, also as text. Zero
+    and null mean "not given", as in the files that have these fields.
 
     Raises:
-        LabelError: A limit is no number.
+        LabelError: A limit is none of these.
     """
-    name = "memory_limit_bytes"
-    memory = row.get(name)
-    if memory is not None and not isinstance(memory, int):
-        raise _wrong(name, memory, "a number of bytes")
-    seconds = _seconds(row.get("time_limit"))
-    if not seconds:
-        return LimitOverrides(memory_bytes=memory or None)
-    return time_limits(seconds, memory_bytes=memory or None)
+    memory_bytes = round(_amount(row, "memory_limit_bytes", {}))
+    megabytes = _amount(row, "memory_limit", {"megabytes": 1, "mb": 1})
+    memory = memory_bytes or round(megabytes * MiB) or None
+    seconds = _amount(row, "time_limit", {"seconds": 1, "second": 1, "s": 1, "ms": 1e-3})
+    return (
+        time_limits(seconds, memory_bytes=memory)
+        if seconds
+        else LimitOverrides(memory_bytes=memory)
+    )
 
 
-def _seconds(value: object) -> float:
-    if value is None:
-        return 0.0
-    if isinstance(value, Mapping):
+def _amount(row: Row, name: str, units: Mapping[str, float]) -> float:
+    """Return a field that is a number, or a text of a number and one of `units`; else 0."""
+    value = row.get(name)
+    factor = 1.0
+    if isinstance(value, str) and (found := _QUANTITY.fullmatch(value.strip())):
+        factor = units.get(found[2].lower(), math.nan) if found[2] else 1.0
+        value = float(found[1])
+    elif isinstance(value, Mapping):
         whole, nanos = value.get("seconds") or 0, value.get("nanos") or 0
         if isinstance(whole, int | float) and isinstance(nanos, int | float):
-            return whole + nanos / 1e9
-    elif isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    name = "time_limit"
-    raise _wrong(name, value, "seconds, or an object of seconds and nanos")
+            value = whole + nanos / 1e9
+    elif value is None:
+        return 0.0
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value * factor < 1e15
+    ):
+        raise _wrong(name, row.get(name), "a number with a known unit")
+    return value * factor
 
 
 def _wrong(name: str, value: object, wanted: str) -> LabelError:

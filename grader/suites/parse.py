@@ -15,7 +15,14 @@ _MAX_DEPTH = 4
 """How deep labels may stand inside labels: a row, its column, JSON text in it, a short form."""
 
 ID_FIELDS = ("task_id", "question_id", "problem_id", "id", "slug", "name", "hash_id")
-"""Where a problem row has its id, the first that holds one."""
+"""Where a problem row has its id; the first that holds one counts."""
+
+_NESTED_ID_FIELDS = {
+    "verifier_metadata": ("task_id",),
+    "metadata": ("problem_id",),
+    "extra_info": ("id", "index"),
+}
+"""Where it is else: in objects of NeMo-Gym, DS-1000 and verl."""
 
 
 class Problems(Protocol):
@@ -59,12 +66,16 @@ def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
 def problem_id_of(row: Row) -> str | None:
     """Return the id by which other rows refer to this one; None where it has none.
 
-    That is the first of `ID_FIELDS` that holds a text or a whole number.
+    That is the first of `ID_FIELDS` that holds a text or a whole number, else one of a nested
+    object.
     """
-    found = fields.identifier(row, *ID_FIELDS)
-    if found is None and isinstance(inner := row.get("verifier_metadata"), Mapping):
-        return fields.identifier(inner, *ID_FIELDS)
-    return found
+    if (found := fields.identifier(row, *ID_FIELDS)) is not None:
+        return found
+    for column, names in _NESTED_ID_FIELDS.items():
+        inner = row.get(column)
+        if isinstance(inner, Mapping) and (found := fields.identifier(inner, *names)) is not None:
+            return found
+    return None
 
 
 def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
@@ -74,7 +85,8 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
     if isinstance(label, str):
         return _parse(_decoded(label), problems, depth + 1)
     if fields.is_list(label):
-        kind = "assert_case" if all(isinstance(item, str) for item in label) else "test_cases"
+        is_texts = bool(label) and all(isinstance(item, str) for item in label)
+        kind = "assert_case" if is_texts else "test_cases"
         return _parse({kind: label}, problems, depth + 1)
     if isinstance(label, Mapping):
         return _parse_row(label, problems, depth)

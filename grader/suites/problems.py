@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -101,7 +102,7 @@ class ProblemIndex:
         row = self.row(problem_id)
         if row is None:
             return None
-        suite = parse_problem(row)
+        suite = replace(parse_problem(row), problem_id=problem_id)
         with self._lock:
             self._suites[problem_id] = suite
             if len(self._suites) > _CACHED_SUITES:

@@ -2,21 +2,54 @@
 
 from grader.errors import LabelError
 from grader.suites.format import Format, Row, present
-from grader.suites.formats import exercism, humaneval, mbpp, plain, quixbugs, stdio
+from grader.suites.formats import (
+    bigcodebench,
+    codecontests,
+    ds1000,
+    envelopes,
+    evalplus,
+    exercism,
+    humaneval,
+    leetcode,
+    livecodebench,
+    mbpp,
+    plain,
+    quixbugs,
+    sandboxfusion,
+    stdio,
+    styled,
+    unittests,
+)
 
 FORMATS: tuple[Format, ...] = (
     humaneval.HUMANEVAL,
     humaneval.HUMANEVALPACK,
     mbpp.MBPP,
     mbpp.MBPPPLUS,
+    evalplus.EVALPLUS,
+    leetcode.LEETCODE,
+    bigcodebench.BIGCODEBENCH,
+    unittests.CLASSEVAL,
+    unittests.KODCODE,
+    ds1000.DS1000,
     quixbugs.QUIXBUGS,
     exercism.EXERCISM,
-    stdio.PARALLEL,
+    livecodebench.LIVECODEBENCH,
+    codecontests.CODECONTESTS,
+    sandboxfusion.SANDBOXFUSION,
     stdio.APPS,
+    stdio.PARALLEL,
     stdio.TEST_CASES,
     stdio.VERIFICATION_INFO,
     plain.ASSERTS,
     plain.SOURCE,
+    styled.STYLED,
+    envelopes.VERL,
+    envelopes.SKYRL,
+    envelopes.RLLM,
+    envelopes.NEMO_GYM,
+    envelopes.LABEL,
+    envelopes.PROBLEM,
 )
 """Order says nothing: where two formats recognise a row, `Format.precedes` decides or nobody."""
 
@@ -61,7 +94,7 @@ def _nearest(row: Row) -> str:
         wanted = min(candidate.fields, key=lambda names: len(names - has))
         if wanted & has:
             lacks = ", ".join(sorted(wanted - has))
-            reason = f"lacks {lacks}" if lacks else f"{', '.join(sorted(wanted))} hold other things"
+            reason = f"lacks {lacks}" if lacks else "has its fields, but not what it holds in them"
             near.append((len(wanted - has), order, f"{candidate.name} ({reason})"))
     if not near:
         return "`grader formats` lists the known ones"

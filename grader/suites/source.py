@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 
 from grader.errors import SuiteError
 
@@ -35,8 +36,12 @@ class SourceKind(StrEnum):
     """Asserts nothing."""
 
 
+@lru_cache(maxsize=2)
 def parse(source: str, what: str = "the tests") -> ast.Module:
-    """Parse Python source; `what` names it in errors.
+    """Parse Python source; `what` names it in errors. The tree is shared: do not change it.
+
+    Recognising, classifying and reading a row look at the same source one after another, and
+    parsing takes most of their time; trees are large, so only the last ones are kept.
 
     Raises:
         SuiteError: It does not parse.

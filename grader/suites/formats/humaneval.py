@@ -87,6 +87,7 @@ HUMANEVAL = Format(
     },
     read=read,
     accepts=_is_program,
+    precedes=("source",),
 )
 
 HUMANEVALPACK = Format(
@@ -103,5 +104,5 @@ HUMANEVALPACK = Format(
         "test": "def check(double):\n    assert double(3) == 6\n\ncheck(double)\n",
     },
     read=read_pack,
-    precedes=("humaneval",),
+    precedes=("humaneval", "source"),
 )

@@ -65,7 +65,14 @@ def load_json_testcases(_name):
 
 
 def read(row: Row) -> TestSuite:
-    """Turn a QuixBugs row into its suite."""
+    """Turn a QuixBugs row into its suite.
+
+    Raises:
+        LabelError: It is the row of shared files, or its name is no module name.
+    """
+    if row.get("name") == SUPPORT_ROW:
+        message = f"the row {SUPPORT_ROW!r} holds QuixBugs's shared files and is no problem"
+        raise LabelError(message)
     name, tests = fields.text(row, "name"), fields.text(row, "pytest")
     correct = fields.text(row, "correct")
     if not name.isidentifier():
@@ -125,7 +132,7 @@ def _skipped_inputs(tree: ast.Module) -> list[object]:
 QUIXBUGS = Format(
     name="quixbugs",
     summary="QuixBugs (Python): a pytest module over JSON inputs, a buggy and a correct program",
-    fields=field_sets("name buggy correct pytest"),
+    fields=field_sets("name buggy correct pytest", "name files"),
     example={
         "name": "double",
         "buggy": "def double(n):\n    return n + 2\n",

@@ -18,7 +18,7 @@ three of 101 reference solutions in a sample need that. Limits stay as set (APPS
 
 from collections.abc import Mapping, Sequence
 
-from grader.errors import LabelError
+from grader.errors import LabelError, SuiteError
 from grader.model import CallTests, StdinTests, TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import Pair, call_tests, pairs, pairs_of_items, stdin_tests
@@ -61,7 +61,14 @@ def read_parallel(row: Row) -> TestSuite:
 
 
 def read_apps(row: Row) -> TestSuite:
-    """Turn a row of APPS or TACO into its suite."""
+    """Turn a row of APPS or TACO into its suite.
+
+    Raises:
+        SuiteError: The row has no tests, as a few hundred of APPS.
+    """
+    if row["input_output"] == "":
+        message = "the row has no tests: input_output is empty"
+        raise SuiteError(message)
     return _suite(row, "apps", *_parallel(fields.mapping(row, "input_output")))
 
 
@@ -102,7 +109,9 @@ def _items(row: Row) -> tuple[tuple[Pair, ...], str | None]:
 def _function(index: int, item: object, row: Row) -> str | None:
     if not isinstance(item, Mapping):
         return None
-    fn_name = item.get("fn_name") or row.get("fn_name")
+    metadata = item.get("metadata")
+    func_name = metadata.get("func_name") if isinstance(metadata, Mapping) else None
+    fn_name = item.get("fn_name") or row.get("fn_name") or func_name
     declared = item.get("type") or item.get("testtype")
     calls = bool(fn_name) if declared is None else _TYPES.get(str(declared))
     if calls is None:
@@ -116,16 +125,21 @@ def _function(index: int, item: object, row: Row) -> str | None:
 
 def _suite(row: Row, name: str, found: Sequence[Pair], fn_name: str | None) -> TestSuite:
     solution = reference(row)
+    tests = _tests(found, fn_name, fields.any_text(row, "starter_code") or solution or "")
     return TestSuite(
-        tests=_tests(found, fn_name, fields.any_text(row, "starter_code") or solution or ""),
+        tests=tests,
         format=name,
         problem_id=fields.identifier(row, "problem_id", "task_id", "id"),
         prompt=fields.any_text(row, "question", "prompt", "problem"),
-        entry_point=fn_name,
+        entry_point=_defined_name(tests),
         limits=fields.limits(row),
         image=source.image_for(solution),
         reference=solution,
     )
+
+
+def _defined_name(tests: StdinTests | CallTests) -> str | None:
+    return tests.entry_point.partition(".")[0] if isinstance(tests, CallTests) else None
 
 
 def _unfenced(code: str) -> str:

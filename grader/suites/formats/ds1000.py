@@ -1,0 +1,77 @@
+"""DS-1000: snippets that fit into a given program, over numpy, pandas and others.
+
+Recognised by `code_context` with `reference_code` or `metadata`.
+
+`code_context` defines `test_execution(text)`, in some rows also `test_string(text)`; both take
+the submission's source as text and run it inside the program with `[insert]` replaced. So it
+becomes a pytest suite of one or two tests that read the submission's file. Such tests cannot be
+judged apart from the submission: the verdict is of integrity "shared".
+
+Limits: 60 s and 1 GiB, for the libraries. Harness of record: 120 s a problem. It cuts model
+output at markers of its prompts; the ordinary extraction rule serves here.
+"""
+
+from grader.errors import SuiteError
+from grader.model import MiB, PytestTests, SuiteFile, TestSuite
+from grader.suites import fields, source
+from grader.suites.format import Format, Row
+from grader.suites.format import fields as field_sets
+
+LIMITS = fields.time_limits(60.0, memory_bytes=1024 * MiB)
+
+_TEST_PATH = "test_snippet.py"
+_HEADER = """
+
+def _snippet():
+    from pathlib import Path
+
+    return Path(__file__).with_name("solution.py").read_text()
+"""
+
+
+def read(row: Row) -> TestSuite:
+    """Turn a row of DS-1000 into its suite.
+
+    Raises:
+        SuiteError: `code_context` defines no `test_execution`.
+    """
+    context = fields.text(row, "code_context")
+    tree = source.parse(context, "code_context")
+    names = [name for name in ("test_execution", "test_string") if source.defines(tree, name)]
+    if "test_execution" not in names:
+        message = "code_context defines no test_execution"
+        raise SuiteError(message)
+    metadata = fields.mapping({"metadata": row.get("metadata") or {}}, "metadata")
+    content = context.rstrip() + "\n" + _HEADER + "".join(map(_as_test, names))
+    return TestSuite(
+        tests=PytestTests(
+            files=(SuiteFile(path=_TEST_PATH, content=content.encode()),),
+            test_paths=(_TEST_PATH,),
+        ),
+        format="ds1000",
+        problem_id=fields.identifier(metadata, "problem_id"),
+        prompt=fields.any_text(row, "prompt"),
+        limits=LIMITS,
+        image="science",
+        reference=fields.optional_text(row, "reference_code"),
+    )
+
+
+def _as_test(name: str) -> str:
+    """Return source that turns a function of one argument into a test without arguments."""
+    return f"\n\n_{name} = {name}\n\n\ndef {name}():\n    _{name}(_snippet())\n"
+
+
+DS1000 = Format(
+    name="ds1000",
+    summary="DS-1000: a program that takes the submission as text and tests it",
+    fields=field_sets("code_context reference_code", "code_context metadata"),
+    example={
+        "prompt": "Put twice n into result.",
+        "reference_code": "result = 2 * n",
+        "metadata": {"problem_id": 0, "library": "Numpy"},
+        "code_context": "def test_execution(solution):\n    names = {'n': 2}\n"
+        "    exec(solution, names)\n    assert names['result'] == 4\n",
+    },
+    read=read,
+)

@@ -1,0 +1,59 @@
+"""LeetCodeDataset: `check` over a method of `Solution`, called with keyword arguments.
+
+Recognised by `prompt, completion, entry_point, test`, the entry point being `Solution().name`.
+
+Becomes one script case. The row's `prompt` is code (imports and node classes) and is the
+prelude; `completion` is the reference. (`response` is what some model answered, no reference.)
+Two references of 228 take 10 and 21 s, and 18 need sortedcontainers: 60 s and, where the
+program imports it, the "science" image.
+
+Harness of record: prompt + completion + test + `check(Solution().name)` in one process.
+"""
+
+from grader.model import TestSuite
+from grader.suites import fields, source
+from grader.suites.format import Format, Row
+from grader.suites.format import fields as field_sets
+from grader.suites.formats.humaneval import check_tests
+
+LIMITS = fields.time_limits(60.0)
+
+
+def read(row: Row) -> TestSuite:
+    """Turn a row of LeetCodeDataset into its suite."""
+    program, entry_point = fields.text(row, "test"), fields.text(row, "entry_point")
+    prelude, completion = fields.text(row, "prompt"), fields.text(row, "completion")
+    source.parse(prelude, "the prompt")
+    return TestSuite(
+        tests=check_tests(program, entry_point),
+        format="leetcode",
+        problem_id=fields.identifier(row, "task_id"),
+        prompt=fields.any_text(row, "query", "problem_description"),
+        entry_point=entry_point.partition("(")[0],
+        prelude=f"{prelude.rstrip()}\n\n",
+        limits=LIMITS,
+        image=source.image_for(prelude, completion, program),
+        reference=completion,
+    )
+
+
+def _is_method(row: Row) -> bool:
+    return isinstance(row["entry_point"], str) and "()." in row["entry_point"]
+
+
+LEETCODE = Format(
+    name="leetcode",
+    summary="LeetCodeDataset: check(Solution().method) after a prompt of imports",
+    fields=field_sets("prompt completion entry_point test"),
+    example={
+        "task_id": "double-the-number",
+        "prompt": "from typing import *\n\n",
+        "completion": "class Solution:\n    def double(self, n: int) -> int:\n"
+        "        return 2 * n\n",
+        "entry_point": "Solution().double",
+        "test": "def check(candidate):\n    assert candidate(n = 2) == 4\n",
+    },
+    read=read,
+    accepts=_is_method,
+    precedes=("humaneval", "apps"),
+)

@@ -1,0 +1,150 @@
+"""LiveCodeBench, releases 1 to 6, and rows like its own.
+
+Recognised by `public_test_cases` or `private_test_cases`: JSON text of [{input, output,
+testtype}], the private ones also as base64(zlib(pickle(JSON text))), which is decoded without
+unpickling. Where both are there, both count, public first.
+
+Becomes stdin tests, or call tests of `Solution.<func_name>`; the name stands in `metadata`, else
+in the starter code. Inputs of calls are a JSON value a line.
+
+Harness of record, kept: 6 s a test; a prelude of wildcard imports before the code; the code is
+the text between the last two lines with three backticks. Returned values are compared by `==`
+without a float tolerance; a tuple equals a list at any depth here, at the top alone there.
+Stdout: there each line is stripped and compared by its tokens as decimal numbers. Here tokens
+are compared without regard to line breaks, as numbers without tolerance ("1.0" equals "1").
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grader.errors import LabelError
+from grader.model import CallTests, Comparator, Comparison, ExtractionRule, StdinTests, TestSuite
+from grader.suites import fields, pickled
+from grader.suites.cases import Pair, call_tests, pairs_of_items, stdin_tests
+from grader.suites.format import Format, Row
+from grader.suites.format import fields as field_sets
+
+LIMITS = fields.time_limits(6.0)
+
+TOKENS_AS_DECIMALS = Comparison(comparator=Comparator.FLOATS, abs_tol=0.0, rel_tol=0.0)
+
+_STAR_MODULES = (
+    "string re datetime collections heapq bisect copy math random statistics itertools"
+    " functools operator io sys json builtins typing"
+).split()
+_PLAIN_MODULES = (
+    "string re datetime collections heapq bisect copy math random statistics itertools"
+    " functools operator io sys json"
+).split()
+PRELUDE = "".join(
+    [
+        *(f"from {name} import *\n" for name in _STAR_MODULES),
+        *(f"import {name}\n" for name in _PLAIN_MODULES),
+        "sys.setrecursionlimit(50000)\n",
+    ]
+)
+
+_METHOD = re.compile(r"^[ \t]+def[ \t]+(\w+)[ \t]*\(", re.MULTILINE)
+
+
+def read(row: Row) -> TestSuite:
+    """Turn a LiveCodeBench row into its suite."""
+    items = [*_cases(row.get("public_test_cases")), *_cases(row.get("private_test_cases"))]
+    name = _function(row)
+    calls = {_is_call(item) for item in items}
+    if len(calls) > 1:
+        message = "the test cases are of more than one testtype"
+        raise LabelError(message)
+    return suite_of(
+        pairs_of_items(items),
+        name if True in calls else None,
+        problem_id=fields.identifier(row, "question_id"),
+        prompt=fields.any_text(row, "question_content"),
+        must_call=True in calls,
+    )
+
+
+def suite_of(
+    found: Sequence[Pair],
+    fn_name: str | None,
+    *,
+    problem_id: str | None = None,
+    prompt: str = "",
+    must_call: bool = False,
+) -> TestSuite:
+    """Return a suite under LiveCodeBench's rules.
+
+    Raises:
+        LabelError: The cases call a function, but `fn_name` is None.
+    """
+    tests: StdinTests | CallTests
+    if fn_name is not None:
+        tests = call_tests(f"Solution.{fn_name}", found)
+    elif must_call:
+        message = "the test cases call a function that neither metadata nor starter_code names"
+        raise LabelError(message)
+    else:
+        tests = stdin_tests(found, TOKENS_AS_DECIMALS)
+    return TestSuite(
+        tests=tests,
+        format="livecodebench",
+        problem_id=problem_id,
+        prompt=prompt,
+        entry_point="Solution" if fn_name else None,
+        prelude=PRELUDE,
+        extraction=ExtractionRule.LIVECODEBENCH,
+        limits=LIMITS,
+    )
+
+
+def unpack(field: str) -> Any:
+    """Return what a field of tests holds: JSON text, or packed JSON text.
+
+    Raises:
+        LabelError: It is neither, or holds more than plain data.
+    """
+    if field.lstrip()[:1] in ("[", "{"):
+        return fields.load_json(field, "the tests")
+    data = pickled.decode(field)
+    return fields.load_json(data, "the packed tests") if isinstance(data, str) else data
+
+
+def _cases(value: object) -> Sequence[Any]:
+    found = unpack(value) if isinstance(value, str) and value else value or []
+    if not fields.is_list(found):
+        message = f"the test cases must be a list, but are {type(found).__name__}"
+        raise LabelError(message)
+    return found
+
+
+def _is_call(item: Any) -> bool:
+    testtype = item.get("testtype") if isinstance(item, Mapping) else None
+    if testtype not in ("stdin", "functional"):
+        message = f"testtype must be stdin or functional, but is {testtype!r}"
+        raise LabelError(message)
+    return bool(testtype == "functional")
+
+
+def _function(row: Row) -> str | None:
+    metadata = fields.structure(row.get("metadata") or {}, "metadata")
+    if isinstance(metadata, Mapping) and isinstance(name := metadata.get("func_name"), str):
+        return name
+    methods = _METHOD.findall(fields.any_text(row, "starter_code"))
+    return methods[-1] if methods else None
+
+
+LIVECODEBENCH = Format(
+    name="livecodebench",
+    summary="LiveCodeBench rows: public test cases as JSON text, private ones packed",
+    fields=field_sets("public_test_cases", "private_test_cases"),
+    example={
+        "question_id": "q0",
+        "question_content": "Double the number.",
+        "starter_code": "class Solution:\n    def double(self, n: int) -> int:\n        ",
+        "public_test_cases": json.dumps([{"input": "2", "output": "4", "testtype": "functional"}]),
+        "metadata": '{"func_name": "double"}',
+    },
+    read=read,
+)
