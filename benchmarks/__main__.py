@@ -17,6 +17,7 @@ from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered
 from grader.cores import usable_cores
 from grader.engine import Grader
 from grader.errors import GraderError
+from grader.sandbox.choose import choose_sandbox
 from grader.settings import SandboxChoice, Settings
 
 PARTS = ("throughput", "latency", "scaling", "memory")
@@ -70,8 +71,11 @@ def _usable_backends() -> list[SandboxChoice]:
     """Return the backends that open a slot here; say why another does not."""
     usable = []
     for backend in (SandboxChoice.NATIVE, SandboxChoice.DOCKER):
+        settings = Settings(sandbox=backend)
         try:
-            _warm_grader(backend, slots=1).close()
+            sandbox = choose_sandbox(settings)
+            sandbox.open_slot(image="python", memory_bytes=settings.limits.memory_bytes)
+            sandbox.close()
         except GraderError as error:
             print(f"left out: {backend}: {error}")
         else:
@@ -79,7 +83,7 @@ def _usable_backends() -> list[SandboxChoice]:
     return usable
 
 
-def _warm_grader(backend: SandboxChoice, *, slots: int) -> Grader:
+def _grader(backend: SandboxChoice, *, slots: int) -> Grader:
     return Grader(Settings(sandbox=backend, slots=slots))
 
 
@@ -89,7 +93,7 @@ def _throughput(backends: list[SandboxChoice], rounds: int) -> list[dict[str, ob
         with ExitStack() as stack:
             entries = {}
             for backend in backends:
-                grader = stack.enter_context(_warm_grader(backend, slots=JOBS))
+                grader = stack.enter_context(_grader(backend, slots=JOBS))
                 entries[f"grader {backend}"] = Entry(run=ours(grader))
             entries[USUAL] = Entry(run=usual_pytest(JOBS), stride=max(1, len(samples) // 20))
             if SandboxChoice.DOCKER in backends:
@@ -121,7 +125,7 @@ def _scaling(rounds: int) -> list[dict[str, object]]:
         {*(1 << n for n in range(cores.bit_length())), cores} & {*range(1, cores + 1)}
     ):
         repeated = renumbered(samples * max(1, slots // 2))
-        with _warm_grader(SandboxChoice.NATIVE, slots=slots) as grader:
+        with _grader(SandboxChoice.NATIVE, slots=slots) as grader:
             entries = {"grader native": Entry(run=ours(grader)), BARE: Entry(run=bare_fork(slots))}
             native, bare = throughput(f"{slots} slots", repeated, entries, rounds=rounds)
         rows.append({"slots": slots, "native": native.per_second, "bare": bare.per_second})

@@ -28,8 +28,8 @@ def ours(grader: Grader) -> Contestant:
     def run(samples: Sequence[Sample]) -> float:
         started = time.perf_counter()
         verdicts = [
-            graded.report.verdict
-            for graded in grader.as_completed(sample.submission for sample in samples)
+            report.verdict
+            for _, report in grader.as_completed(sample.submission for sample in samples)
         ]
         elapsed_s = time.perf_counter() - started
         assert verdicts == [Verdict.PASSED] * len(samples), verdicts

@@ -79,7 +79,7 @@ def test_commands_that_are_shown_exist(page: Path) -> None:
 def test_grader_commands_that_are_shown_exist() -> None:
     from typer.main import get_command
 
-    from grader.cli import app
+    from grader.cli.app import app
 
     command = get_command(app)
     shown = [words for page in PAGES for words in shell_commands(page) if words[0] == "grader"]
