@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from grader.errors import GraderError, SandboxUnavailableError
+from grader.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox import hardening, images
 from grader.sandbox.base import Slot
 from grader.sandbox.connection import SlotConnection
@@ -35,6 +35,7 @@ _STREAM_HEADER = struct.Struct(">BxxxI")
 _STDERR = 2
 _CHUNK = 256 * 1024
 _LOG_TAIL_BYTES = 8 * 1024
+_START_TIMEOUT_S = 60.0
 _REMOVAL_TIMEOUT_S = 10.0
 
 
@@ -149,7 +150,7 @@ class DockerSandbox:
     def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
         """Create and start a container and wait for its supervisor; see `Sandbox.open_slot`."""
         engine, info = self._connect()
-        container = engine.create(self._body(engine, info, image, memory_bytes))
+        container = self._create(engine, info, image, memory_bytes)
         try:
             stream = engine.attach(container)
         except SandboxUnavailableError:
@@ -162,10 +163,23 @@ class DockerSandbox:
             self._open[container] = transport
         try:
             engine.start(container)
-            return SlotConnection(f"{self.name}-{next(self._numbers)}", transport)
+            stream.socket.settimeout(_START_TIMEOUT_S)
+            slot = SlotConnection(f"{self.name}-{next(self._numbers)}", transport)
+            stream.socket.settimeout(None)
+            return slot
         except BaseException:
             transport.kill()
             raise
+
+    def check(self, image: str) -> None:
+        """Make sure that slots of an image variant can be opened; opens none.
+
+        Raises:
+            ImageNotFoundError: The image is missing or has another harness.
+            SandboxUnavailableError: The engine does not answer.
+        """
+        engine, _ = self._connect()
+        self._image(engine, image)
 
     def layers(self) -> Mapping[str, str]:
         """Return each isolation layer with its state here; never raises."""
@@ -213,12 +227,21 @@ class DockerSandbox:
                 _sweep(engine)
             return self._connected
 
-    def _body(
-        self, engine: Engine, info: EngineInfo, variant: str, memory_bytes: int
-    ) -> dict[str, object]:
+    def _create(self, engine: Engine, info: EngineInfo, variant: str, memory_bytes: int) -> str:
+        image = self._image(engine, variant)
+        try:
+            return engine.create(self._body(info, image, memory_bytes))
+        except ImageNotFoundError:
+            # It was built anew since we looked.
+            with self._lock:
+                self._images.pop(variant, None)
+            image = self._image(engine, variant)
+            return engine.create(self._body(info, image, memory_bytes))
+
+    def _body(self, info: EngineInfo, image: str, memory_bytes: int) -> dict[str, object]:
         return hardening.create_body(
             SlotContainer(
-                image=self._image(engine, variant),
+                image=image,
                 memory_bytes=memory_bytes,
                 uid=hardening.MIN_UID + secrets.randbelow(hardening.MAX_UID - hardening.MIN_UID),
                 seccomp_profile=self._seccomp_profile,

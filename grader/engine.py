@@ -1,0 +1,174 @@
+"""The grader as a library: a pool of warm slots and the threads that keep them busy."""
+
+import logging
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from grader import service
+from grader.model import GradeReport, Submission
+from grader.pool import SlotPool
+from grader.sandbox.base import Sandbox, Slot
+from grader.sandbox.choose import choose_sandbox
+from grader.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+_IN_FLIGHT_PER_SLOT = 4
+
+
+class Grader:
+    """Grades submissions in slots of this process's own. Safe to use from many threads.
+
+    Slots are opened when they are first needed and kept warm until `close`.
+    """
+
+    def __init__(self, settings: Settings | None = None, *, sandbox: Sandbox | None = None) -> None:
+        """Choose the sandbox; nothing is started yet.
+
+        Args:
+            settings: None for the defaults.
+            sandbox: None for the one that the settings choose. Closed with the grader.
+
+        Raises:
+            ConfigurationError: The settings name something that does not exist.
+            SandboxError: The chosen sandbox cannot work here.
+        """
+        self.settings = settings or Settings()
+        service.find_policy(self.settings.policy)
+        self.sandbox = sandbox or choose_sandbox(self.settings)
+        self._pool = SlotPool(
+            self.sandbox,
+            size=self.settings.slots,
+            memory_bytes=self.settings.limits.memory_bytes,
+        )
+
+    def __enter__(self) -> Self:
+        """Return the grader itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def grade(self, submission: Submission) -> GradeReport:
+        """Grade one submission; waits for a free slot. Never raises for what it was given."""
+        try:
+            return service.grade(submission, self._borrow, self.settings)
+        except Exception as error:
+            # A fault of this program must cost one report, and be seen, but never a batch.
+            _log.exception("submission %s met a fault in the grader", submission.id)
+            return service.not_graded(f"{type(error).__name__}: {error}", self.settings)
+
+    def grade_batch(self, submissions: Iterable[Submission]) -> list[GradeReport]:
+        """Grade many submissions at once and return their reports in the same order."""
+        numbered = list(submissions)
+        reports = {id(each): report for each, report in self.as_completed(numbered)}
+        return [reports[id(each)] for each in numbered]
+
+    def as_completed(
+        self, submissions: Iterable[Submission]
+    ) -> Iterator[tuple[Submission, GradeReport]]:
+        """Grade lazily and yield each submission with its report, as they finish.
+
+        Takes from `submissions`, in threads of its own, only a few more than there are slots.
+        Closing the iterator lets what is being graded finish and drops the rest.
+
+        Raises:
+            Whatever iterating over `submissions` raises, after the reports of those before.
+        """
+        with _Batch(self, submissions, workers=self.settings.slots) as batch:
+            yield from batch.results()
+
+    def close(self) -> None:
+        """Close every slot and the sandbox. Repeats harmlessly."""
+        self._pool.close()
+        self.sandbox.close()
+
+    def _borrow(self, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
+        return self._pool.borrow(image=image, memory_bytes=memory_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The submissions could not be read any further."""
+
+    error: BaseException
+
+
+_Result = tuple[Submission, GradeReport] | _Failed | None
+
+
+class _Batch:
+    """The threads of one `as_completed`."""
+
+    def __init__(self, grader: Grader, submissions: Iterable[Submission], *, workers: int) -> None:
+        self._grader = grader
+        self._source = iter(submissions)
+        self._source_lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._results: queue.SimpleQueue[_Result] = queue.SimpleQueue()
+        self._room = threading.Semaphore(workers * _IN_FLIGHT_PER_SLOT)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"grade-{number}", daemon=True)
+            for number in range(workers)
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        for _each in self._threads:
+            self._room.release()
+        for thread in self._threads:
+            thread.join()
+
+    def results(self) -> Iterator[tuple[Submission, GradeReport]]:
+        """Yield results until every thread has run out of submissions."""
+        working = len(self._threads)
+        failed: _Failed | None = None
+        while working:
+            result = self._results.get()
+            if result is None:
+                working -= 1
+            elif isinstance(result, _Failed):
+                failed = failed or result
+            else:
+                self._room.release()
+                yield result
+        if failed is not None:
+            raise failed.error
+
+    def _work(self) -> None:
+        try:
+            while True:
+                self._room.acquire()
+                submission = self._next()
+                if submission is None:
+                    return
+                self._results.put((submission, self._grader.grade(submission)))
+        finally:
+            self._results.put(None)
+
+    def _next(self) -> Submission | None:
+        with self._source_lock:
+            if self._stopping.is_set():
+                return None
+            try:
+                return next(self._source, None)
+            except BaseException as error:
+                self._stopping.set()
+                self._results.put(_Failed(error))
+                return None

@@ -1,0 +1,290 @@
+"""Grade one submission on one slot: extract, run, judge, score. The one use case."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import assert_never
+
+from grader import judge
+from grader.checkers import run_checker
+from grader.compare import CheckResult, needs_checker
+from grader.errors import GraderError, SandboxError, SuiteError
+from grader.extract import extract
+from grader.model import (
+    CallTests,
+    CaseResult,
+    GradeReport,
+    Limits,
+    PytestTests,
+    ScriptTests,
+    StdinTests,
+    Submission,
+    TestSuite,
+)
+from grader.sandbox import payload
+from grader.sandbox.base import Job, Program, RunOutcome, Slot
+from grader.score import find_policy, score_report
+from grader.settings import Settings
+from grader.verdict import Integrity, Verdict
+from sandbox_images.harness.values import UnencodableError
+
+_log = logging.getLogger(__name__)
+
+BorrowSlot = Callable[[str, int], AbstractContextManager[Slot]]
+"""Lends a slot of an image variant with at least so many bytes of memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """A submission whose code was found, with everything that decides how it runs."""
+
+    suite: TestSuite
+    code: str
+    limits: Limits
+    stop_early: bool
+
+    @property
+    def source(self) -> str:
+        """The code with the suite's prelude before it."""
+        prelude = self.suite.prelude
+        return f"{prelude}\n{self.code}" if prelude else self.code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Graded:
+    """What running a task came to."""
+
+    cases: tuple[CaseResult, ...]
+    outcomes: tuple[RunOutcome, ...]
+    integrity: Integrity
+
+
+def grade(submission: Submission, borrow: BorrowSlot, settings: Settings) -> GradeReport:
+    """Grade a submission.
+
+    A sandbox that fails is replaced and the submission run again, `settings.retries` times;
+    what still fails then, and a suite that is broken, is reported as an internal error. Raises
+    only for a fault in this program.
+
+    Args:
+        submission: What to grade.
+        borrow: Lends a slot; one whose use raised is not lent again.
+        settings: Limits, policy and the rest.
+    """
+    suite = submission.suite
+    extraction = extract(
+        submission.completion,
+        prompt=submission.prompt,
+        rule=settings.extraction or suite.extraction,
+        entry_point=suite.entry_point,
+        continues=suite.prompt if suite.continues_prompt else None,
+    )
+    if extraction.code is None:
+        return score_report(
+            verdict=Verdict.NO_CODE,
+            cases=(),
+            policy=settings.policy,
+            total=_count_cases(suite),
+            feedback=extraction.note,
+        )
+    task = _Task(
+        suite=suite,
+        code=extraction.code,
+        limits=settings.limits.override(suite.limits),
+        stop_early=_stops_early(settings),
+    )
+    try:
+        graded, slot_name = _run_with_retries(task, borrow, settings)
+        judgement = judge.summarise(graded.cases, graded.outcomes)
+        return score_report(
+            verdict=judgement.verdict,
+            cases=graded.cases,
+            policy=settings.policy,
+            usage=judgement.usage,
+            limit_hit=judgement.limit_hit,
+            integrity=graded.integrity,
+            feedback=judgement.feedback,
+            code=task.code,
+            sandbox=slot_name.rpartition("-")[0],
+        )
+    except GraderError as error:
+        _log.error("submission %s was not graded: %s", submission.id, error)
+        return not_graded(f"{type(error).__name__}: {error}", settings, code=task.code)
+
+
+def not_graded(reason: str, settings: Settings, *, code: str | None = None) -> GradeReport:
+    """Return the report of a submission that we failed to grade."""
+    return score_report(
+        verdict=Verdict.INTERNAL_ERROR,
+        cases=(),
+        policy=settings.policy,
+        total=0,
+        feedback=reason,
+        code=code,
+    )
+
+
+def _stops_early(settings: Settings) -> bool:
+    if settings.stop_early is not None:
+        return settings.stop_early
+    return not find_policy(settings.policy).needs_every_case
+
+
+def _count_cases(suite: TestSuite) -> int:
+    tests = suite.tests
+    return len(find_tests(tests).required) if isinstance(tests, PytestTests) else len(tests.cases)
+
+
+def _run_with_retries(
+    task: _Task, borrow: BorrowSlot, settings: Settings
+) -> tuple[_Graded, str]:
+    """Run a task; return what came of it and on which slot."""
+    left = settings.retries
+    while True:
+        try:
+            with borrow(task.suite.image, task.limits.memory_bytes) as slot:
+                return _run(task, slot), slot.name
+        except SandboxError as error:
+            if not error.retryable or left == 0:
+                raise
+            left -= 1
+            _log.warning("running again after a sandbox failed: %s", error)
+
+
+def _run(task: _Task, slot: Slot) -> _Graded:
+    tests = task.suite.tests
+    match tests:
+        case StdinTests():
+            return _run_stdin(task, tests, slot)
+        case CallTests():
+            return _run_calls(task, tests, slot)
+        case ScriptTests():
+            return _run_script(task, tests, slot)
+        case PytestTests():
+            return _run_pytest(task, tests, slot)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+# ---------------------------------------------------------------- compared outside the sandbox
+
+
+def _run_stdin(task: _Task, tests: StdinTests, slot: Slot) -> _Graded:
+    _require_cases(tests.cases)
+    runs = tuple(case.stdin.encode("utf-8", "surrogatepass") for case in tests.cases)
+    job = Job(program=Program.STDIN, source=task.source, runs=runs, limits=task.limits)
+    checker = needs_checker(tests.comparison)
+    cases = []
+    outcomes = []
+    with closing(_outcomes(slot, job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            if checker:
+                continue
+            cases.append(judge.judge_stdin(case, tests.comparison, outcome, task.limits))
+            if _decided(task, cases[-1]):
+                break
+    if checker:
+        cases = _check_outputs(tests, outcomes, slot, task.limits)
+    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    return _Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _check_outputs(
+    tests: StdinTests, outcomes: list[RunOutcome], slot: Slot, limits: Limits
+) -> list[CaseResult]:
+    """Have the suite's checker look at every output that was not lost anyway."""
+    assert tests.comparison.checker is not None
+    cases = tests.cases
+    sound = {
+        index: outcome
+        for index, outcome in enumerate(outcomes)
+        if judge.find_failure(cases[index], outcome, limits) is None
+    }
+    questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
+    answers = run_checker(tests.comparison.checker, questions, slot)
+    checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
+    return [
+        judge.judge_stdin(
+            cases[index], tests.comparison, outcome, limits, checked=checked.get(index)
+        )
+        for index, outcome in enumerate(outcomes)
+    ]
+
+
+def _run_calls(task: _Task, tests: CallTests, slot: Slot) -> _Graded:
+    _require_cases(tests.cases)
+    try:
+        runs = tuple(payload.call(tests.entry_point, c.args, c.kwargs) for c in tests.cases)
+    except UnencodableError as error:
+        message = f"a case has an argument that cannot be passed: {error}"
+        raise SuiteError(message) from error
+    job = Job(program=Program.CALL, source=task.source, runs=runs, limits=task.limits)
+    cases = []
+    outcomes = []
+    with closing(_outcomes(slot, job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            cases.append(judge.judge_call(case, tests.comparison, outcome, task.limits))
+            if _decided(task, cases[-1]):
+                break
+    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    return _Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _decided(task: _Task, last: CaseResult) -> bool:
+    """Tell whether no further case needs to run: a compile error is one for all of them."""
+    lost = last.verdict is not Verdict.PASSED
+    return lost and (task.stop_early or last.verdict is Verdict.COMPILE_ERROR)
+
+
+def _require_cases(cases: tuple[object, ...]) -> None:
+    if not cases:
+        message = "the suite has no case"
+        raise SuiteError(message)
+
+
+# ---------------------------------------------------------------- judged beside the submission
+
+
+def _run_script(task: _Task, tests: ScriptTests, slot: Slot) -> _Graded:
+    _require_cases(tests.cases)
+    run = payload.script(
+        tests.setup, [case.source for case in tests.cases], stop_early=task.stop_early
+    )
+    job = Job(program=Program.SCRIPT, source=task.source, runs=(run,), limits=task.limits)
+    outcome = _only_outcome(slot, job)
+    cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
+    return _Graded(cases=cases, outcomes=(outcome,), integrity=Integrity.SHARED)
+
+
+def _run_pytest(task: _Task, tests: PytestTests, slot: Slot) -> _Graded:
+    expected = find_tests(tests)
+    job = Job(
+        program=Program.PYTEST,
+        source=task.source,
+        runs=(payload.pytest(tests.test_paths, tests.pytest_args, stop_early=task.stop_early),),
+        limits=task.limits,
+        files=tests.files,
+        source_path=tests.solution_path,
+    )
+    outcome = _only_outcome(slot, job)
+    cases = judge.judge_pytest(
+        tests, outcome, task.limits, expected, stop_early=task.stop_early
+    )
+    return _Graded(cases=cases, outcomes=(outcome,), integrity=Integrity.SHARED)
+
+
+find_tests = lru_cache(maxsize=4096)(judge.find_tests)
+"""`judge.find_tests`, once per suite: many samples of one problem come together."""
+
+
+def _only_outcome(slot: Slot, job: Job) -> RunOutcome:
+    (outcome,) = slot.run(job)
+    return outcome
+
+
+def _outcomes(slot: Slot, job: Job) -> Iterator[RunOutcome]:
+    yield from slot.run(job)
