@@ -56,12 +56,19 @@ def parse(source: str, what: str = "the tests") -> ast.Module:
 
 
 def kind_of(tree: ast.Module) -> SourceKind:
-    """Return what the statements of `tree` amount to; `check` wins over test functions."""
+    """Return what the statements of `tree` amount to.
+
+    Test functions in a module that imports the submission's are pytest's, whatever else is
+    there; else `check` wins over what runs by itself, and that over test functions.
+    """
+    has_tests = any(_is_test(node) for node in tree.body)
+    if has_tests and foreign_modules(tree):
+        return SourceKind.PYTEST
     if defines(tree, "check"):
         return SourceKind.CHECK
     if any(_is_script_case(node) for node in tree.body):
         return SourceKind.SCRIPT
-    if any(_is_test(node) for node in tree.body) and not _calls_own_tests(tree):
+    if has_tests and not _calls_own_tests(tree):
         return SourceKind.PYTEST
     if _has_assert(tree) and any(isinstance(node, ast.Expr) for node in tree.body):
         return SourceKind.SCRIPT
@@ -79,11 +86,11 @@ def has_tests(source: str) -> bool:
 
 
 def calls_at_top(tree: ast.Module, name: str) -> bool:
-    """Return whether a top-level statement calls `name`, be it behind a condition."""
+    """Return whether a top-level statement calls `name`, other than under a `__main__` guard."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
         for statement in tree.body
-        if not _is_definition(statement)
+        if not _is_definition(statement) and not _is_main_guard(statement)
         for node in ast.walk(statement)
     )
 
@@ -112,6 +119,27 @@ def split_cases(source: str) -> tuple[str, ...]:
         return (source,)
     groups[-1].extend(rest)
     return tuple(_segments(source, groups))
+
+
+def without_solution_imports(source: str) -> str:
+    """Return a script without `from solution import ...`: it runs where these names are.
+
+    Names imported under another one are assigned to it instead.
+    """
+    found = [
+        node
+        for node in parse(source).body
+        if isinstance(node, ast.ImportFrom) and node.module == "solution"
+    ]
+    if not found:
+        return source
+    lines = _lines(source)
+    for node in found:
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+            lines[number - 1] = "\n"
+        renamed = [alias for alias in node.names if alias.asname]
+        lines[node.lineno - 1] = "; ".join(f"{a.asname} = {a.name}" for a in renamed) + "\n"
+    return "".join(lines)
 
 
 def _segments(source: str, groups: list[list[ast.stmt]]) -> Iterator[str]:

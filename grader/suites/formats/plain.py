@@ -11,7 +11,8 @@ Becomes, by what the source is:
 - test functions or test classes: a pytest suite. The solution's module is the one that the
   tests import and no image brings; without such an import, the tests see every public name of
   `solution`.
-- else a script, a case for each top-level statement that asserts, in order in one namespace.
+- else a script, a case for each top-level statement that asserts, in order in one namespace,
+  the submission's own; `from solution import ...` is left out.
 
 No limits, prelude or extraction rule of its own.
 """
@@ -45,7 +46,7 @@ def suite_of(text: str, entry_point: str | None = None, reference: str | None = 
         case SourceKind.PYTEST:
             return pytest_suite(text, entry_point=entry_point, reference=reference)
         case SourceKind.SCRIPT:
-            cases = source.split_cases(text)
+            cases = source.split_cases(source.without_solution_imports(text))
             return TestSuite(
                 tests=script_tests(cases),
                 format="asserts",
