@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from types import MappingProxyType
 
 from grader.errors import SuiteError
 from grader.model import PytestTests
@@ -27,7 +26,7 @@ class ExpectedTests:
     """In the order of the files."""
     waived: frozenset[str] = frozenset()
     """Marked in the suite, without a condition, as skipped or expected to fail: no evidence."""
-    skip_reasons: Mapping[str, frozenset[str]] = MappingProxyType({})
+    skip_reasons: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """What a test says where it skips itself, by base id; such a case is no evidence either."""
     dynamic_paths: frozenset[str] = frozenset()
     """Modules that may have tests which reading them does not show."""
