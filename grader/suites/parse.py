@@ -1,5 +1,6 @@
 """From a label in any format to its TestSuite."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
@@ -13,6 +14,8 @@ from grader.suites.registry import recognise
 
 _MAX_DEPTH = 4
 """How deep labels may stand inside labels: a row, its column, JSON text in it, a short form."""
+
+_LOOKS_LIKE_TESTS = re.compile(r"\b(?:assert|def|class|import)\b")
 
 ID_FIELDS = ("task_id", "question_id", "problem_id", "id", "slug", "name", "hash_id")
 """Where a problem row has its id; the first that holds one counts."""
@@ -100,8 +103,11 @@ def _decoded(text: str) -> object:
     if not stripped:
         message = "the label is empty"
         raise LabelError(message)
-    if stripped[0] in '{["':
+    if stripped[0] in '{["' and not stripped.startswith('"""'):
         return fields.load_json(stripped, "the label")
+    if not _LOOKS_LIKE_TESTS.search(text):
+        message = f"the label is neither JSON nor test source; it starts with {stripped[:40]!r}"
+        raise LabelError(message)
     return {"tests": text}
 
 

@@ -50,8 +50,11 @@ def parse(source: str, what: str = "the tests") -> ast.Module:
         warnings.simplefilter("ignore")  # invalid escapes are the dataset's business
         try:
             return ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            message = f"{what} do not parse as Python: {error}"
+        except SyntaxError as error:
+            message = f"cannot parse {what} as Python: {error.msg} (line {error.lineno})"
+            raise SuiteError(message) from error
+        except (ValueError, RecursionError, MemoryError) as error:
+            message = f"cannot parse {what} as Python: {type(error).__name__} {error}"
             raise SuiteError(message) from error
 
 

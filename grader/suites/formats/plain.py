@@ -7,7 +7,8 @@ Recognised by `tests` (where a bare text given as a label ends up too) or `test`
 Becomes, by what the source is:
 
 - `check(candidate)`: one script case. The call is added unless the source has it; its argument
-  is `entry_point`, else the parameter of `check` where that is the function's own name.
+  is `entry_point`, else the parameter of `check` where that is the function's own name, else
+  the last function that the submission defines.
 - test functions or test classes: a pytest suite. The solution's module is the one that the
   tests import and no image brings; without such an import, the tests see every public name of
   `solution`.
@@ -20,7 +21,7 @@ No limits, prelude or extraction rule of its own.
 import ast
 from dataclasses import replace
 
-from grader.errors import LabelError, SuiteError
+from grader.errors import SuiteError
 from grader.model import PytestTests, SuiteFile, TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
@@ -29,6 +30,12 @@ from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import check_tests
 from grader.suites.source import SourceKind
 
+_FIND_CANDIDATE = """\
+_candidates = [
+    name for name, value in globals().items() if callable(value) and not name.startswith("_")
+]
+"""
+
 _ID_FIELDS = ("task_id", "problem_id", "question_id", "id")
 
 
@@ -36,7 +43,6 @@ def suite_of(text: str, entry_point: str | None = None, reference: str | None = 
     """Return the suite of a test source of any kind.
 
     Raises:
-        LabelError: It defines `check(candidate)` and nothing says of what.
         SuiteError: It does not parse, or asserts nothing.
     """
     tree = source.parse(text)
@@ -99,17 +105,13 @@ def _solution_module(tree: ast.Module) -> str | None:
 def _check_suite(
     text: str, tree: ast.Module, entry_point: str | None, reference: str | None
 ) -> TestSuite:
-    name = entry_point or _parameter(tree)
-    if name is None and not source.calls_at_top(tree, "check"):
-        message = (
-            "the tests define check(candidate) but never say what the candidate is: give"
-            ' {"tests": ..., "entry_point": NAME}, or end them with check(NAME)'
-        )
-        raise LabelError(message)
+    name = entry_point or _parameter(tree) or _argument(tree)
+    if name is None:
+        text = _FIND_CANDIDATE + text
     return TestSuite(
-        tests=check_tests(text, name or ""),
+        tests=check_tests(text, name or "globals()[_candidates[-1]]"),
         format="check",
-        entry_point=(name or _argument(tree) or "").partition("(")[0] or None,
+        entry_point=name.partition("(")[0] if name else None,
         image=source.image_for(text, reference),
         reference=reference,
     )
