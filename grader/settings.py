@@ -6,24 +6,24 @@ and, in capitals with underscores, in the environment (`GRADER_LIMITS_CPU_TIME_S
 sources win: defaults, file, environment, command line.
 
 The sources are read here rather than by pydantic-settings, whose import alone takes 150 ms
-of the command's start and which knows neither where a value came from nor which name a
+of the command's start, and which knows neither where a value came from nor which name a
 misspelt one was meant to be.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar
+from types import MappingProxyType, NoneType
+from typing import Any, get_args
 
 from grader.cores import usable_cores
 from grader.errors import ConfigurationError
 from grader.model import ExtractionRule, KiB, Limits, MiB
 
-_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 _GiB = 1024 * MiB
 _UNITS = {"": 1, "b": 1, "kib": KiB, "mib": MiB, "gib": _GiB, "k": KiB, "m": MiB, "g": _GiB}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
@@ -48,8 +48,6 @@ class SandboxChoice(StrEnum):
 class DockerSettings:
     """How the Docker backend reaches its engine."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
     host: str | None = None
     """None: what the Docker client itself would use (`DOCKER_HOST`, else the local socket)."""
     runtime: str | None = None
@@ -60,8 +58,6 @@ class DockerSettings:
 class ImageSettings:
     """The image that each variant of the sandbox runs."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
     python: str = "grader-sandbox:python"
     science: str = "grader-sandbox:science"
 
@@ -69,8 +65,6 @@ class ImageSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What is in force. Building one directly gives plain defaults and reads nothing."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     sandbox: SandboxChoice = SandboxChoice.AUTO
     slots: int = field(default_factory=usable_cores)
@@ -98,8 +92,9 @@ class Settings:
             message = f"retries is {self.retries}; expected 0 or more"
             raise ConfigurationError(message)
         for limit in fields(self.limits):
-            if (value := getattr(self.limits, limit.name)) <= 0:
-                message = f"limits.{limit.name} is {value}; expected more than 0"
+            value = getattr(self.limits, limit.name)
+            if not 0 < value < math.inf:  # Neither is NaN.
+                message = f"limits.{limit.name} is {value}; expected a number above 0"
                 raise ConfigurationError(message)
 
 
@@ -194,19 +189,6 @@ def load_settings(
     )
 
 
-def parse_size(text: str) -> int:
-    """Return the bytes that a size such as "512MiB", "64k" or "1048576" means.
-
-    Raises:
-        ConfigurationError: It is not a size.
-    """
-    match = _SIZE.fullmatch(text)
-    if match is None or match[2].lower() not in _UNITS:
-        message = f"{text!r} is not a size; expected bytes, or such as 512MiB"
-        raise ConfigurationError(message)
-    return int(float(match[1]) * _UNITS[match[2].lower()])
-
-
 # ---------------------------------------------------------------- sources
 
 
@@ -220,7 +202,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
             hint = _nearest(name, keys)
             message = f"there is no setting for the variable {name}{hint}"
             raise ConfigurationError(message)
-        found[keys[name]] = (text, name)
+        if text:
+            found[keys[name]] = (text, name)
     return found
 
 
@@ -267,31 +250,74 @@ def _nearest(name: str, known: Mapping[str, str]) -> str:
 
 
 def _build(found: Mapping[str, tuple[Any, str]]) -> Settings:
-    """Validate what was found against the types of the fields."""
-    if not found:
-        return Settings()
-    from pydantic import TypeAdapter, ValidationError  # 80 ms, needed only where something is set
-
-    nested: dict[str, Any] = {}
+    """Put what was found into the fields, each converted to its field's type."""
+    tables: dict[str, dict[str, Any]] = {"": {}}
     for key, (value, origin) in found.items():
-        *tables, name = key.split(".")
-        table = nested
-        for part in tables:
-            table = table.setdefault(part, {})
-        table[name] = _as_bytes(key, value, origin) if key.endswith("_bytes") else value
-    try:
-        return TypeAdapter(Settings).validate_python(nested)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in problem["loc"])
-        value, origin = found[key]
-        message = f"{origin} gives {key} = {value!r}: {problem['msg']} ({DESCRIPTIONS[key]})"
-        raise ConfigurationError(message) from error
+        table, _, name = key.rpartition(".")
+        try:
+            tables.setdefault(table, {})[name] = _converted(key, value)
+        except ValueError as error:
+            message = f"{origin} gives {key} = {value!r}: {error} ({DESCRIPTIONS[key]})"
+            raise ConfigurationError(message) from error
+    groups = {name: _GROUPS[name](**values) for name, values in tables.items() if name}
+    return Settings(**tables[""], **groups)
 
 
-def _as_bytes(key: str, value: Any, origin: str) -> Any:
+_GROUPS: Mapping[str, type] = MappingProxyType(
+    {"limits": Limits, "docker": DockerSettings, "images": ImageSettings}
+)
+_TRUTH = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
+
+
+def _converted(key: str, value: Any) -> Any:
+    """Return the value in its field's type, which may also be given as text.
+
+    Done by hand: importing pydantic would cost a fifth of the time to the first verdict.
+    """
+    table, _, name = key.rpartition(".")
+    record = _GROUPS.get(table, Settings)
+    declared = next(f.type for f in fields(record) if f.name == name)
+    kind = next(k for k in (*get_args(declared), declared) if k is not NoneType)
+    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, str):
+        raise ValueError(_expectation(kind))
     try:
-        return parse_size(value) if isinstance(value, str) else value
-    except ConfigurationError as error:
-        message = f"{origin} gives {key}: {error}"
-        raise ConfigurationError(message) from error
+        return _from_text(kind, value, is_size=key.endswith("_bytes"))
+    except ValueError as error:
+        raise ValueError(_expectation(kind, is_size=key.endswith("_bytes"))) from error
+
+
+def _from_text(kind: Any, text: str, *, is_size: bool) -> Any:
+    if kind is bool:
+        if text.lower() not in _TRUTH:
+            raise ValueError(text)
+        return _TRUTH[text.lower()]
+    return parse_size(text) if is_size else kind(text)
+
+
+def _expectation(kind: Any, *, is_size: bool = False) -> str:
+    if is_size:
+        return "expected a number of bytes, or such as 512MiB"
+    if issubclass(kind, StrEnum):
+        return f"expected {' or '.join(kind)}"
+    names = {int: "a whole number", float: "a number", bool: "true or false"}
+    return f"expected {names.get(kind, 'text')}"
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that a size such as "512MiB", "64k" or "1048576" means.
+
+    Raises:
+        ValueError: It is not a size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2].lower() not in _UNITS:
+        message = f"{text!r} is not a size"
+        raise ValueError(message)
+    return int(float(match[1]) * _UNITS[match[2].lower()])

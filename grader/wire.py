@@ -77,6 +77,11 @@ def report_json(report: GradeReport) -> bytes:
     return _dump(_reports(), report)
 
 
+def prepare() -> None:
+    """Load what encodes reports, which takes 100 ms, before the first one is there."""
+    _reports()
+
+
 def report_of(value: object) -> GradeReport:
     """Return the report that a row of a graded file carries, as `json` has read it.
 

@@ -23,7 +23,7 @@ from grader.errors import ConfigurationError, GraderError, ImageNotFoundError, I
 app = typer.Typer(
     name="grader",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     # A user's mistake is a message; what still arrives as an exception is a bug, and then
     # the plain traceback tells more than a decorated one.
     pretty_exceptions_enable=False,
@@ -31,7 +31,7 @@ app = typer.Typer(
     help=(
         "Grade code that language models write: run it against its tests in a locked-down "
         "sandbox, get verdicts, scores and rewards.\n\n"
-        "Start with [bold]grader doctor[/bold], then [bold]grader grade --help[/bold]."
+        "Start with `grader doctor`, then `grader grade --help`."
     ),
 )
 app.callback()(version_option)

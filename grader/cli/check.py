@@ -45,22 +45,21 @@ def check(
     Grades each problem's own reference solution twice, and two stubs that have its names but
     do nothing. Says which problems are
 
-    broken (the reference does not pass), flaky (two runs differ), slow (the reference needs
-    more than half of the CPU time limit), or vacuous (tests that pass whatever is answered).
+    - broken: the tests cannot be read, or the reference does not pass them
+    - flaky: two runs of the reference differ
+    - slow: the reference needs more than half of the CPU time limit
+    - vacuous: some tests assert nothing, they pass whatever is answered
 
-    [bold]Examples[/bold]
+    **Examples**
 
         grader check problems.jsonl
-
         grader check problems.jsonl -o checked.jsonl --set cpu_time_s=30
 
-    [bold]Exit codes[/bold]
+    **Exit codes**
 
-        0  checked, whatever was found
-
-        2  bad usage, or a file that cannot be read
-
-        3  some problems could not be checked: internal errors
+    - 0: checked, whatever was found
+    - 2: bad usage, or a file that cannot be read
+    - 3: some problems could not be checked: internal errors
     """
     chosen = choose(set_, sandbox=sandbox, slots=slots)
     from grader.engine import Grader

@@ -20,10 +20,9 @@ def formats(
 
     A label needs no conversion: its fields tell the format.
 
-    [bold]Examples[/bold]
+    **Examples**
 
         grader formats
-
         grader formats humaneval
     """
     from grader.suites import FORMATS

@@ -1,5 +1,6 @@
 """`grader grade`."""
 
+import threading
 import time
 from contextlib import ExitStack
 from itertools import islice
@@ -87,30 +88,26 @@ def grade(
     """Grade completions against their tests.
 
     Each row of SAMPLES is an object with a completion, an id, and its tests: a label in any
-    format that `grader formats` lists, or the id of a problem of --problems. Each row of OUT
+    format that `grader formats` lists, or the id of a problem of `--problems`. Each row of OUT
     is the same object with a report added: verdict, score, reward, cases, feedback. A
     completion that is a list counts as several samples, each with a row of its own in OUT.
 
     Rows are written as they finish. A row that cannot be graded gets a report that says why,
     and the others go on.
 
-    [bold]Examples[/bold]
+    **Examples**
 
         grader grade samples.jsonl -o graded.jsonl
-
-        grader grade samples.jsonl --problems problems.jsonl -o graded.jsonl --policy binary
-
+        grader grade samples.jsonl -o graded.jsonl --problems problems.jsonl
         grader grade samples.jsonl -o graded.jsonl --resume
+        grader grade samples.parquet -o graded.jsonl --set cpu_time_s=5
 
-    [bold]Exit codes[/bold]
+    **Exit codes**
 
-        0  graded, whatever the verdicts
-
-        2  bad usage, or a file that cannot be read
-
-        3  some rows could not be graded: internal errors, or rows without completion or tests
-
-        130  stopped with Ctrl-C; --resume continues
+    - 0: graded, whatever the verdicts
+    - 2: bad usage, or a file that cannot be read
+    - 3: some rows could not be graded: internal errors, rows without completion or tests
+    - 130: stopped with Ctrl-C; `--resume` continues
     """
     if resume and force:
         message = "--resume keeps what OUT holds and --force replaces it; choose one"
@@ -195,6 +192,7 @@ class _Job:
     def _grade(
         self, output: "Output", problems: "ProblemIndex | None", seen: "_Seen", *, resume: bool
     ) -> None:
+        from grader import wire
         from grader.engine import Grader
         from grader.offline.resume import read_done, run_key
         from grader.offline.rows import RowRules, suite_finder
@@ -211,6 +209,8 @@ class _Job:
         if resume:
             done = read_done(self._out, key, seen.before)
             done.check(self._rows, self._out)
+        # What encodes the reports loads while the slots start.
+        threading.Thread(target=wire.prepare, daemon=True).start()
         with Grader(settings) as grader, seen.progress.shown():
             grade_rows(
                 islice(self._rows, self._limit),

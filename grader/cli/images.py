@@ -10,7 +10,9 @@ from grader.cli.console import note, terminal
 from grader.cli.options import choose
 
 images = typer.Typer(
-    help="The images that the Docker backend runs.", no_args_is_help=True, rich_markup_mode="rich"
+    help="The images that the Docker backend runs.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
 )
 
 
@@ -47,10 +49,9 @@ def build(
     The python image is all that most problems need; science adds numpy, pandas and
     their like. Where the base image cannot be pulled, it is made with debootstrap (root).
 
-    [bold]Examples[/bold]
+    **Examples**
 
         grader images build
-
         grader images build science --wheels ./wheels
     """
     from grader.sandbox.images import build as build_image
