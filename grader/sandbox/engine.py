@@ -11,7 +11,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from grader.errors import ConfigurationError, SandboxError, SandboxUnavailableError
+from grader.errors import (
+    ConfigurationError,
+    ImageNotFoundError,
+    SandboxError,
+    SandboxUnavailableError,
+)
 from grader.sandbox.failure import explain
 
 if TYPE_CHECKING:
@@ -43,7 +48,6 @@ class Attachment:
         # The SDK returns the buffered reader around the socket, or the socket itself with TLS.
         self._response = response
         self.socket: socket.socket = getattr(response, "_sock", response)
-        self.socket.settimeout(None)
 
     def close(self) -> None:
         """Close the stream. Repeats harmlessly; a blocked receive elsewhere returns."""
@@ -107,6 +111,7 @@ class Engine:
         """Create a container from the body of the API's create call and return its id.
 
         Raises:
+            ImageNotFoundError: The engine has no such image.
             SandboxUnavailableError: The engine refused.
         """
         with _errors("create a container"):
@@ -247,6 +252,10 @@ def _errors(action: str, forgive: tuple[int, ...] = ()) -> Iterator[None]:
 
     try:
         yield
+    except docker.errors.ImageNotFound as error:
+        if _NOT_FOUND in forgive:
+            return
+        raise ImageNotFoundError(_message(action, error.explanation or str(error))) from error
     except docker.errors.APIError as error:
         if error.response is not None and error.response.status_code in forgive:
             return

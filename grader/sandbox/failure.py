@@ -20,7 +20,7 @@ def _hint(pattern: str, advice: str) -> _Hint:
 
 _HINTS = (
     _hint(
-        r"FileNotFoundError|ConnectionRefusedError|Connection refused|No such file or directory'\)",
+        r"version: .*(FileNotFoundError|Connection refused|Failed to resolve|timed out)",
         "no Docker engine answers; start it (`dockerd`, or `systemctl start docker`), "
         "or say where it is with DOCKER_HOST",
     ),

@@ -20,9 +20,10 @@ from typing import Any
 
 from grader.model import MiB
 
-MEMORY_OVERHEAD_BYTES = 96 * MiB
-"""Granted on top of a submission's memory for what is not the submission: supervisor and
-zygotes with pytest loaded, buffered input and output, kernel memory of the slot."""
+MEMORY_OVERHEAD_BYTES = 256 * MiB
+"""Granted on top of a submission's memory for what is not the submission. Supervisor and zygotes
+take 45 MiB, an input of 20 MB five times its size for a moment; the rest is for zygotes that
+hold numpy and pandas."""
 
 MAX_PROCESSES = 1024
 """Of the whole slot. A job's own limit is far lower; this one protects the host."""
@@ -62,7 +63,7 @@ class SlotContainer:
     cpus: float | None = None
     """None: as many as the host has."""
     apparmor_profile: str | None = None
-    """None where the host has no AppArmor: naming a profile there is an error."""
+    """None where the host has no AppArmor."""
 
 
 def create_body(container: SlotContainer) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What a run that goes too far meets, and that the next one notices nothing of it."""
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ def run(slot: Slot, source: str, **limits: Any) -> RunOutcome:
 
 
 @pytest.fixture(autouse=True)
-def _slot_serves_on(slot: Slot, request: pytest.FixtureRequest) -> Any:
+def _slot_serves_on(slot: Slot) -> Iterator[None]:
     """Whatever a run met, the slot takes the next job as if nothing had been."""
     yield
     outcome = run(slot, HELLO)

@@ -1,0 +1,41 @@
+"""Owners: alive, dead, replaced, or beyond what can be known."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from grader.sandbox.owner import Owner
+
+
+def test_label_reads_back() -> None:
+    assert Owner.parse(Owner.current().label) == Owner.current()
+
+
+def test_owner_is_this_process() -> None:
+    assert Owner.current().pid == os.getpid()
+
+
+@pytest.mark.parametrize("text", ["", "x", "/1/2", "machine/notanumber/3", "machine//"])
+def test_foreign_label_is_no_owner(text: str) -> None:
+    assert Owner.parse(text) is None
+
+
+def test_living_process_is_not_gone() -> None:
+    assert not Owner.current().is_gone()
+
+
+def test_dead_process_is_gone() -> None:
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    assert replace(Owner.current(), pid=done.pid).is_gone()
+
+
+def test_later_process_of_the_same_number_is_not_the_owner() -> None:
+    assert replace(Owner.current(), started="1").is_gone()
+
+
+def test_owner_on_another_machine_is_never_known_to_be_gone() -> None:
+    assert not replace(Owner.current(), machine="elsewhere", pid=2**22 + 1).is_gone()
