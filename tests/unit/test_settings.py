@@ -1,0 +1,179 @@
+import subprocess
+import sys
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.errors import ConfigurationError
+from grader.model import ExtractionRule, Limits, MiB
+from grader.settings import (
+    DESCRIPTIONS,
+    SandboxChoice,
+    Settings,
+    complete_key,
+    load_settings,
+    parse_size,
+    value_of,
+    variable,
+)
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a grader.toml of the developer's out of the tests."""
+    monkeypatch.chdir(tmp_path)
+
+
+def keys_of(record: Any, prefix: str = "") -> set[str]:
+    keys = set()
+    for field in fields(record):
+        value = getattr(record, field.name)
+        name = f"{prefix}{field.name}"
+        keys |= keys_of(value, f"{name}.") if is_dataclass(value) else {name}
+    return keys
+
+
+def test_every_field_has_a_description() -> None:
+    assert keys_of(Settings()) == set(DESCRIPTIONS)
+
+
+def test_variables_of_all_keys_differ() -> None:
+    assert len({variable(key) for key in DESCRIPTIONS}) == len(DESCRIPTIONS)
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    loaded = load_settings(environ={})
+    assert loaded.settings == Settings()
+    assert loaded.origins == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        pytest.param("sandbox", "native", SandboxChoice.NATIVE, id="choice"),
+        pytest.param("slots", "3", 3, id="whole number"),
+        pytest.param("stop_early", "yes", True, id="yes"),
+        pytest.param("stop_early", "FALSE", False, id="false"),
+        pytest.param("extraction", "last_block", ExtractionRule.LAST_BLOCK, id="rule"),
+        pytest.param("problems", "p.jsonl", Path("p.jsonl"), id="path"),
+        pytest.param("limits.cpu_time_s", "2.5", 2.5, id="number"),
+        pytest.param("limits.cpu_time_s", "2", 2.0, id="whole number for a number"),
+        pytest.param("limits.memory_bytes", "1GiB", 1024 * MiB, id="size"),
+        pytest.param("limits.memory_bytes", "1048576", MiB, id="bytes"),
+        pytest.param("docker.runtime", "runsc", "runsc", id="text"),
+    ],
+)
+def test_variable_sets_its_key(key: str, text: str, value: object) -> None:
+    loaded = load_settings(environ={variable(key): text})
+    found = value_of(loaded.settings, key)
+    assert (found, type(found)) == (value, type(value))
+    assert loaded.origins == {key: variable(key)}
+
+
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        pytest.param({"GRADER_SLOT": "3"}, "did you mean GRADER_SLOTS", id="misspelt"),
+        pytest.param({"GRADER_SLOTS": "many"}, "GRADER_SLOTS gives slots = 'many'", id="word"),
+        pytest.param({"GRADER_SLOTS": "2.5"}, "expected a whole number", id="fraction"),
+        pytest.param({"GRADER_SLOTS": "0"}, "slots is 0; expected at least 1", id="no slot"),
+        pytest.param({"GRADER_SANDBOX": "podman"}, "auto or docker or native", id="choice"),
+        pytest.param({"GRADER_STOP_EARLY": "maybe"}, "true or false", id="truth"),
+        pytest.param({"GRADER_RETRIES": "-1"}, "expected 0 or more", id="negative"),
+        pytest.param({"GRADER_LIMITS_CPU_TIME_S": "nan"}, "a number above 0", id="nan"),
+        pytest.param({"GRADER_LIMITS_CPU_TIME_S": "inf"}, "a number above 0", id="endless"),
+        pytest.param({"GRADER_LIMITS_PROCESSES": "0"}, "a number above 0", id="no process"),
+        pytest.param({"GRADER_LIMITS_MEMORY_BYTES": "1XB"}, "such as 512MiB", id="unit"),
+        pytest.param({"GRADER_CONFIG": "absent.toml"}, "cannot read absent.toml", id="no file"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(environ=environ)
+    assert message in str(caught.value)
+
+
+def test_empty_variable_is_not_set() -> None:
+    assert load_settings(environ={"GRADER_SLOTS": ""}).origins == {}
+
+
+def test_variable_of_another_program_is_left_alone() -> None:
+    assert load_settings(environ={"GRADERS": "x", "PATH": "/"}).settings == Settings()
+
+
+def test_file_in_the_current_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "grader.toml").write_text(
+        'slots = 3\n[limits]\ncpu_time_s = 5\nmemory_bytes = "64MiB"\n[docker]\nruntime = "runsc"\n'
+    )
+    loaded = load_settings(environ={})
+    assert loaded.settings.slots == 3
+    assert loaded.settings.limits == Limits(cpu_time_s=5.0, memory_bytes=64 * MiB)
+    assert loaded.settings.docker.runtime == "runsc"
+    assert set(loaded.origins.values()) == {"grader.toml"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("slot = 3", "did you mean slots", id="misspelt"),
+        pytest.param("[limits]\ncpu_time = 3", "did you mean limits.cpu_time_s", id="in a table"),
+        pytest.param("slots = true", "expected a whole number", id="truth for a number"),
+        pytest.param("[limits]\nmemory_bytes = 1.5", "a whole number", id="fraction of a byte"),
+        pytest.param("limits = 3", "sets 'limits', which is no setting", id="no table"),
+        pytest.param("slots = ", "is not TOML", id="broken"),
+    ],
+)
+def test_file_that_does_not_fit_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "grader.toml").write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(environ={})
+    assert message in str(caught.value)
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    config = tmp_path / "other.toml"
+    config.write_text("slots = 3\nretries = 3\n[images]\npython = 'mine'\n")
+    loaded = load_settings(
+        environ={"GRADER_CONFIG": str(config), "GRADER_SLOTS": "4", "GRADER_RETRIES": "4"},
+        overrides={"slots": (5, "--slots")},
+    )
+    assert (loaded.settings.slots, loaded.settings.retries) == (5, 4)
+    assert loaded.settings.images.python == "mine"
+    assert loaded.origins == {
+        "slots": "--slots",
+        "retries": "GRADER_RETRIES",
+        "images.python": str(config),
+    }
+
+
+def test_limit_may_be_named_without_its_table() -> None:
+    assert complete_key("cpu_time_s") == "limits.cpu_time_s"
+
+
+def test_unknown_key_names_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match=r"did you mean limits\.memory_bytes"):
+        complete_key("memory_byte")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("512MiB", 512 * MiB), ("1.5k", 1536), ("64 KiB", 65536), ("7b", 7)]
+)
+def test_size_with_a_unit(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+def test_loading_with_a_variable_imports_no_pydantic() -> None:
+    code = (
+        "import sys; from grader.settings import load_settings; "
+        "load_settings(environ={'GRADER_SLOTS': '2'}); print('pydantic' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout == "False\n"
