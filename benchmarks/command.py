@@ -70,7 +70,7 @@ def _high_water_mark_bytes(pid: int) -> int:
 
 @contextmanager
 def _grade(samples: Path, out: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    command = [str(Path(sys.executable).with_name("grader")), "grade", str(samples)]
+    command = [sys.executable, "-m", "grader", "grade", str(samples)]
     with subprocess.Popen(
         [*command, "-o", str(out), *options],
         stdout=subprocess.DEVNULL,

@@ -4,6 +4,7 @@ Every contestant checks that all of its samples passed: a fast wrong answer is n
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ from grader.verdict import Verdict
 Contestant = Callable[[Sequence[Sample]], float]
 
 TIMEOUT_S = 60.0
+PLAIN_PYTEST = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Plugins of this project's own tests would triple what pytest costs to start."""
 
 
 def ours(grader: Grader) -> Contestant:
@@ -74,7 +77,12 @@ def _run_in_a_folder(sample: Sample, *, command: Callable[[Path], list[str]]) ->
         for path, text in sample.files.items():
             (folder / path).write_text(text)
         done = subprocess.run(
-            command(folder), cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S
+            command(folder),
+            cwd=folder,
+            env=PLAIN_PYTEST,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
         )
     assert done.returncode == 0, done.stdout + done.stderr
 
