@@ -137,6 +137,10 @@ def _try_home(home: CgroupHome) -> CgroupHome | str:
     except OSError as error:
         home.close()
         return f"{error.filename}: {error.strerror}"
+    for folder in home.folders.values():
+        # It may be there already, made by a grader of another user.
+        if not os.access(folder, os.W_OK):
+            return f"{folder}: not writable"
     return home
 
 

@@ -1,0 +1,311 @@
+"""What native slots leave on the machine: nothing, however they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.model import Limits, MiB
+from grader.sandbox.base import Job, Program, Slot
+from grader.sandbox.cgroups import CgroupHome, find_home
+from grader.sandbox.native import NativeSandbox
+from grader.settings import Settings
+
+Eventually = Callable[[Callable[[], bool], float], None]
+
+MEMORY_BYTES = 128 * MiB
+LIMITS = Limits(cpu_time_s=20, wall_time_s=20, memory_bytes=MEMORY_BYTES)
+
+
+def job(source: str, runs: tuple[bytes, ...] = (b"",)) -> Job:
+    return Job(program=Program.STDIN, source=source, runs=runs, limits=LIMITS)
+
+
+def jail_processes() -> dict[int, str]:
+    """Return the wardens, supervisors, zygotes and boxes below this process, by their commands."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue  # it ended while we looked
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+            commands[int(entry.name)] = command
+    return {
+        pid: command
+        for pid, command in commands.items()
+        if "/harness/__main__.py" in command and os.getpid() in ancestors(pid, parents)
+    }
+
+
+def ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
+    while pid in parents:
+        pid = parents[pid]
+        yield pid
+
+
+def slot_groups(grader_pid: int) -> set[Path]:
+    """Return the cgroups that a grader made for its slots."""
+    home = find_home()
+    folders = home.folders.values() if isinstance(home, CgroupHome) else ()
+    return {
+        group
+        for folder in folders
+        if folder.exists()
+        for group in folder.iterdir()
+        if f",{grader_pid}," in group.name
+    }
+
+
+@pytest.fixture
+def sandbox(native_sandbox: NativeSandbox) -> Iterator[NativeSandbox]:
+    """A sandbox of the test's own, on a machine that is known to build jails."""
+    assert native_sandbox.name == "native"
+    own = NativeSandbox(Settings())
+    yield own
+    own.close()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    processes, groups = set(jail_processes()), slot_groups(os.getpid())
+    mounts = Path("/proc/self/mountinfo").read_text()
+    descriptors = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - the count is all
+    yield
+    assert {p: c for p, c in jail_processes().items() if p not in processes} == {}
+    assert slot_groups(os.getpid()) <= groups
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert len(os.listdir("/proc/self/fd")) <= descriptors  # noqa: PTH208
+
+
+def open_slot(sandbox: NativeSandbox) -> Slot:
+    return sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
+
+
+def test_close_ends_every_process_at_once(sandbox: NativeSandbox) -> None:
+    before = set(jail_processes())
+    slot = open_slot(sandbox)
+    assert len(set(jail_processes()) - before) >= 3
+    slot.close()
+    assert set(jail_processes()) <= before
+    slot.close()
+
+
+def test_closing_the_sandbox_closes_its_slots(sandbox: NativeSandbox) -> None:
+    slots = [open_slot(sandbox) for _ in range(2)]
+    sandbox.close()
+    with pytest.raises(SandboxUnavailableError):
+        list(slots[0].run(job("print(1)")))
+    sandbox.close()
+
+
+def test_sandbox_opens_slots_again_after_close(sandbox: NativeSandbox) -> None:
+    open_slot(sandbox).close()
+    sandbox.close()
+    slot = open_slot(sandbox)
+    assert [outcome.stdout for outcome in slot.run(job("print(1)"))] == [b"1\n"]
+    slot.close()
+
+
+def test_close_from_another_thread_ends_a_run(sandbox: NativeSandbox) -> None:
+    slot = open_slot(sandbox)
+    timer = threading.Timer(0.5, slot.close)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(SandboxUnavailableError):
+        list(slot.run(job("import signal\nsignal.signal(15, signal.SIG_IGN)\nwhile True: pass")))
+    timer.join()
+    assert time.monotonic() - started < 8
+
+
+def test_supervisor_that_dies_is_a_retryable_error(sandbox: NativeSandbox) -> None:
+    before = set(jail_processes())
+    slot = open_slot(sandbox)
+    supervisor = next(
+        pid
+        for pid, command in jail_processes().items()
+        if pid not in before and "__main__.py supervisor" in command
+    )
+    os.kill(supervisor, signal.SIGKILL)
+    with pytest.raises(SandboxUnavailableError) as caught:
+        list(slot.run(job("print(1)")))
+    assert caught.value.retryable
+    slot.close()
+
+
+def test_warden_that_is_killed_takes_the_jail_along(
+    sandbox: NativeSandbox, eventually: Eventually
+) -> None:
+    before = set(jail_processes())
+    slot = open_slot(sandbox)
+    warden = next(
+        pid
+        for pid, command in jail_processes().items()
+        if pid not in before and "__main__.py jail" in command
+    )
+    os.kill(warden, signal.SIGKILL)
+    eventually(lambda: len(set(jail_processes()) - before - {warden}) == 0, 5)
+    slot.close()
+
+
+def test_jails_of_a_grader_that_is_killed_end_and_their_cgroups_are_swept(
+    sandbox: NativeSandbox, repo_dir: Path, eventually: Eventually
+) -> None:
+    before = set(jail_processes())
+    program = """
+        import os, signal
+        from grader.sandbox.base import Job, Program
+        from grader.sandbox.native import NativeSandbox
+        from grader.settings import Settings
+        slot = NativeSandbox(Settings()).open_slot(image="python", memory_bytes=128 << 20)
+        job = Job(program=Program.STDIN, source="while True: pass", runs=(b"",),
+                  limits=Settings().limits)
+        print("running", flush=True)
+        next(slot.run(job))
+    """
+    grader = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(repo_dir)},
+    )
+    assert grader.stdout is not None
+    with grader:
+        assert grader.stdout.readline() == b"running\n"
+        grader.kill()
+    eventually(lambda: set(jail_processes()) <= before, 8)
+    open_slot(sandbox).close()
+    assert slot_groups(grader.pid) == set()
+
+
+def test_many_slots_open_and_close_side_by_side(sandbox: NativeSandbox) -> None:
+    answers: list[bytes] = []
+
+    def use() -> None:
+        slot = open_slot(sandbox)
+        answers.extend(outcome.stdout for outcome in slot.run(job("print(6 * 7)")))
+        slot.close()
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [b"42\n"] * 4
+
+
+def test_large_input_and_output_travel_whole(sandbox: NativeSandbox) -> None:
+    slot = open_slot(sandbox)
+    text = b"x" * (3 * MiB)
+    (outcome,) = slot.run(
+        Job(
+            program=Program.STDIN,
+            source="import sys\nsys.stdout.write(sys.stdin.read())",
+            runs=(text,),
+            limits=Limits(output_bytes=4 * MiB),
+        )
+    )
+    slot.close()
+    assert outcome.stdout == text
+
+
+def test_unknown_image_variant_is_an_error_that_names_the_others(sandbox: NativeSandbox) -> None:
+    with pytest.raises(ImageNotFoundError, match="expected one of python, science"):
+        sandbox.open_slot(image="haskell", memory_bytes=MEMORY_BYTES)
+
+
+def test_layers_say_whether_cgroups_are_used(sandbox: NativeSandbox) -> None:
+    memory = sandbox.layers()["memory"]
+    assert memory.startswith("cgroup v" if isinstance(find_home(), CgroupHome) else "no cgroup")
+
+
+# ---------------------------------------------------------------- without root
+
+UNPRIVILEGED_UID = 61_999
+SITE_FOLDER = Path(pytest.__file__).parent.parent
+
+AS_ORDINARY_USER = """
+import json, sys
+from grader.errors import GraderError
+from grader.model import Limits
+from grader.sandbox.base import Job, Program
+from grader.sandbox.native import NativeSandbox
+from grader.settings import Settings
+sandbox = NativeSandbox(Settings())
+try:
+    slot = sandbox.open_slot(image="python", memory_bytes=128 << 20)
+except GraderError as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+source = sys.stdin.read()
+outcomes = slot.run(Job(program=Program.STDIN, source=source, runs=(b"",) * 2, limits=Limits()))
+print(json.dumps([outcome.stdout.decode() for outcome in outcomes]))
+slot.close()
+sandbox.close()
+"""
+
+
+def run_as_ordinary_user(
+    command: list[str], *, stdin: str = "", path: tuple[Path, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    user = UNPRIVILEGED_UID if os.geteuid() == 0 else None
+    return subprocess.run(
+        command,
+        check=False,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"PYTHONPATH": os.pathsep.join(map(str, (*path, SITE_FOLDER)))},
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
+    )
+
+
+@pytest.fixture
+def ordinary_python() -> str:
+    """A Python with pytest that an ordinary user may execute."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for python in (sys.executable, f"/usr/bin/python{version}"):
+        try:
+            check = run_as_ordinary_user([python, "-B", "-c", "import pytest"])
+        except OSError:
+            continue  # it lies in a home that is closed to others
+        if check.returncode == 0:
+            return python
+    pytest.skip("no Python with pytest here that an ordinary user may execute")
+
+
+def test_ordinary_user_gets_a_jail(ordinary_python: str, repo_dir: Path) -> None:
+    source = """
+import os
+attempts = []
+for path in ("/etc/shadow", "/home", "/root/.ssh", "/var/log", "/run"):
+    attempts.append(os.path.exists(path))
+print(os.getpid(), os.getuid(), any(attempts), os.listdir("/work"))
+open("/work/mark", "w").close()
+"""
+    command = [ordinary_python, "-B", "-c", AS_ORDINARY_USER]
+    done = run_as_ordinary_user(command, stdin=source, path=(repo_dir,))
+    line = "2 20000 False ['solution.py']\\n"
+    assert done.stdout == f'["{line}", "{line}"]\n', done.stderr
+
+
+def test_forbidden_user_namespaces_are_an_error_with_a_remedy(
+    ordinary_python: str, repo_dir: Path
+) -> None:
+    forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    prefix = ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh"]
+    command = [*prefix, ordinary_python, "-B", "-c", AS_ORDINARY_USER]
+    done = run_as_ordinary_user(command, path=(repo_dir,))
+    assert "SandboxUnavailableError: this system forbids user namespaces" in done.stderr
+    assert "sysctl -w user.max_user_namespaces=15000" in done.stderr
