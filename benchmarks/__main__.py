@@ -124,7 +124,7 @@ def _scaling(rounds: int) -> list[dict[str, object]]:
     for slots in sorted(
         {*(1 << n for n in range(cores.bit_length())), cores} & {*range(1, cores + 1)}
     ):
-        repeated = renumbered(samples * max(1, slots // 2))
+        repeated = renumbered(samples * slots)
         with _grader(SandboxChoice.NATIVE, slots=slots) as grader:
             entries = {"grader native": Entry(run=ours(grader)), BARE: Entry(run=bare_fork(slots))}
             native, bare = throughput(f"{slots} slots", repeated, entries, rounds=rounds)
