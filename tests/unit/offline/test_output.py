@@ -1,0 +1,104 @@
+import os
+import resource
+import signal
+from pathlib import Path
+
+import pytest
+
+from grader.errors import ConfigurationError
+from grader.offline.output import STDOUT, Output, OutputError
+
+
+def test_lines_are_there_as_soon_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with Output(path) as output:
+        output.write(b"one\n")
+        assert path.read_bytes() == b"one\n"
+        output.write(b"two\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"mine\n")
+    with pytest.raises(ConfigurationError, match=r"--resume.*--force"):
+        Output(path)
+    assert path.read_bytes() == b"mine\n"
+
+
+def test_empty_file_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.touch()
+    Output(path).close()
+
+
+def test_force_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old\n")
+    with Output(path, force=True) as output:
+        output.write(b"new\n")
+    assert path.read_bytes() == b"new\n"
+
+
+@pytest.mark.parametrize(
+    ("left", "kept"),
+    [
+        pytest.param(b"one\ntwo\n", b"one\ntwo\n", id="whole"),
+        pytest.param(b"one\ntw", b"one\n", id="partial line"),
+        pytest.param(b"on", b"", id="partial first line"),
+        pytest.param(b"", b"", id="empty"),
+        pytest.param(b"one\n" + b"x" * 200_000, b"one\n", id="partial line of many blocks"),
+        pytest.param(b"one\n" + b"\0" * 100, b"one\n", id="zeros after a power cut"),
+    ],
+)
+def test_resume_cuts_off_a_partial_line(tmp_path: Path, left: bytes, kept: bytes) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(left)
+    with Output(path, resume=True) as output:
+        output.write(b"next\n")
+    assert path.read_bytes() == kept + b"next\n"
+
+
+def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with Output(path), pytest.raises(ConfigurationError, match="another run"):
+        Output(path, resume=True)
+    Output(path, resume=True).close()
+
+
+def test_device_is_written_without_asking() -> None:
+    with Output(Path("/dev/null")) as first, Output(Path("/dev/null")) as second:
+        first.write(b"x\n")
+        second.write(b"x\n")
+
+
+def test_standard_output_is_written(capfd: pytest.CaptureFixture[str]) -> None:
+    with Output(STDOUT) as output:
+        output.write(b"row\n")
+    assert capfd.readouterr().out == "row\n"
+
+
+def test_missing_folder_is_a_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="No such file or directory"):
+        Output(tmp_path / "absent" / "out")
+
+
+def test_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for a full disk: part of the write succeeds."""
+    path = tmp_path / "out"
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (6, 6))
+            with Output(path) as output:
+                output.write(b"one\n")
+                try:
+                    output.write(b"too long\n")
+                except OutputError:
+                    status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert path.read_bytes() == b"one\n"
