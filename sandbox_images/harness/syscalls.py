@@ -116,9 +116,9 @@ _X86_64 = """
     clock_nanosleep=230 exit_group=231 epoll_wait=232 epoll_ctl=233 tgkill=234 utimes=235
     waitid=247 openat=257 mkdirat=258 mknodat=259 fchownat=260 newfstatat=262 unlinkat=263
     renameat=264 linkat=265 symlinkat=266 readlinkat=267 fchmodat=268 faccessat=269 pselect6=270
-    ppoll=271 unshare=272 set_robust_list=273 utimensat=280 setns=308 epoll_pwait=281 timerfd_create=283
+    ppoll=271 unshare=272 set_robust_list=273 utimensat=280 epoll_pwait=281 timerfd_create=283
     fallocate=285 timerfd_settime=286 timerfd_gettime=287 accept4=288 eventfd2=290
-    epoll_create1=291 dup3=292 pipe2=293 preadv=295 pwritev=296 prlimit64=302 getcpu=309
+    epoll_create1=291 dup3=292 pipe2=293 preadv=295 pwritev=296 prlimit64=302 setns=308 getcpu=309
     sched_getattr=315 renameat2=316 seccomp=317 getrandom=318 memfd_create=319 execveat=322
     copy_file_range=326 preadv2=327 pwritev2=328 statx=332 rseq=334 pidfd_send_signal=424
     pidfd_open=434 clone3=435 close_range=436 faccessat2=439 mount_setattr=442
@@ -134,7 +134,7 @@ _AARCH64 = """
     pipe2=59 getdents64=61 lseek=62 read=63 write=64 readv=65 writev=66 pread64=67 pwrite64=68
     preadv=69 pwritev=70 sendfile=71 pselect6=72 ppoll=73 readlinkat=78 newfstatat=79 fstat=80
     fsync=82 fdatasync=83 timerfd_create=85 timerfd_settime=86 timerfd_gettime=87 utimensat=88
-    capget=90 capset=91 exit=93 exit_group=94 waitid=95 set_tid_address=96 unshare=97 setns=268 futex=98
+    capget=90 capset=91 exit=93 exit_group=94 waitid=95 set_tid_address=96 unshare=97 futex=98
     set_robust_list=99 nanosleep=101 getitimer=102 setitimer=103 timer_create=107 timer_gettime=108
     timer_getoverrun=109 timer_settime=110 timer_delete=111 clock_gettime=113 clock_getres=114
     clock_nanosleep=115 sched_getscheduler=120 sched_getparam=121 sched_setaffinity=122
@@ -149,10 +149,10 @@ _AARCH64 = """
     socketpair=199 bind=200 listen=201 accept=202 connect=203 getsockname=204 getpeername=205
     sendto=206 recvfrom=207 setsockopt=208 getsockopt=209 shutdown=210 sendmsg=211 recvmsg=212
     brk=214 munmap=215 mremap=216 clone=220 execve=221 mmap=222 fadvise64=223 mprotect=226
-    msync=227 madvise=233 accept4=242 wait4=260 prlimit64=261 sched_getattr=275 renameat2=276
-    seccomp=277 getrandom=278 memfd_create=279 execveat=281 copy_file_range=285 preadv2=286
-    pwritev2=287 statx=291 rseq=293 pidfd_send_signal=424 pidfd_open=434 clone3=435 close_range=436
-    faccessat2=439 mount_setattr=442
+    msync=227 madvise=233 accept4=242 wait4=260 prlimit64=261 setns=268 sched_getattr=275
+    renameat2=276 seccomp=277 getrandom=278 memfd_create=279 execveat=281 copy_file_range=285
+    preadv2=286 pwritev2=287 statx=291 rseq=293 pidfd_send_signal=424 pidfd_open=434 clone3=435
+    close_range=436 faccessat2=439 mount_setattr=442
 """
 
 LAST_KNOWN = 450
