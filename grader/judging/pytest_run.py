@@ -36,16 +36,15 @@ def judge_pytest(
         `ExpectedTests.waived`) have none.
     """
     report = read_report(outcome.report)
-    run = SharedRun(
-        report=report,
-        outcome=outcome,
-        fault=find_fault(outcome, report, limits),
-        stop_early=stop_early,
-    )
     collected = dict.fromkeys(report.collected)
+    cases = _expected_cases(tests, expected, report, collected)
+    fault = find_fault(outcome, report, limits)
+    if fault is None and report.collect_errors and not any(case.obstacle for case in cases):
+        fault = finding_of(report.collect_errors[0][1])  # of no expected test, but it ended the run
+    run = SharedRun(report=report, outcome=outcome, fault=fault, stop_early=stop_early)
     strangers = [id for id in collected if _path_of(id) not in tests.test_paths]
     strangers += [str(event.key) for event in report.cases if event.key not in collected]
-    return settle(run, _expected_cases(tests, expected, report, collected), strangers)
+    return settle(run, cases, strangers)
 
 
 def _expected_cases(

@@ -143,8 +143,10 @@ class _Module:
             self.dynamic |= _looks_like_test(name)
 
     def _read_import(self, statement: ast.Import | ast.ImportFrom) -> None:
-        # Tests that come from the submission's own module are not tests of the suite.
-        if isinstance(statement, ast.ImportFrom) and statement.module != self._solution:
+        # Tests that come from the submission's own module are not tests of the suite, and what
+        # unittest exports, `TestCase` above all, holds none.
+        sources = (self._solution, "unittest")
+        if isinstance(statement, ast.ImportFrom) and statement.module not in sources:
             names = [alias.asname or alias.name for alias in statement.names]
             self.dynamic |= any(name == "*" or _looks_like_test(name) for name in names)
 

@@ -121,7 +121,9 @@ def test_no_comparator_is_lax(comparison: Comparison, expected: str, got: str) -
         pytest.param(LINES, "", "x", 'line 1: expected no output, got "x"', id="not nothing"),
         pytest.param(LINES, "ab\nc", "abc\nc", 'line 1: expected "ab", got "abc"', id="prefix"),
         pytest.param(EXACT, "a\n", "a", r'line 1: expected "a\n", got "a"', id="newline"),
-        pytest.param(EXACT, "a\nb", "a\n", 'line 2: expected "b", got the end of the output', id="e"),
+        pytest.param(
+            EXACT, "a\nb", "a\n", 'line 2: expected "b", got the end of the output', id="e"
+        ),
         pytest.param(TOKENS, "a b c", "a x c", 'token 2: expected "b", got "x"', id="token"),
         pytest.param(
             TOKENS, "a b", "a b c", 'token 3: expected the end of the output, got "c"', id="more"
@@ -135,12 +137,17 @@ def test_no_comparator_is_lax(comparison: Comparison, expected: str, got: str) -
             UNORDERED, "a\nb", "b", "expected 2 lines in any order, got 1", id="unordered short"
         ),
         pytest.param(
-            LINES, "ok", "\x1b[2J\u202eok\x07", r'line 1: expected "ok", got "\x1b[2J\u202eok\x07"',
+            LINES,
+            "ok",
+            "\x1b[2J\u202eok\x07",
+            r'line 1: expected "ok", got "\x1b[2J\u202eok\x07"',
             id="terminal codes",
         ),
-        pytest.param(LINES, "ok", b"\xff\xfe", r'line 1: expected "ok", got "\\xff\\xfe"', id="raw"),
+        pytest.param(
+            LINES, "ok", b"\xff\xfe", r'line 1: expected "ok", got "\\xff\\xfe"', id="raw"
+        ),
     ],
-)  # fmt: skip
+)
 def test_difference_names_the_first_place(
     comparison: Comparison, expected: str, got: str | bytes, difference: str
 ) -> None:
@@ -264,9 +271,7 @@ def test_tokens_agree_with_the_plain_definition(left: str, right: str) -> None:
 
 
 @given(st.text(), st.binary(max_size=200), st.sampled_from(ALL))
-def test_difference_is_short_and_inert(
-    expected: str, got: bytes, comparison: Comparison
-) -> None:
+def test_difference_is_short_and_inert(expected: str, got: bytes, comparison: Comparison) -> None:
     result = compare_text(comparison, expected=expected, got=got)
     assert len(result.difference) < 500
     assert result.difference.replace("…", "").isprintable()

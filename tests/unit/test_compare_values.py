@@ -128,7 +128,10 @@ def test_comparator_accepts(
         pytest.param(EXACT, 4, "4", 'expected 4 (int), got "4" (str)', id="types"),
         pytest.param(EXACT, 4, 5, "expected 4, got 5", id="leaf"),
         pytest.param(
-            EXACT, [1, {"a": [2, 3]}], [1, {"a": [2, 4]}], 'at [1]["a"][1]: expected 3, got 4',
+            EXACT,
+            [1, {"a": [2, 3]}],
+            [1, {"a": [2, 4]}],
+            'at [1]["a"][1]: expected 3, got 4',
             id="path",
         ),
         pytest.param(
@@ -136,13 +139,20 @@ def test_comparator_accepts(
         ),
         pytest.param(EXACT, {"a": 1}, {"b": 1}, 'unexpected key "b"', id="key"),
         pytest.param(EXACT, [{"a": 1, "b": 2}], [{"a": 1}], 'at [0]: no key "b"', id="no key"),
-        pytest.param(UNORDERED, [1, 2], [2, 3], "item 1, 3, is not among those still expected",
-                     id="unordered"),
+        pytest.param(
+            UNORDERED,
+            [1, 2],
+            [2, 3],
+            "item 1, 3, is not among those still expected",
+            id="unordered",
+        ),
         pytest.param(EXACT, "a", "\x1b[31m", r'expected "a", got "\x1b[31m"', id="terminal codes"),
-        pytest.param(EXACT, 1, 1 << 100_000, "expected 1, got an int of 100001 bits", id="huge int"),
+        pytest.param(
+            EXACT, 1, 1 << 100_000, "expected 1, got an int of 100001 bits", id="huge int"
+        ),
         pytest.param(EXACT, (1,), set(), "expected (1,) (tuple), got set() (set)", id="brackets"),
     ],
-)  # fmt: skip
+)
 def test_difference_names_the_first_place(
     comparison: Comparison, expected: Any, got: Any, difference: str
 ) -> None:

@@ -145,7 +145,7 @@ def test_verdict_that_does_not_follow_is_refused(
 
 
 def test_unknown_policy_is_named_with_those_there_are() -> None:
-    with pytest.raises(ConfigurationError, match="'best'.*graded, binary, fraction, ladder"):
+    with pytest.raises(ConfigurationError, match=r"'best'.*graded, binary, fraction, ladder"):
         score_report(verdict=F, cases=cases_of(F), policy="best")
 
 

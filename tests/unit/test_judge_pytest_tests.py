@@ -1,0 +1,317 @@
+"""The static look at pytest suites, held against what real pytest collects."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.errors import SuiteError
+from grader.judge import ExpectedTests, find_tests
+from grader.model import PytestTests, SuiteFile
+
+
+def find(*sources: str) -> ExpectedTests:
+    files = tuple(
+        SuiteFile(path=f"test_{n}.py", content=source.encode()) for n, source in enumerate(sources)
+    )
+    return find_tests(PytestTests(files=files, test_paths=tuple(file.path for file in files)))
+
+
+TRICKY = """
+import unittest
+from unittest import TestCase, IsolatedAsyncioTestCase
+
+import pytest
+import abc
+from solution import *
+from solution import test_of_the_submission
+
+
+def test_plain(): ...
+
+
+async def test_coroutine(): ...
+
+
+def testing_prefix(): ...
+
+
+def helper(): ...
+
+
+@pytest.fixture
+def test_fixture(): ...
+
+
+@pytest.fixture(scope="module")
+def test_fixture_with_arguments(): ...
+
+
+@pytest.mark.parametrize("value", ["a", "b::c", "d[e]"])
+@pytest.mark.parametrize("other", [1, 2])
+def test_parametrized(value, other): ...
+
+
+def test_removed(): ...
+
+
+del test_removed
+
+
+def test_redefined(): raise ValueError
+
+
+def test_redefined(): ...
+
+
+class TestPlain:
+    def test_method(self): ...
+    def helper(self): ...
+    @staticmethod
+    def test_static(): ...
+    class TestInner:
+        def test_deep(self): ...
+    class Inner:
+        def test_not_collected(self): ...
+
+
+class TestWithConstructor:
+    def __init__(self): ...
+    def test_never(self): ...
+
+
+class TestInheritsConstructor(TestWithConstructor):
+    def test_never_either(self): ...
+
+
+class Mixin:
+    def test_mixed_in(self): ...
+    def test_disabled(self): ...
+
+
+class TestChild(Mixin, TestPlain):
+    test_disabled = None
+    def test_own(self): ...
+
+
+class TestSwitchedOff:
+    __test__ = False
+    def test_off(self): ...
+
+
+class TestSwitchedOnAgain(TestSwitchedOff):
+    __test__ = True
+
+
+class Case(unittest.TestCase):
+    def test_case(self): ...
+    def testCamel(self): ...
+    def helper(self): ...
+    class TestInside(unittest.TestCase):
+        def test_in_case(self): ...
+
+
+class ChildCase(Case):
+    def test_child(self): ...
+
+
+class MixedCase(Mixin, TestCase):
+    test_disabled = None
+
+
+class AsyncCase(IsolatedAsyncioTestCase):
+    async def test_async(self): ...
+
+
+class RunsItself(TestCase):
+    def runTest(self): ...
+
+
+class Base(TestCase):
+    def test_hidden(self): ...
+
+
+class Concrete(Base): ...
+
+
+del Base
+
+
+class Generic_(TestPlain, abc.ABC): ...
+
+
+class TestGeneric(Generic_): ...
+
+
+@unittest.skip("not now")
+def test_skipped(): ...
+
+
+@pytest.mark.skip
+def test_marked_skip(): ...
+
+
+@pytest.mark.xfail(reason="known")
+def test_expected_to_fail(): assert False
+
+
+@unittest.skip("whole class")
+class SkippedCase(TestCase):
+    def test_in_skipped(self): ...
+
+
+class TestMarked:
+    @unittest.expectedFailure
+    def test_expected_failure(self): assert False
+"""
+
+
+def collected_by_pytest(folder: Path) -> set[str]:
+    listing = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            "-c/dev/null",
+            f"--rootdir={folder}",
+            "-pno:cacheprovider",
+            "-Wignore",
+            ".",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ids = [line for line in listing.stdout.splitlines() if "::" in line]
+    assert listing.returncode == 0, listing.stdout
+    return {
+        f"{path}::{name.partition('[')[0]}" for path, _, name in (i.partition("::") for i in ids)
+    }
+
+
+def test_look_finds_what_pytest_collects(tmp_path: Path) -> None:
+    (tmp_path / "test_0.py").write_text(TRICKY)
+    (tmp_path / "solution.py").write_text("def test_of_the_submission(): ...\n")
+    expected = find(TRICKY)
+    theirs = {"test_0.py::test_of_the_submission"}
+    assert {*expected.required, *expected.waived} == collected_by_pytest(tmp_path) - theirs
+    assert expected.dynamic_paths == set()
+
+
+def test_look_takes_out_what_the_suite_marks() -> None:
+    expected = find(TRICKY)
+    assert expected.waived == {
+        "test_0.py::test_skipped",
+        "test_0.py::test_marked_skip",
+        "test_0.py::test_expected_to_fail",
+        "test_0.py::SkippedCase::test_in_skipped",
+        "test_0.py::TestMarked::test_expected_failure",
+    }
+    assert not expected.waived & set(expected.required)
+
+
+def test_look_keeps_the_order_of_modules_and_tests() -> None:
+    expected = find("def test_b(): ...\ndef test_a(): ...\n", "def test_c(): ...\n")
+    assert expected.required == ("test_0.py::test_b", "test_0.py::test_a", "test_1.py::test_c")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(
+            "import pytest\npytestmark = pytest.mark.skip\ndef test_a(): ...", id="module"
+        ),
+        pytest.param(
+            "import pytest\npytestmark = [pytest.mark.skip('x')]\ndef test_a(): ...", id="l"
+        ),
+        pytest.param("", id="empty"),
+        pytest.param("def helper(): ...", id="no test"),
+        pytest.param("class TestA:\n    def helper(self): ...", id="class without test"),
+        pytest.param("from solution import *", id="only the submission's"),
+        pytest.param("def test_a(: ...", id="does not parse"),
+        pytest.param("x = '\0'", id="NUL"),
+        pytest.param("(" * 10_000, id="parser bomb"),
+    ],
+)
+def test_suite_without_a_test_to_pass_is_the_suites_fault(source: str) -> None:
+    with pytest.raises(SuiteError, match=r"test_0\.py"):
+        find(source)
+
+
+def test_suite_that_lacks_its_module_is_the_suites_fault() -> None:
+    with pytest.raises(SuiteError, match=r"'test_x\.py' is not among"):
+        find_tests(PytestTests(files=(), test_paths=("test_x.py",)))
+
+
+def test_suite_without_modules_is_the_suites_fault() -> None:
+    with pytest.raises(SuiteError, match="without modules"):
+        find_tests(PytestTests(files=(), test_paths=()))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("from helpers import *", id="star import"),
+        pytest.param("from helpers import TestShared", id="imported class"),
+        pytest.param("from helpers import make\ntest_made = make()", id="made"),
+        pytest.param("if True:\n    def test_a(): ...", id="conditional"),
+        pytest.param("from helpers import Base\nclass Child(Base): ...", id="unknown base"),
+        pytest.param("for n in range(3):\n    def test_n(): ...", id="loop"),
+    ],
+)
+def test_module_that_may_have_more_tests_is_known_as_such(source: str) -> None:
+    assert find(source).dynamic_paths == {"test_0.py"}
+
+
+def test_conditional_marks_do_not_take_a_test_out() -> None:
+    expected = find(
+        "import pytest, unittest, sys\n"
+        "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\ndef test_a(): ...\n"
+        "@unittest.skipUnless(True, 'x')\ndef test_b(): ...\n"
+        "@pytest.mark.xfail(sys.platform == 'win32', reason='x')\ndef test_c(): ...\n"
+    )
+    assert [base.partition("::")[2] for base in expected.required] == ["test_a", "test_b", "test_c"]
+    assert expected.waived == set()
+
+
+def test_reasons_by_which_a_test_skips_itself_are_read_from_it() -> None:
+    expected = find(
+        "import pytest\n"
+        "def test_a(x):\n    if x: pytest.skip('too slow')\n    pytest.skip(reason='other')\n"
+        "class TestB:\n    def test_c(self): self.skipTest('here')\n"
+        "def test_d(): ...\n"
+    )
+    assert expected.skip_reasons == {
+        "test_0.py::test_a": {"too slow", "other"},
+        "test_0.py::TestB::test_c": {"here"},
+    }
+
+
+# ---------------------------------------------------------------- the suites that people have
+
+
+def test_every_recorded_exercism_suite_is_seen_whole(shared_dir: Path) -> None:
+    """The number that unittest's own loader counts; one is marked as skipped in its suite."""
+    found = waived = 0
+    with gzip.open(shared_dir / "data" / "exercism_python.jsonl.gz", "rt") as rows:
+        for row in map(json.loads, rows):
+            modules = {p: text for p, text in row["files"].items() if p.endswith("_test.py")}
+            files = tuple(SuiteFile(path=p, content=t.encode()) for p, t in modules.items())
+            expected = find_tests(PytestTests(files=files, test_paths=tuple(modules)))
+            assert expected.dynamic_paths == set(), row["slug"]
+            found += len(expected.required)
+            waived += len(expected.waived)
+    assert (found + waived, waived) == (2196, 1)
+
+
+def test_every_recorded_kodcode_suite_has_tests(shared_dir: Path) -> None:
+    with gzip.open(shared_dir / "data" / "kodcode_demo.jsonl.gz", "rt") as rows:
+        counts = [len(find(json.loads(row)["test_code"]).required) for row in rows]
+    assert len(counts) == 232
+    assert min(counts) > 0
