@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from grader.compare import CheckResult, compare_text, compare_value
 from grader.feedback import FEEDBACK_CHARS, inert, quote, shorten, show
-from grader.judging.ending import Finding, find_fault, limit_hit, output_cut
+from grader.judging.ending import Finding, find_fault, limit_hit
 from grader.judging.pytest_run import judge_pytest
 from grader.judging.pytest_tests import ExpectedTests, find_tests
 from grader.judging.report import Report, read_report
@@ -105,8 +105,6 @@ def find_failure(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseRe
     Right output does not make up for a crash, an exit code other than 0 or a limit.
     """
     fault = find_fault(outcome, read_report(outcome.report), limits)
-    if fault is None and outcome.dropped_bytes:
-        fault = output_cut(outcome, limits)
     return None if fault is None else _result(case, outcome, fault)
 
 

@@ -5,7 +5,7 @@ import signal
 from dataclasses import dataclass
 from typing import assert_never
 
-from grader.feedback import inert, quote, shorten
+from grader.feedback import inert, quote
 from grader.judging.report import Report, Trouble
 from grader.model import KiB, Limits, MiB
 from grader.sandbox.base import RunOutcome
@@ -49,9 +49,11 @@ def find_fault(outcome: RunOutcome, report: Report, limits: Limits) -> Finding |
 
 def limit_hit(outcome: RunOutcome) -> LimitKind | None:
     """Return the limit that ended or spoiled a run."""
-    if outcome.limit_hit is None and outcome.oom_killed:
+    if outcome.limit_hit is not None:
+        return outcome.limit_hit
+    if outcome.oom_killed:
         return LimitKind.MEMORY
-    return outcome.limit_hit
+    return LimitKind.OUTPUT if outcome.dropped_bytes else None
 
 
 def finding_of(trouble: Trouble) -> Finding:
@@ -140,9 +142,3 @@ def _size(count: int) -> str:
         if count >= unit:
             return f"{round(count / unit, 1):g} {name}"
     return f"{count} bytes"
-
-
-def output_cut(outcome: RunOutcome, limits: Limits) -> Finding:
-    """Return the finding on a program whose output is incomplete because it is too long."""
-    words = _limit_words(LimitKind.OUTPUT, outcome, limits)
-    return Finding(verdict=Verdict.OUTPUT_LIMIT, feedback=shorten(words))

@@ -112,7 +112,7 @@ def verdicts(*lines: Any, **arguments: Any) -> dict[str, Verdict]:
             id="the suite's own skip",
         ),
         pytest.param(
-            [ALL, case(A1), case(A2, "skipped", message="made up"), case(B), DONE],
+            [ALL, case(A1), case(A2, "skipped", message="Skipped: made up"), case(B), DONE],
             {A1: P, A2: S, B: P},
             id="another skip",
         ),

@@ -1,6 +1,8 @@
 """Every policy against every kind of outcome, and the numbers of a report."""
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -196,3 +198,29 @@ def test_policy_that_needs_not_every_case_marks_an_early_stop_alike(
         for some in (verdicts, stopped)
     ]
     assert rewards[0] == rewards[1]
+
+
+# ---------------------------------------------------------------- the documents
+
+EXAMPLE = re.compile(r"^\| ((?:[A-Z]{2,3} ){3}[A-Z]{2,3}) \| ([A-Z]+) \|(.*)\|$", re.MULTILINE)
+
+
+def test_examples_in_the_documentation_hold(repo_dir: Path) -> None:
+    by_code = {verdict.code: verdict for verdict in Verdict}
+    examples = EXAMPLE.findall((repo_dir / "docs" / "rewards.md").read_text())
+    assert len(examples) == 8
+    for codes, submission, rewards in examples:
+        verdicts = [by_code[code] for code in codes.split()]
+        assert overall(verdicts).code == submission, codes
+        for policy, reward in zip(POLICIES, map(float, rewards.split("|")), strict=True):
+            report = score_report(
+                verdict=overall(verdicts), cases=cases_of(*verdicts), policy=policy
+            )
+            assert report.reward == reward, (codes, policy)
+
+
+def test_documentation_has_every_verdict_in_the_order_of_precedence(repo_dir: Path) -> None:
+    text = (repo_dir / "docs" / "verdicts.md").read_text()
+    assert all(f"| `{verdict}` | {verdict.code} |" in text for verdict in Verdict)
+    order = text.partition("## Which verdict wins")[2].split("\n\n")[2]
+    assert re.findall(r"`(\w+)`", order) == list(PRECEDENCE)
