@@ -107,7 +107,7 @@ def verdicts(*lines: Any, **arguments: Any) -> dict[str, Verdict]:
         ),
         pytest.param([ALL, *PASSES[:3], DONE], {A1: P, A2: P, B: P}, id="waived one is silent"),
         pytest.param(
-            [ALL, case(A1), case(A2, "skipped", message="too slow"), case(B), DONE],
+            [ALL, case(A1), case(A2, "skipped", message="Skipped: too slow"), case(B), DONE],
             {A1: P, B: P},
             id="the suite's own skip",
         ),
