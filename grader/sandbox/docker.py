@@ -11,7 +11,9 @@ even that left is swept when the next grader on this machine opens its first slo
 
 import itertools
 import logging
+import math
 import secrets
+import select
 import struct
 import threading
 import time
@@ -33,8 +35,12 @@ OWNER_LABEL = "grader.owner"
 
 _STREAM_HEADER = struct.Struct(">BxxxI")
 _STDERR = 2
+_HANG_UP = getattr(select, "POLLRDHUP", 0)
+"""Poll for the engine's end of the stream; nothing where the system cannot (macOS)."""
 _CHUNK = 256 * 1024
 _LOG_TAIL_BYTES = 8 * 1024
+_SOCKET_TIMEOUT_S = 0.5
+"""How long one wait on the stream lasts before it is looked at from elsewhere."""
 _START_TIMEOUT_S = 60.0
 _REMOVAL_TIMEOUT_S = 10.0
 
@@ -52,6 +58,8 @@ class DockerTransport:
         self._engine = engine
         self._stream = stream
         self._on_kill = on_kill
+        self._stream.socket.settimeout(_SOCKET_TIMEOUT_S)
+        self._start_deadline = time.monotonic() + _START_TIMEOUT_S
         self._kill_lock = threading.Lock()
         self._killed = False
         self._buffer = bytearray()
@@ -65,11 +73,16 @@ class DockerTransport:
         Raises:
             SandboxUnavailableError: The container is gone.
         """
-        try:
-            self._stream.socket.sendall(data)
-        except OSError as error:
-            message = f"the slot's container hung up: {error}"
-            raise SandboxUnavailableError(message) from error
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[self._stream.socket.send(left) :]
+            except TimeoutError:
+                # The engine stops reading when a container dies, but keeps the stream open.
+                self._check_hang_up()
+            except OSError as error:
+                message = f"the slot's container hung up: {error}"
+                raise SandboxUnavailableError(message) from error
 
     def receive(self, size: int) -> bytes:
         """Wait for bytes of the container's standard output, at most `size`; b"" at its end.
@@ -101,6 +114,17 @@ class DockerTransport:
         """Return the last of what the supervisor wrote to standard error."""
         return self._log.decode(errors="replace")
 
+    def started(self) -> None:
+        """Wait without end from now on, for programs may take their time."""
+        self._start_deadline = math.inf
+
+    def _check_hang_up(self) -> None:
+        poll = select.poll()
+        poll.register(self._stream.socket, _HANG_UP)
+        if poll.poll(0):
+            message = "the slot's container hung up"
+            raise SandboxUnavailableError(message)
+
     def _next_packet(self) -> bool:
         """Read on to a packet of standard output; False at the end of the stream."""
         while True:
@@ -122,6 +146,11 @@ class DockerTransport:
         while len(self._buffer) < size:
             try:
                 data = self._stream.socket.recv(_CHUNK)
+            except TimeoutError as error:
+                if time.monotonic() > self._start_deadline:
+                    message = f"the slot did not start within {_START_TIMEOUT_S} s"
+                    raise SandboxUnavailableError(message) from error
+                continue
             except OSError as error:
                 if self._killed:
                     return False
@@ -163,9 +192,8 @@ class DockerSandbox:
             self._open[container] = transport
         try:
             engine.start(container)
-            stream.socket.settimeout(_START_TIMEOUT_S)
             slot = SlotConnection(f"{self.name}-{next(self._numbers)}", transport)
-            stream.socket.settimeout(None)
+            transport.started()
             return slot
         except BaseException:
             transport.kill()

@@ -163,7 +163,7 @@ def kill_slot(backend: str) -> Callable[[SlotConnection], None]:
             engine.remove(transport.container)
             engine.close()
         else:
-            os.kill(transport.pid, signal.SIGKILL)
+            os.kill(transport._warden.pid, signal.SIGKILL)
 
     return kill
 
