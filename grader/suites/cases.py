@@ -109,12 +109,20 @@ def stdin_tests(pairs: Sequence[Pair], comparison: Comparison = TOKENS_OR_NUMBER
 
 
 def call_tests(
-    entry_point: str, pairs: Sequence[Pair], comparison: Comparison = JSON_VALUES
+    entry_point: str,
+    pairs: Sequence[Pair],
+    comparison: Comparison = JSON_VALUES,
+    *,
+    may_be_wrapped: bool = False,
 ) -> CallTests:
     """Return call tests whose inputs are lists of arguments, or a JSON value a line as text.
 
-    APPS and its heirs often wrap each expected value in a list of one, and their graders accept
-    it with and without: where every output is such a list, both count here too.
+    Args:
+        entry_point: As in `CallTests`.
+        pairs: The cases.
+        comparison: As in `CallTests`.
+        may_be_wrapped: Whether, where every expected value is a list of one, its item is right
+            as well. APPS and its heirs often wrap values so, and their graders accept both.
 
     Raises:
         LabelError: An input is no list of arguments.
@@ -122,7 +130,7 @@ def call_tests(
     """
     _require_cases(pairs)
     outputs = [_value(pair.output) for pair in pairs]
-    wrapped = all(is_list(output) and len(output) == 1 for output in outputs)
+    wrapped = may_be_wrapped and all(is_list(output) and len(output) == 1 for output in outputs)
     cases = tuple(
         CallCase(
             id=pair.id,

@@ -92,10 +92,10 @@ def _nearest(row: Row) -> str:
     near: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(FORMATS):
         wanted = min(candidate.fields, key=lambda names: len(names - has))
-        if wanted & has:
+        if wanted & has and len(wanted - has) <= len(wanted & has):
             lacks = ", ".join(sorted(wanted - has))
             reason = f"lacks {lacks}" if lacks else "has its fields, but not what it holds in them"
-            near.append((len(wanted - has), order, f"{candidate.name} ({reason})"))
+            near.append((len(wanted - has) or len(FORMATS), order, f"{candidate.name} ({reason})"))
     if not near:
         return "`grader formats` lists the known ones"
     return f"nearest: {', '.join(text for _, _, text in sorted(near)[:_SHOWN_FORMATS])}"

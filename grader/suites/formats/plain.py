@@ -7,8 +7,7 @@ Recognised by `tests` (where a bare text given as a label ends up too) or `test`
 Becomes, by what the source is:
 
 - `check(candidate)`: one script case. The call is added unless the source has it; its argument
-  is `entry_point`, else the parameter of `check` where that is the function's own name, else
-  the last function that the submission defines.
+  is `entry_point`, else the last function that the submission defines.
 - test functions or test classes: a pytest suite. The solution's module is the one that the
   tests import and no image brings; without such an import, the tests see every public name of
   `solution`.
@@ -105,7 +104,7 @@ def _solution_module(tree: ast.Module) -> str | None:
 def _check_suite(
     text: str, tree: ast.Module, entry_point: str | None, reference: str | None
 ) -> TestSuite:
-    name = entry_point or _parameter(tree) or _argument(tree)
+    name = entry_point or _argument(tree)
     if name is None:
         text = _FIND_CANDIDATE + text
     return TestSuite(
@@ -115,14 +114,6 @@ def _check_suite(
         image=source.image_for(text, reference),
         reference=reference,
     )
-
-
-def _parameter(tree: ast.Module) -> str | None:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "check" and node.args.args:
-            name = node.args.args[0].arg
-            return None if name in {"candidate", "fn", "func", "f"} else name
-    return None
 
 
 def _argument(tree: ast.Module) -> str | None:

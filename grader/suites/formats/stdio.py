@@ -37,7 +37,7 @@ def _tests(pairs: Sequence[Pair], fn_name: str | None, starter_code: str) -> Std
     """Return call tests where there is a function to call, else stdin tests."""
     if fn_name is None:
         return stdin_tests(pairs)
-    return call_tests(entry_point(fn_name, starter_code), pairs)
+    return call_tests(entry_point(fn_name, starter_code), pairs, may_be_wrapped=True)
 
 
 def reference(row: Row) -> str | None:

@@ -1,0 +1,103 @@
+"""Runs a suite in plain Python, without a sandbox: only for sources that the tests wrote."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from grader.compare import compare_text, compare_value
+from grader.model import CallTests, PytestTests, ScriptTests, StdinTests, TestSuite
+
+_SCRIPT = """
+import json, sys
+job = json.load(sys.stdin)
+names = {"__name__": "solution"}
+passed = []
+exec(compile(job["code"], "solution", "exec"), names)
+exec(compile(job["setup"], "setup", "exec"), names)
+for source in job["cases"]:
+    try:
+        exec(compile(source, "case", "exec"), names)
+    except Exception:
+        passed.append(False)
+    else:
+        passed.append(True)
+print(json.dumps(passed))
+"""
+
+_CALLS = """
+import json, sys
+job = json.load(sys.stdin)
+names = {"__name__": "solution"}
+exec(compile(job["code"], "solution", "exec"), names)
+owner, _, method = job["entry_point"].rpartition(".")
+found = []
+for args in job["cases"]:
+    function = getattr(names[owner](), method) if owner else names[method]
+    found.append(function(*args))
+print(json.dumps(found))
+"""
+
+
+def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
+    """Return for each case whether `code` passes it; one value for a whole pytest suite."""
+    code = suite.prelude + code
+    match suite.tests:
+        case ScriptTests() as tests:
+            job = {
+                "code": code,
+                "setup": tests.setup,
+                "cases": [case.source for case in tests.cases],
+            }
+            passed: list[bool] = json.loads(_python("-c", _SCRIPT, stdin=json.dumps(job)))
+            return passed
+        case CallTests() as tests:
+            calls = {
+                "code": code,
+                "entry_point": tests.entry_point,
+                "cases": [case.args for case in tests.cases],
+            }
+            got = json.loads(_python("-c", _CALLS, stdin=json.dumps(calls)))
+            return [
+                compare_value(tests.comparison, expected=case.expected, got=value).equal
+                for case, value in zip(tests.cases, got, strict=True)
+            ]
+        case StdinTests() as tests:
+            return [
+                compare_text(
+                    tests.comparison,
+                    expected=case.expected,
+                    got=_python("-c", code, stdin=case.stdin).encode(),
+                ).equal
+                for case in tests.cases
+            ]
+        case PytestTests() as tests:
+            return [_passes_pytest(tests, code, work_dir)]
+
+
+def _python(*arguments: str, stdin: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], input=stdin, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def _passes_pytest(tests: PytestTests, code: str, work_dir: Path) -> bool:
+    files = {file.path: file.content for file in tests.files}
+    for path, content in {**files, tests.solution_path: code.encode()}.items():
+        (work_dir / path).parent.mkdir(parents=True, exist_ok=True)
+        (work_dir / path).write_bytes(content)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *("-c", "/dev/null", f"--rootdir={work_dir}"),
+            *tests.pytest_args,
+            *tests.test_paths,
+        ],
+        cwd=work_dir,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.returncode == 0

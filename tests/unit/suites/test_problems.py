@@ -1,0 +1,127 @@
+import gzip
+import json
+import threading
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.errors import InputError, LabelError
+from grader.model import StdinTests
+from grader.suites import ProblemIndex, parse_label
+
+
+def row(problem_id: str, answer: str = "4") -> dict[str, object]:
+    return {"id": problem_id, "inputs": ["2"], "outputs": [answer]}
+
+
+def write(path: Path, rows: list[Mapping[str, object]]) -> Path:
+    text = "".join(json.dumps(item) + "\n" for item in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz"])
+def test_problem_is_found_by_its_id(tmp_path: Path, name: str) -> None:
+    with ProblemIndex.load(write(tmp_path / name, [row("é", "1"), row("b", "2")])) as problems:
+        assert list(problems) == ["é", "b"]
+        suite = problems.get("b")
+        assert suite is not None
+        assert isinstance(suite.tests, StdinTests)
+        assert (suite.problem_id, suite.tests.cases[0].expected) == ("b", "2")
+        assert problems.get("c") is None
+        assert ("b" in problems, "c" in problems, len(problems)) == (True, False, 2)
+
+
+def test_short_label_finds_its_problem_in_the_file(tmp_path: Path) -> None:
+    with ProblemIndex.load(write(tmp_path / "p.jsonl", [row("a")])) as problems:
+        assert parse_label('{"problem": "a"}', problems=problems) == problems.get("a")
+
+
+def test_rows_from_elsewhere_are_indexed() -> None:
+    with ProblemIndex.from_rows(iter([row("a"), row("b")])) as problems:
+        assert list(problems) == ["a", "b"]
+        assert problems.row("b") == row("b")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            '{"id": 1}\n{"id": "2"}\n\n{"id": 1}', "'1' stands in line 1.* line 4", id="twice"
+        ),
+        pytest.param('{"id": 1}\n{"id"', "line 2: not JSON", id="cut off"),
+        pytest.param("[1]", "line 1: expected an object, found list", id="list"),
+        pytest.param('{"prompt": "p"}', "line 1: no id", id="no id"),
+        pytest.param("[" * 100_000, "line 1: not JSON", id="deep"),
+    ],
+)
+def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"p.jsonl.*{message}"):
+        ProblemIndex.load(path)
+
+
+def test_missing_file_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl"):
+        ProblemIndex.load(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b'{"id": 1}\n' * 9)[:-9]])
+def test_damaged_gzip_is_an_input_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"p\.jsonl\.gz"):
+        ProblemIndex.load(path)
+
+
+def test_bad_row_is_no_bother_until_it_is_asked_for(tmp_path: Path) -> None:
+    with ProblemIndex.load(write(tmp_path / "p.jsonl", [{"id": "bad"}, row("good")])) as problems:
+        assert problems.get("good") is not None
+        with pytest.raises(LabelError, match="no known format"):
+            problems.get("bad")
+
+
+def test_row_of_shared_files_is_no_problem(tmp_path: Path) -> None:
+    rows: list[Mapping[str, object]] = [row("a"), {"name": "_support", "files": {}}]
+    with ProblemIndex.load(write(tmp_path / "p.jsonl", rows)) as problems:
+        assert list(problems) == ["a"]
+
+
+def test_same_suite_is_parsed_once(tmp_path: Path) -> None:
+    with ProblemIndex.load(write(tmp_path / "p.jsonl", [row("a")])) as problems:
+        assert problems.get("a") is problems.get("a")
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    rows: list[Mapping[str, object]] = [
+        {**row(str(number)), "padding": "x" * 50_000} for number in range(400)
+    ]
+    path = write(tmp_path / "p.jsonl", rows)
+    del rows
+    tracemalloc.start()
+    try:
+        with ProblemIndex.load(path) as problems:
+            assert all(problems.get(problem_id) for problem_id in problems)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 << 20
+
+
+def test_index_serves_many_threads(tmp_path: Path) -> None:
+    ids = [str(number) for number in range(200)]
+    found: list[str | None] = []
+    with ProblemIndex.load(write(tmp_path / "p.jsonl", [row(name) for name in ids])) as problems:
+
+        def look_up() -> None:
+            found.extend(suite.problem_id for name in ids if (suite := problems.get(name)))
+
+        threads = [threading.Thread(target=look_up) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(map(str, found)) == sorted(ids * 4)
