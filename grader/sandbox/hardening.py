@@ -9,7 +9,7 @@ Layers, outermost first; a submission would have to get through all of them:
 
 Inside, the supervisor gives every submission namespaces, limits and a seccomp filter of its
 own. It needs two things that Docker's defaults forbid: to make namespaces (in the allow list)
-and to mount a fresh /proc (`MaskedPaths`); docs/adr/0001-container-hardening.md has the why.
+and to mount a fresh /proc (`MaskedPaths`); docs/adr/0005-docker-slots.md has the why.
 """
 
 import errno
