@@ -66,6 +66,19 @@ def test_paths_that_are_mentioned_exist(page: Path) -> None:
     assert [path for path in mentioned if not (REPO / path).exists()] == []
 
 
+def test_every_test_that_the_threat_model_names_exists() -> None:
+    page = (REPO / "docs/threat-model.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)`: ((?:`\w+`(?:, )?)+)", page)
+    missing = [
+        name
+        for path, names in named
+        for name in re.findall(r"`(\w+)`", names)
+        if f"def test_{name}(" not in (REPO / path).read_text()
+    ]
+    assert len(named) > 10
+    assert missing == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_commands_that_are_shown_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.MULTILINE))
