@@ -19,8 +19,8 @@ base and plus inputs alike.
 
 MBPP+ inputs went through JSON. EvalPlus restores tuples and complex numbers by lists of task
 numbers; here they are restored from the row: a list becomes a tuple where the row's own
-assertions pass a tuple in that place, and text becomes a number where the contract speaks of
-complex ones.
+assertions pass a tuple in that place, or below three such places (tuples of any depth), and text
+becomes a number where the contract speaks of complex ones.
 """
 
 import ast
@@ -76,7 +76,11 @@ class _Oracle:
             return "returned another number; both have too many digits to show"
 
     @staticmethod
-    def _restored(item):
+    _RECURSIVE = 3
+"""How many tuples within each other the assertions must show to mean tuples of any depth."""
+
+
+def _restored(item):
         if "__tuple__" in item:
             return tuple(item["__tuple__"])
         return complex(item["__complex__"]) if "__complex__" in item else item
@@ -186,23 +190,27 @@ _Path = tuple[str | int, ...]
 """A place in the arguments: the argument's number, then "item" or "value" for each level."""
 
 
+_RECURSIVE = 3
+"""How many tuples within each other the assertions must show to mean tuples of any depth."""
+
+
 def _restored(
     inputs: list[list[Any]], assertion: str, entry_point: str, contract: str
 ) -> list[list[Any]]:
     """Return the inputs with tuples and complex numbers marked for the oracle's decoder."""
-    tuples = _tuple_places(source.parse(assertion, "the assertion"), entry_point)
+    places = _places(source.parse(assertion, "the assertion"), entry_point)
     has_complex = "complex" in contract
     return [
         [
-            _marked(_number(value) if has_complex else value, (place,), tuples)
+            _marked(_number(value) if has_complex else value, (place,), places)
             for place, value in enumerate(arguments)
         ]
         for arguments in inputs
     ]
 
 
-def _tuple_places(tree: ast.Module, entry_point: str) -> set[_Path]:
-    """Return the places where calls in the assertions have tuples and never lists."""
+def _places(tree: ast.Module, entry_point: str) -> dict[_Path, bool]:
+    """Return where calls in the assertions have sequences, and whether these are all tuples."""
     found: dict[_Path, set[type]] = {}
     for node in ast.walk(tree):
         if (
@@ -212,7 +220,7 @@ def _tuple_places(tree: ast.Module, entry_point: str) -> set[_Path]:
         ):
             for place, argument in enumerate(node.args):
                 _note_kinds(argument, (place,), found)
-    return {place for place, kinds in found.items() if kinds == {ast.Tuple}}
+    return {place: kinds == {ast.Tuple} for place, kinds in found.items()}
 
 
 def _note_kinds(node: ast.expr, path: _Path, found: dict[_Path, set[type]]) -> None:
@@ -225,12 +233,15 @@ def _note_kinds(node: ast.expr, path: _Path, found: dict[_Path, set[type]]) -> N
             _note_kinds(value, (*path, "value"), found)
 
 
-def _marked(value: Any, path: _Path, tuples: set[_Path]) -> Any:
+def _marked(value: Any, path: _Path, places: dict[_Path, bool], above: int = 0) -> Any:
+    """Return `value` with tuples marked; `above` counts the tuples right above it."""
     if isinstance(value, list):
-        items = [_marked(item, (*path, "item"), tuples) for item in value]
-        return {"__tuple__": items} if path in tuples else items
+        is_tuple = places.get(path, above >= _RECURSIVE)
+        below = above + 1 if is_tuple else 0
+        items = [_marked(item, (*path, "item"), places, below) for item in value]
+        return {"__tuple__": items} if is_tuple else items
     if isinstance(value, Mapping):
-        return {key: _marked(item, (*path, "value"), tuples) for key, item in value.items()}
+        return {key: _marked(item, (*path, "value"), places) for key, item in value.items()}
     return value
 
 

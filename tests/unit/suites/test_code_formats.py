@@ -166,6 +166,7 @@ def test_evalplus_special_oracles(
         pytest.param("assert f((1, 2))", [[3, 4]], "((3, 4),)", id="tuple"),
         pytest.param("assert f([(1, 2)])", [[[3, 4]]], "([(3, 4)],)", id="tuples in a list"),
         pytest.param("assert f((1, 2))", [[[3], 4]], "(([3], 4),)", id="list deeper than shown"),
+        pytest.param("assert f((((1,),),))", [[[[[3]]]]], "(((((3,),),),),)", id="any depth"),
         pytest.param("assert f([1]) and f((1,))", [[3]], "([3],)", id="both kinds"),
         pytest.param("assert f({'k': (1,)})", [{"a": [2]}], "({'a': (2,)},)", id="in a dict"),
         pytest.param("assert g((1, 2))", [[3, 4]], "([3, 4],)", id="another function"),
