@@ -100,7 +100,9 @@ def _mount_work_area(work_bytes: int, work_files: int) -> None:
             namespaces.mount(
                 "none", target, "tmpfs", safe | namespaces.MS_RDONLY, "size=0,nr_inodes=1"
             )
-    namespaces.mount("proc", "/proc", "proc", safe | namespaces.MS_NOEXEC, "subset=pid")
+    # Read-only, or a process could take back, in oom_score_adj, that it is the first to be killed.
+    flags = safe | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
+    namespaces.mount("proc", "/proc", "proc", flags, "subset=pid")
 
 
 def _stage(bundle: Bundle) -> None:
