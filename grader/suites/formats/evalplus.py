@@ -76,11 +76,7 @@ class _Oracle:
             return "returned another number; both have too many digits to show"
 
     @staticmethod
-    _RECURSIVE = 3
-"""How many tuples within each other the assertions must show to mean tuples of any depth."""
-
-
-def _restored(item):
+    def _restored(item):
         if "__tuple__" in item:
             return tuple(item["__tuple__"])
         return complex(item["__complex__"]) if "__complex__" in item else item
