@@ -194,8 +194,9 @@ class _Job:
     ) -> None:
         from grader import wire
         from grader.engine import Grader
+        from grader.offline.finder import SuiteFinder
         from grader.offline.resume import read_done, run_key
-        from grader.offline.rows import RowRules, suite_finder
+        from grader.offline.rows import RowRules
         from grader.offline.run import grade_rows
 
         settings, limits = self._chosen.settings, self._chosen.limits
@@ -215,7 +216,7 @@ class _Job:
             grade_rows(
                 islice(self._rows, self._limit),
                 grader=grader,
-                find_suite=suite_finder(problems),
+                finder=SuiteFinder(problems),
                 rules=RowRules(run=key, completion_key=self._completion_key, limits=limits),
                 policy=settings.policy,
                 output=output,

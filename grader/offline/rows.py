@@ -1,4 +1,4 @@
-"""One row in, one row out: both directions as pure functions, fit for another process.
+"""One row in, one row out, in both directions without I/O, fit for another process.
 
 A row holds a completion and says what tests it: by a label of its own, by the id of a problem
 in the file of problems, or by being a problem row itself. A completion that is a list is
@@ -6,34 +6,25 @@ several samples of one problem; each becomes a row of its own in the output.
 """
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from typing import Any
 
-from grader.errors import GraderError, InputError, LabelError
-from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
+from grader.errors import GraderError, InputError
+from grader.model import GradeReport, LimitOverrides, Submission
+from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
 from grader.offline.source import Row, parse_object
-from grader.suites import parse_label, parse_problem
 from grader.verdict import Verdict
 from grader.wire import json_bytes, report_json
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Where a completion is looked for, in this order."""
-PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
-"""Which fields may name a row's problem; the first whose value is a known problem counts."""
 REPORT_KEY = "report"
 ORIGIN_KEY = "_grader"
 """Where an output row came from; `--resume` goes by it."""
 
 _RAW_TEXT_CHARS = 2000
 """How much of a line that is not JSON is kept in its output row."""
-
-
-class Problems(Protocol):
-    """Tests by the id of their problem."""
-
-    def get(self, problem_id: str) -> TestSuite | None:
-        """Return the problem's tests; None: there is no such problem."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,52 +58,7 @@ class Sample:
     problem: str = ""
 
 
-SuiteFinder = Callable[[Mapping[str, Any]], TestSuite]
-"""Returns the tests of a row's fields; raises `GraderError` where there are none."""
-
-
-def suite_finder(problems: Problems | None) -> SuiteFinder:
-    """Return a function that finds a row's tests.
-
-    It looks in `problems` by the row's id, then at the row's label, and without either takes
-    the row for a problem that carries a completion.
-    """
-    last: list[tuple[Any, TestSuite]] = []
-
-    def find(row: Mapping[str, Any]) -> TestSuite:
-        ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
-        if problems is not None:
-            for problem_id in ids:
-                if (suite := problems.get(problem_id)) is not None:
-                    return suite
-        label = row.get("label")
-        if label is None:
-            return _from_row_itself(row, ids, problems)
-        # Samples of one problem stand next to each other, and a label may be megabytes.
-        if not (last and last[0][0] == label):
-            last[:] = [(label, parse_label(label, problems=problems))]
-        return last[0][1]
-
-    return find
-
-
-def _from_row_itself(
-    row: Mapping[str, Any], ids: list[str], problems: Problems | None
-) -> TestSuite:
-    try:
-        return parse_problem(row, problems=problems)
-    except LabelError as error:
-        if problems is None:
-            missing = "no label, no file of problems, and the row holds no tests itself"
-        elif ids:
-            missing = f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}"
-        else:
-            missing = f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"
-        message = f"{missing}: {error}"
-        raise LabelError(message) from error
-
-
-def samples(row: Row, find_suite: SuiteFinder, rules: RowRules) -> list[Sample]:
+def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
     """Return what a row asks to be graded; at least one, and never an exception.
 
     A row that cannot be graded is one sample that says why: bad input is neither the
@@ -128,7 +74,7 @@ def samples(row: Row, find_suite: SuiteFinder, rules: RowRules) -> list[Sample]:
     row_id = id_of(found, row.number)
     try:
         key, completions, several = _completions(found, rules.completion_key)
-        suite = find_suite(found)
+        suite = finder.find(found, len(row.text))
     except GraderError as error:
         origin = _origin(row, None, crc, rules)
         return [_refused(row, _head(row, found, {}), origin, row_id, str(error))]

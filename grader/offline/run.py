@@ -6,9 +6,10 @@ from typing import Protocol
 
 from grader.errors import InputError
 from grader.model import GradeReport, Submission
+from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRows
-from grader.offline.rows import RowRules, Sample, SuiteFinder, output_line, refusal, samples
+from grader.offline.rows import RowRules, Sample, output_line, refusal, samples
 from grader.offline.source import Row
 
 
@@ -29,7 +30,7 @@ def grade_rows(
     rows: Iterable[Row],
     *,
     grader: Grades,
-    find_suite: SuiteFinder,
+    finder: SuiteFinder,
     rules: RowRules,
     policy: str,
     output: Output,
@@ -59,7 +60,7 @@ def grade_rows(
             for row in rows:
                 if done is not None and done.whole(row.number):
                     continue
-                for sample in samples(row, find_suite, rules):
+                for sample in samples(row, finder, rules):
                     if done is not None and done.sample(row.number, sample.index):
                         continue
                     if sample.submission is None:

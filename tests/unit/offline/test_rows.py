@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from grader.model import LimitOverrides, TestSuite
-from grader.offline.rows import RowRules, Sample, output_line, refusal, samples, suite_finder
+from grader.offline.finder import SuiteFinder
+from grader.offline.rows import RowRules, Sample, output_line, refusal, samples
 from grader.offline.source import Row
 from tests.factories import make_report, make_suite
 
@@ -20,7 +21,7 @@ def read(
     rules: RowRules = RULES,
 ) -> list[Sample]:
     text = row if isinstance(row, bytes) else json.dumps(row).encode()
-    return samples(Row(number=7, text=text, progress=None), suite_finder(problems), rules)
+    return samples(Row(number=7, text=text, progress=None), SuiteFinder(problems), rules)
 
 
 def completions(row: object, **options: Any) -> list[str]:

@@ -13,9 +13,10 @@ import pytest
 
 from grader.errors import ConfigurationError, InputError
 from grader.model import GradeReport, LimitOverrides, Limits
+from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRow, read_done, run_key
-from grader.offline.rows import RowRules, Sample, suite_finder
+from grader.offline.rows import RowRules, Sample
 from grader.offline.run import grade_rows
 from grader.offline.source import Row, open_rows
 from grader.settings import Settings
@@ -51,7 +52,7 @@ def run(
         grade_rows(
             rows,
             grader=grader,
-            find_suite=suite_finder(None),
+            finder=SuiteFinder(),
             rules=RowRules(run=key),
             policy="graded",
             output=output,
@@ -242,7 +243,7 @@ def test_rows_are_pulled_only_as_they_are_graded(tmp_path: Path) -> None:
         grade_rows(
             counted(),
             grader=ScriptedGrader(in_flight=3, stop_after=1),
-            find_suite=suite_finder(None),
+            finder=SuiteFinder(),
             rules=RowRules(run=""),
             policy="graded",
             output=output,

@@ -1,0 +1,84 @@
+"""Which tests a row asks for: a problem's, its label's, or those that it holds itself."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from grader.errors import LabelError
+from grader.model import MiB, TestSuite
+from grader.suites import parse_label, parse_problem
+
+PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
+"""Which fields may name a row's problem; the first whose value is a known problem counts."""
+
+_CACHED_BYTES = 8 * MiB
+"""Of rows whose labels are remembered: parsing one costs more than all else about its row."""
+
+
+class Problems(Protocol):
+    """Tests by the id of their problem."""
+
+    def get(self, problem_id: str) -> TestSuite | None:
+        """Return the problem's tests; None: there is no such problem."""
+
+
+class SuiteFinder:
+    """Finds the tests of rows, and remembers labels that it saw. Not safe to share."""
+
+    def __init__(self, problems: Problems | None = None) -> None:
+        self._problems = problems
+        self._seen: OrderedDict[str, tuple[TestSuite, int]] = OrderedDict()
+        self._seen_bytes = 0
+
+    def find(self, row: Mapping[str, Any], size: int) -> TestSuite:
+        """Return the tests of a row.
+
+        Looks among the problems by the row's id, then at the row's label, and without either
+        takes the row for a problem that carries a completion.
+
+        Args:
+            row: Its fields.
+            size: Of its text, in bytes.
+
+        Raises:
+            LabelError: There is no label, or none that can be read.
+            SuiteError: The tests are broken.
+        """
+        ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
+        if self._problems is not None:
+            for problem_id in ids:
+                if (suite := self._problems.get(problem_id)) is not None:
+                    return suite
+        label = row.get("label")
+        if label is None:
+            return self._from_row_itself(row, ids)
+        # By its text: 1, 1.0 and true are equal in Python and different in a test.
+        key = label if isinstance(label, str) else json.dumps(label)
+        if (seen := self._seen.get(key)) is not None:
+            self._seen.move_to_end(key)
+            return seen[0]
+        suite = parse_label(label, problems=self._problems)
+        self._remember(key, suite, size)
+        return suite
+
+    def _remember(self, key: str, suite: TestSuite, size: int) -> None:
+        self._seen[key] = suite, size
+        self._seen_bytes += size
+        # The last one stays, whatever its size: the next row is likely to have it too.
+        while self._seen_bytes > _CACHED_BYTES and len(self._seen) > 1:
+            self._seen_bytes -= self._seen.popitem(last=False)[1][1]
+
+    def _from_row_itself(self, row: Mapping[str, Any], ids: list[str]) -> TestSuite:
+        try:
+            return parse_problem(row, problems=self._problems)
+        except LabelError as error:
+            message = f"{self._what_is_missing(ids)}: {error}"
+            raise LabelError(message) from error
+
+    def _what_is_missing(self, ids: list[str]) -> str:
+        if self._problems is None:
+            return "no label, no file of problems, and the row holds no tests itself"
+        if ids:
+            return f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}"
+        return f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"
