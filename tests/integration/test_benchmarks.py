@@ -1,0 +1,64 @@
+"""The benchmarks run, and notice a contestant that grades wrongly."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import contestants
+from benchmarks.command import first_verdict_s, peak_memory_bytes
+from benchmarks.measure import Entry, throughput
+from benchmarks.workloads import REPO, Sample, check_samples, pytest_samples, renumbered
+from grader.engine import Grader
+from grader.model import MiB
+from grader.sandbox.native import NativeSandbox
+from grader.settings import Settings
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture(scope="module")
+def few() -> list[Sample]:
+    """Two samples of either workload."""
+    return renumbered(check_samples()[1][:2] + pytest_samples()[1][:2])
+
+
+def test_contestants_take_turns_and_are_held_against_each_other(
+    few: list[Sample], native_sandbox: NativeSandbox
+) -> None:
+    with Grader(Settings(slots=1), sandbox=native_sandbox) as grader:
+        entries = {
+            "ours": Entry(run=contestants.ours(grader)),
+            "usual": Entry(run=contestants.usual_pytest(2), stride=2),
+        }
+        ours, usual = throughput("few", few, entries, rounds=2)
+    assert (ours.samples, usual.samples) == (4, 2)
+    assert len(ours.rates) == 2
+    assert ours.ratios["usual"] == pytest.approx(ours.per_second / usual.per_second)
+
+
+@pytest.mark.parametrize(
+    "contestant",
+    [
+        pytest.param(contestants.usual_pytest(2), id="usual pytest"),
+        pytest.param(contestants.bare_fork(2), id="bare fork"),
+    ],
+)
+def test_contestant_that_fails_a_sample_stops_the_benchmark(
+    few: list[Sample], contestant: contestants.Contestant
+) -> None:
+    broken = "def test_wrong():\n    assert False\n\n\ntest_wrong()\n"
+    wrong = replace(few[0], program=broken, files={"test_wrong.py": broken})
+    with pytest.raises(AssertionError):
+        contestant([wrong])
+
+
+def test_pytest_workload_is_every_pytest_problem_of_the_examples() -> None:
+    rows = map(json.loads, (REPO / "examples/problems.jsonl").read_text().splitlines())
+    expected = {row["task_id"] for row in rows if row["task_id"].startswith("pytest/")}
+    assert {sample.submission.suite.problem_id for sample in pytest_samples()[1]} == expected
+
+
+def test_command_is_measured_from_outside(native_sandbox: NativeSandbox) -> None:
+    assert 0 < first_verdict_s(native_sandbox.name, rounds=1)[0] < 60
+    assert 10 * MiB < peak_memory_bytes(native_sandbox.name, rows=20) < 150 * MiB
