@@ -44,6 +44,8 @@ class Job:
     source_path: str = "solution.py"
     preload: tuple[str, ...] = ()
     """Modules that the process should find imported already, such as numpy."""
+    split: bool = False
+    """Scripts and pytest only: run the tests in one process and the submission in another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

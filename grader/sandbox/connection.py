@@ -135,6 +135,7 @@ def _encode_job(job: Job, seq: int) -> bytes:
         "source_path": job.source_path,
         "paths": [file.path for file in job.files],
         "preload": list(job.preload),
+        "split": job.split,
     }
     source = job.source.encode("utf-8", "surrogatepass")
     return encode(header, source, *(file.content for file in job.files), *job.runs)

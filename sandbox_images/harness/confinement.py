@@ -49,6 +49,8 @@ class Run:
     """Descriptor of this run's bytes."""
     report: int
     """Descriptor that only the runner writes to."""
+    channel: int | None
+    """Descriptor to the other process, where tests and submission have one each."""
 
 
 def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> Run:
@@ -74,6 +76,8 @@ def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> R
     for number, descriptor in enumerate((stdin, order.stdout, order.stderr)):
         os.dup2(descriptor, number)
     keep = {0, 1, 2, order.payload, order.report, control.fileno()}
+    if order.channel is not None:
+        keep.add(order.channel)
     _close_all_but(keep)
     _set_rlimits(order.limits)
     os.environ.clear()
@@ -83,7 +87,13 @@ def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> R
     control.close()
     seccomp.install(seccomp_filter)
     gc.enable()
-    return Run(program=order.program, bundle=bundle, payload=order.payload, report=order.report)
+    return Run(
+        program=order.program,
+        bundle=bundle,
+        payload=order.payload,
+        report=order.report,
+        channel=order.channel,
+    )
 
 
 def _mount_work_area(work_bytes: int, work_files: int) -> None:
@@ -106,8 +116,10 @@ def _mount_work_area(work_bytes: int, work_files: int) -> None:
 
 
 def _stage(bundle: Bundle) -> None:
-    source = bundle.source.encode("utf-8", "surrogatepass")
-    for path, content in {**bundle.files, bundle.source_path: source}.items():
+    contents = dict(bundle.files)
+    if bundle.source is not None:
+        contents[bundle.source_path] = bundle.source.encode("utf-8", "surrogatepass")
+    for path, content in contents.items():
         folder, _, _name = path.rpartition("/")
         if folder:
             os.makedirs(f"{WORK}/{folder}", exist_ok=True)

@@ -30,17 +30,22 @@ class RunOrder:
     stdout: int
     stderr: int
     report: int
+    channel: int | None = None
+    """Descriptor: to the other process, where tests and submission have one each."""
 
     @classmethod
     def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
         """Put together what `send` took apart."""
-        names = ("bundle", "payload", "stdout", "stderr", "report")
-        return cls(**message, **dict(zip(names, descriptors, strict=True)))
+        return cls(**message, **dict(zip(_DESCRIPTORS, descriptors, strict=False)))
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """Every descriptor, in the order in which they travel."""
-        return (self.bundle, self.payload, self.stdout, self.stderr, self.report)
+        """Every descriptor that there is, in the order in which they travel."""
+        every = (getattr(self, name) for name in _DESCRIPTORS)
+        return tuple(descriptor for descriptor in every if descriptor is not None)
+
+
+_DESCRIPTORS = ("bundle", "payload", "stdout", "stderr", "report", "channel")
 
 
 def send(channel: socket.socket, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
@@ -75,30 +80,33 @@ class Bundle:
     """A submission's code and the files that are put beside it."""
 
     source_path: str
-    source: str
+    source: str | None
+    """None where the tests' own process has no business with it."""
     files: dict[str, bytes]
 
 
-def write_bundle(source_path: str, source: bytes, files: list[tuple[str, bytes]]) -> int:
+def write_bundle(source_path: str, source: bytes | None, files: list[tuple[str, bytes]]) -> int:
     """Write a submission's code and files to a new memory file and return its descriptor."""
     contents = [(source_path, source), *files]
-    head = json.dumps([[path, len(content)] for path, content in contents]).encode()
-    return memory_file("bundle", b"\n".join((head, b"".join(c for _, c in contents))))
+    sizes = [[path, None if content is None else len(content)] for path, content in contents]
+    body = b"".join(content for _path, content in contents if content is not None)
+    return memory_file("bundle", json.dumps(sizes).encode() + b"\n" + body)
 
 
 def read_bundle(descriptor: int) -> Bundle:
     """Read what `write_bundle` wrote, leaving the descriptor's offset alone."""
     data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     head, _, body = data.partition(b"\n")
-    contents = {}
+    contents = []
     start = 0
     for path, size in json.loads(head):
-        contents[path] = body[start : start + size]
-        start += size
-    source_path, source = next(iter(contents.items()))
-    del contents[source_path]
+        contents.append((path, None if size is None else body[start : start + size]))
+        start += size or 0
+    (source_path, source), *files = contents
     return Bundle(
-        source_path=source_path, source=source.decode("utf-8", "surrogatepass"), files=contents
+        source_path=source_path,
+        source=None if source is None else source.decode("utf-8", "surrogatepass"),
+        files={path: content for path, content in files if content is not None},
     )
 
 

@@ -4,7 +4,7 @@ It is process 1 of the slot. It never imports, parses or runs anything of a subm
 from the wire go into memory files, bytes from pipes go back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
-                       "preload", "runs"}                  blobs: source, files.., runs..
+                       "preload", "split"}                 blobs: source, files.., runs..
                       {"op": "stop", "seq"}                no more outcomes of this job, please
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report
@@ -16,16 +16,18 @@ import os
 import platform
 import signal
 import site
+import socket
 import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox_images.harness import cgroup, frames, orders
 from sandbox_images.harness.frames import Header
-from sandbox_images.harness.watch import Ended, RunStopped, Watch
-from sandbox_images.harness.zygotes import SlotBroken, Zygote, Zygotes
+from sandbox_images.harness.watch import Ended, Party, RunStopped, Watch
+from sandbox_images.harness.zygotes import SlotBroken, Zygotes
 
 _STDIN = 0
 _CHUNK = 1 << 20
@@ -89,6 +91,7 @@ class _Job:
     source: bytes
     files: list[tuple[str, bytes]]
     preload: tuple[str, ...]
+    split: bool
     runs: list[bytes]
 
     @classmethod
@@ -103,6 +106,7 @@ class _Job:
             source=source,
             files=list(zip(paths, contents[: len(paths)], strict=True)),
             preload=tuple(header["preload"]),
+            split=header["split"],
             runs=contents[len(paths) :],
         )
 
@@ -123,6 +127,7 @@ _TEST_JOB = _Job(
     source=b"",
     files=[],
     preload=(),
+    split=False,
     runs=[b""],
 )
 """Run once at the start, so that what a slot lacks is found out before a job comes."""
@@ -161,31 +166,54 @@ class Supervisor:
 
     def _run(self, job: _Job) -> Iterator[tuple[int, Ended]]:
         """Run a job; when this returns, nothing of it lives."""
-        kind = "pytest" if job.program == "pytest" else "plain"
-        zygote = self._zygotes.get(kind, job.preload)
-        bundle = orders.write_bundle(job.source_path, job.source, job.files)
-        try:
+        with ExitStack() as held:
+            parties = self._parties(job, held)
             for index, run_bytes in enumerate(job.runs):
                 if self._host.is_stopped(job.seq):
                     return
-                yield index, self._run_once(job, zygote, bundle, run_bytes)
-        except RunStopped:
-            pass
-        finally:
-            os.close(bundle)
+                try:
+                    yield index, self._run_once(job, parties(), run_bytes)
+                except RunStopped:
+                    return
 
-    def _run_once(self, job: _Job, zygote: Zygote, bundle: int, run_bytes: bytes) -> Ended:
+    def _parties(self, job: _Job, held: ExitStack) -> Callable[[], list[Party]]:
+        """Return what makes the processes for one run of a job, in the order of their start."""
+
+        def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> int:
+            descriptor = orders.write_bundle(job.source_path, source, files)
+            held.callback(os.close, descriptor)
+            return descriptor
+
+        kind = "pytest" if job.program == "pytest" else "plain"
+        if not job.split:
+            both = bundle(job.source, job.files)
+            zygote = self._zygotes.get(kind, job.preload)
+            return lambda: [Party(zygote, job.program, bundle=both)]
+        code, tests = bundle(job.source, []), bundle(None, job.files)
+        candidates = self._zygotes.get("plain", job.preload)
+        judges = self._zygotes.get("judge" if kind == "plain" else kind, job.preload)
+
+        def pair() -> list[Party]:
+            ends = [end.detach() for end in socket.socketpair()]
+            return [
+                Party(candidates, "serve", bundle=code, channel=ends[0]),
+                Party(judges, f"judge_{job.program}", bundle=tests, channel=ends[1]),
+            ]
+
+        return pair
+
+    def _run_once(self, job: _Job, parties: list[Party], run_bytes: bytes) -> Ended:
         payload = orders.memory_file("payload", run_bytes)
         try:
             watch = Watch(
-                zygote=zygote,
+                parties=parties,
                 limits=job.limits,
                 cgroup=self._cgroup,
                 harness_pids=self._zygotes.harness_pids,
                 host_descriptor=_STDIN,
                 is_stopped=lambda: self._heard_stop(job.seq),
             )
-            return watch.run(job.program, bundle, payload)
+            return watch.run(payload)
         finally:
             os.close(payload)
 

@@ -97,7 +97,7 @@ class _Encoder:
         return {"c": [self._float(value.real, depth), self._float(value.imag, depth)]}
 
     def _str(self, value: Any, _depth: int) -> Json:
-        return str.__getitem__(value, slice(None)) if type(value) is str else str.__str__(value)
+        return str.__str__(value)
 
     def _bytes(self, value: Any, _depth: int) -> Json:
         return {"b": base64.b64encode(value).decode()}
@@ -172,6 +172,22 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, int], Json]] = {
     dt.time: _Encoder._time,
     dt.timedelta: _Encoder._timedelta,
 }
+
+
+LEAF_TYPES = (
+    int,
+    float,
+    complex,
+    bytes,
+    bytearray,
+    Decimal,
+    Fraction,
+    dt.datetime,
+    dt.date,
+    dt.time,
+    dt.timedelta,
+)
+"""Types without parts, beside those that JSON has itself."""
 
 
 def decode(encoded: Json) -> Any:

@@ -9,11 +9,13 @@ from typing import Any
 
 from sandbox_images.harness import orders, processes
 from sandbox_images.harness.cgroup import CgroupReader
+from sandbox_images.harness.pipes import CappedPipe
+from sandbox_images.harness.split.statuses import CANDIDATE_GONE
 from sandbox_images.harness.zygotes import SlotBroken, Zygote
 
 _TICK_S = 0.025
-_CHUNK = 1 << 16
 _REPORT_BYTES = 16 * 1024 * 1024
+_FAREWELL_S = 0.2
 _FLOOD_FACTOR = 16
 """A program that prints this many times its limit is stopped; one that prints less may end."""
 
@@ -44,55 +46,50 @@ class Ended:
         return self.stdout, self.stderr, self.report
 
 
-class _Pipe:
-    """The reading end of a pipe whose content is kept up to a cap and then dropped."""
+class Party:
+    """One process of a run, from the order for it to its end."""
 
-    def __init__(self, cap: int) -> None:
-        self.reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        os.set_blocking(self.writer, True)
-        self._cap = cap
-        self._chunks: list[bytes] = []
-        self._kept = 0
-        self.dropped_bytes = 0
+    def __init__(
+        self, zygote: Zygote, program: str, *, bundle: int, channel: int | None = None
+    ) -> None:
+        """Order nothing yet.
 
-    def drain(self) -> bool:
-        """Read what is there; False at the end of the stream."""
-        while True:
-            try:
-                data = os.read(self.reader, _CHUNK)
-            except BlockingIOError:
-                return True
-            if not data:
-                return False
-            room = self._cap - self._kept
-            if room > 0:
-                self._chunks.append(data[:room])
-                self._kept += len(self._chunks[-1])
-            self.dropped_bytes += max(0, len(data) - max(room, 0))
-            if len(data) < _CHUNK:
-                return True
+        Args:
+            zygote: Forks the process; has no other at the time.
+            program: Which runner it is for.
+            bundle: Descriptor of what `orders.write_bundle` wrote.
+            channel: Descriptor of its end of the connection to the other process; closed here.
+        """
+        self.zygote = zygote
+        self.program = program
+        self.bundle = bundle
+        self.channel = channel
+        self.started_at: float | None = None
+        self.ended: dict[str, Any] | None = None
+
+    def hear(self) -> None:
+        """Take a message about the process; waits for it."""
+        message = self.zygote.receive()
+        if message["event"] == "started":
+            self.started_at = time.monotonic()
+        else:
+            self.ended = message
 
     @property
-    def content(self) -> bytes:
-        return b"".join(self._chunks)
-
-    def close_writer(self) -> None:
-        if self.writer >= 0:
-            os.close(self.writer)
-            self.writer = -1
-
-    def close(self) -> None:
-        self.close_writer()
-        os.close(self.reader)
+    def status(self) -> int:
+        """The wait status of a process that has ended."""
+        assert self.ended is not None
+        status: int = self.ended["status"]
+        return status
 
 
 class Watch:
-    """One run, from its order to its end."""
+    """One run, from its order to its end. The last of its parties decides when that is."""
 
     def __init__(
         self,
         *,
-        zygote: Zygote,
+        parties: list[Party],
         limits: dict[str, Any],
         cgroup: CgroupReader | None,
         harness_pids: frozenset[int],
@@ -102,78 +99,82 @@ class Watch:
         """Prepare.
 
         Args:
-            zygote: Forks the run.
-            limits: The fields of grader.model.Limits.
+            parties: The run's processes; the main one last.
+            limits: The fields of grader.model.Limits, for all of them together.
             cgroup: Counters of the slot, where it has any.
             harness_pids: Processes of the slot that are not the run's.
             host_descriptor: Readable when the grader says something.
             is_stopped: Reads what the grader said and tells whether to stop this job.
         """
-        self._zygote = zygote
+        self._parties = parties
+        self._main = parties[-1]
         self._limits = limits
         self._cgroup = cgroup
         self._harness_pids = harness_pids
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
-        self._stdout = _Pipe(limits["output_bytes"])
-        self._stderr = _Pipe(limits["output_bytes"])
-        self._report = _Pipe(_REPORT_BYTES)
-        self._started_at: float | None = None
-        self._ended: dict[str, Any] | None = None
+        self._stdout = CappedPipe(limits["output_bytes"])
+        self._stderr = CappedPipe(limits["output_bytes"])
+        self._report = CappedPipe(_REPORT_BYTES)
+        self._pipes = (self._stdout, self._stderr, self._report)
+        self._asked_at = 0.0
         self._seen_cpu_time_s = 0.0
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
         self._memory_before = cgroup.memory_bytes() if cgroup else 0
 
-    def run(self, program: str, bundle: int, payload: int) -> Ended:
+    def run(self, payload: int) -> Ended:
         """Start the run and wait for its end.
 
         Raises:
-            RunStopped: The grader lost interest; the box is dead.
-            SlotBroken: The run did not get as far as the submission's code.
+            RunStopped: The grader lost interest; nothing of the run lives.
+            SlotBroken: A process did not get as far as the code that it was to run.
         """
-        pipes = (self._stdout, self._stderr, self._report)
         try:
-            self._zygote.start(
-                orders.RunOrder(
-                    program=program,
-                    limits=self._limits,
-                    bundle=bundle,
-                    payload=payload,
-                    stdout=self._stdout.writer,
-                    stderr=self._stderr.writer,
-                    report=self._report.writer,
-                )
-            )
-            for pipe in pipes:
+            self._asked_at = time.monotonic()
+            for party in self._parties:
+                self._start(party, payload)
+            for pipe in self._pipes:
                 pipe.close_writer()
-            asked_at = time.monotonic()
-            self._loop(asked_at)
-            wall_time_s = time.monotonic() - (self._started_at or asked_at)
-            # Every writer is dead by now, so this is all there will ever be.
-            for pipe in pipes:
-                while pipe.drain() and _readable(pipe.reader):
-                    pass
+            self._loop()
+            wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
+            self._end_all()
+            for pipe in self._pipes:
+                pipe.drain_rest()
             return self._summary(wall_time_s)
         finally:
-            for pipe in pipes:
+            for pipe in self._pipes:
                 pipe.close()
 
-    def _loop(self, asked_at: float) -> None:
+    def _start(self, party: Party, payload: int) -> None:
+        party.zygote.start(
+            orders.RunOrder(
+                program=party.program,
+                limits=self._limits,
+                bundle=party.bundle,
+                payload=payload,
+                stdout=self._stdout.writer,
+                stderr=self._stderr.writer,
+                report=self._report.writer,
+                channel=party.channel,
+            )
+        )
+        if party.channel is not None:
+            # Only the two processes hold it, so that each sees the end of the other.
+            os.close(party.channel)
+
+    def _loop(self) -> None:
         poll = select.poll()
-        control = self._zygote.control
-        drains: dict[int, _Pipe] = {}
-        for pipe in (self._stdout, self._stderr, self._report):
-            drains[pipe.reader] = pipe
-            poll.register(pipe.reader, select.POLLIN)
-        poll.register(control, select.POLLIN)
-        poll.register(self._host_descriptor, select.POLLIN)
-        next_tick = asked_at + _TICK_S
-        while self._ended is None and self._limit_hit is None:
+        drains: dict[int, CappedPipe] = {pipe.reader: pipe for pipe in self._pipes}
+        controls = {party.zygote.control.fileno(): party for party in self._parties}
+        for descriptor in (*drains, *controls, self._host_descriptor):
+            poll.register(descriptor, select.POLLIN)
+        next_tick = self._asked_at + _TICK_S
+        while self._main.ended is None and self._limit_hit is None:
             now = time.monotonic()
             for descriptor, _event in poll.poll(max(0.0, next_tick - now) * 1000):
-                if descriptor == control.fileno():
-                    self._hear()
+                if descriptor in controls:
+                    controls[descriptor].hear()
                 elif descriptor == self._host_descriptor:
                     if self._is_stopped():
                         self._kill()
@@ -181,36 +182,50 @@ class Watch:
                 elif not drains[descriptor].drain():
                     poll.unregister(descriptor)
             self._check_flood()
-            if time.monotonic() >= next_tick and self._ended is None:
-                self._check_limits(asked_at)
+            if time.monotonic() >= next_tick and self._main.ended is None:
+                self._check_limits()
                 next_tick = time.monotonic() + _TICK_S
 
-    def _hear(self) -> None:
-        """Take a message about the run."""
-        message = self._zygote.receive()
-        if message["event"] == "started":
-            self._started_at = time.monotonic()
-        else:
-            self._ended = message
+    def _end_all(self) -> None:
+        """Leave no process of the run alive, though the main one ended by itself."""
+        if self._limit_hit is None and self._candidate_left:
+            # It closed its end first, and is about to tell how it ended.
+            waiting = [p.zygote.control for p in self._parties if p.ended is None]
+            select.select(waiting, [], [], _FAREWELL_S)
+        if any(party.ended is None for party in self._parties):
+            self._kill()
 
     def _kill(self) -> None:
         """Kill the run and wait until nothing of it lives."""
-        processes.kill_run(self._harness_pids)
-        while self._ended is None:
-            self._hear()
+        while any(party.ended is None for party in self._parties):
+            processes.kill_run(self._harness_pids)
+            for party in self._parties:
+                if party.ended is None:
+                    party.hear()
+
+    @property
+    def _candidate_left(self) -> bool:
+        """Whether the judge says that the candidate broke off the conversation."""
+        if len(self._parties) == 1 or self._main.ended is None:
+            return False
+        status = self._main.status
+        return os.WIFEXITED(status) and os.WEXITSTATUS(status) == CANDIDATE_GONE
 
     def _check_flood(self) -> None:
         dropped = max(self._stdout.dropped_bytes, self._stderr.dropped_bytes)
         if self._limit_hit is None and dropped > _FLOOD_FACTOR * self._limits["output_bytes"]:
             self._stop("output")
 
-    def _check_limits(self, asked_at: float) -> None:
-        reading = processes.read_run(self._harness_pids, self._zygote.memory_bytes)
+    def _check_limits(self) -> None:
+        reading = processes.read_run(
+            self._harness_pids, min(party.zygote.memory_bytes for party in self._parties)
+        )
         self._seen_cpu_time_s = max(self._seen_cpu_time_s, reading.cpu_time_s)
         used = reading.memory_bytes
         if self._cgroup:
             used = self._cgroup.memory_bytes() - self._memory_before
-        wall_time_s = time.monotonic() - (self._started_at or asked_at) - reading.run_delay_s
+        wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
+        wall_time_s -= reading.run_delay_s
         if self._oom_happened() or used > self._limits["memory_bytes"]:
             self._stop("memory")
         elif reading.cpu_time_s > self._limits["cpu_time_s"]:
@@ -229,18 +244,16 @@ class Watch:
         oom_killed = self._oom_happened()
         if oom_killed:
             self._limit_hit = "memory"
-        if self._started_at is None:
+        if any(party.started_at is None for party in self._parties):
             said = self._stderr.content.decode(errors="replace")[-1000:]
             raise SlotBroken(f"a run did not start: {said}")
-        assert self._ended is not None
-        # The kernel's account of the main process lacks what processes took that outlived it.
-        cpu_time_s = max(self._ended["cpu_time_s"], self._seen_cpu_time_s)
-        status = self._ended["status"]
+        ends = [party.ended for party in self._parties if party.ended is not None]
+        # The kernel's account of a process lacks what processes took that outlived it.
+        cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._seen_cpu_time_s)
         exit_code = exit_signal = None
-        if self._limit_hit is None and os.WIFSIGNALED(status):
-            exit_signal = os.WTERMSIG(status)
-        elif self._limit_hit is None:
-            exit_code = os.WEXITSTATUS(status)
+        if self._limit_hit is None:
+            decisive = self._parties[0] if self._candidate_left else self._main
+            exit_code, exit_signal = _exit(decisive.status)
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
         if self._limit_hit is None and cpu_time_s > self._limits["cpu_time_s"]:
             self._limit_hit = "cpu_time"
@@ -255,11 +268,14 @@ class Watch:
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
             wall_time_s=wall_time_s,
-            peak_memory_bytes=self._ended["peak_memory_bytes"],
+            peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
             limit_hit=self._limit_hit,
             oom_killed=oom_killed,
         )
 
 
-def _readable(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], 0)[0])
+def _exit(status: int) -> tuple[int | None, int | None]:
+    """Return exit code and signal of a wait status; one of them is None."""
+    if os.WIFSIGNALED(status):
+        return None, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None

@@ -1,10 +1,16 @@
 """What a run's process does with the submission: one module per kind of program."""
 
 from sandbox_images.harness.confinement import Run
-from sandbox_images.harness.runners import call, script, stdin
+from sandbox_images.harness.runners import call, script, serve, stdin
 from sandbox_images.harness.runners.events import Reporter
 
-_RUNNERS = {"stdin": stdin.run, "call": call.run, "script": script.run}
+_RUNNERS = {
+    "stdin": stdin.run,
+    "call": call.run,
+    "script": script.run,
+    "judge_script": script.judge,
+    "serve": serve.run,
+}
 
 
 def execute(run: Run) -> None:

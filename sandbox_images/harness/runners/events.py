@@ -43,7 +43,7 @@ def describe(error: BaseException, source_path: str) -> dict[str, str]:
     return {
         "type": type(error).__qualname__,
         "message": _message(error),
-        "traceback": _own_frames(error.__traceback__, source_path),
+        "traceback": _remote_frames(error) or _own_frames(error.__traceback__, source_path),
     }
 
 
@@ -58,3 +58,12 @@ def _own_frames(tb: TracebackType | None, source_path: str) -> str:
     """Return the innermost frames in the submission's file, as `line N, in name: text`."""
     own = [f for f in traceback.extract_tb(tb) if f.filename == source_path][-_MAX_FRAMES:]
     return "\n".join(f"line {f.lineno}, in {f.name}: {f.line}" for f in own)[:_MAX_MESSAGE_CHARS]
+
+
+def _remote_frames(error: BaseException) -> str:
+    """Return the frames of the submission's process, where the exception came from there."""
+    frames = getattr(error, "candidate_trace", None)
+    if not isinstance(frames, list):
+        return ""
+    lines = [f"line {frame[0]}, in {frame[1]}" for frame in frames if len(frame) == 2]
+    return "\n".join(lines)[:_MAX_MESSAGE_CHARS]

@@ -2,6 +2,7 @@
 
 import sys
 from types import CodeType, ModuleType
+from typing import Any
 
 from sandbox_images.harness.confinement import WORK, Bundle
 from sandbox_images.harness.runners.events import Reporter
@@ -13,20 +14,32 @@ def path_of(bundle: Bundle) -> str:
 
 
 def compile_source(bundle: Bundle, reporter: Reporter) -> CodeType | None:
-    """Compile the submission, or report why it does not compile and return None.
+    """Compile the submission, or report why it does not compile and return None."""
+    compiled = try_to_compile(bundle)
+    if isinstance(compiled, CodeType):
+        return compiled
+    reporter.emit("compile_error", **compiled)
+    return None
+
+
+def try_to_compile(bundle: Bundle) -> CodeType | dict[str, Any]:
+    """Compile the submission, or return the fields of a "compile_error" event.
 
     The source is compiled as text, so that no coding cookie in it changes its meaning.
     """
     try:
-        return compile(bundle.source, path_of(bundle), "exec", dont_inherit=True)
+        return compile(bundle.source or "", path_of(bundle), "exec", dont_inherit=True)
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        reporter.emit(
-            "compile_error",
-            type=type(error).__name__,
-            message=str(getattr(error, "msg", None) or error)[:500],
-            line=getattr(error, "lineno", None),
-        )
-        return None
+        return {
+            "type": type(error).__name__,
+            "message": str(getattr(error, "msg", None) or error)[:500],
+            "line": getattr(error, "lineno", None),
+        }
+
+
+def module_name(source_path: str) -> str:
+    """Return the name under which tests import the submission's file."""
+    return source_path.removesuffix(".py").replace("/", ".")
 
 
 def new_module(name: str, bundle: Bundle) -> ModuleType:

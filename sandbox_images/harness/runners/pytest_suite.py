@@ -1,10 +1,12 @@
-"""Run pytest over the suite's modules: integrity "shared".
+"""Run pytest over the suite's modules, in the submission's process or in another.
 
 Starting pytest costs 190 ms; a fork taken from inside a started session, with its plugins
 registered and its builtin fixtures parsed, costs 9 ms. So the zygote lives in the collection
 hook of a session, and each run's process returns from that hook to collect its own files.
 """
 
+import importlib.abc
+import importlib.machinery
 import json
 import os
 import socket
@@ -16,8 +18,10 @@ import pytest
 
 from sandbox_images.harness import zygote
 from sandbox_images.harness.confinement import WORK, Run
-from sandbox_images.harness.runners import loading
+from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
+from sandbox_images.harness.split.judge import CandidateGone, Judge, Loaded
+from sandbox_images.harness.split.proxies import SolutionModule
 
 _BASE_ARGS = (
     f"--rootdir={WORK}",
@@ -48,10 +52,12 @@ class _Session:
         """Wait here as the zygote; go on as a run's process."""
         run = self._wait_for_run()
         reporter = Reporter(run.report)
-        if loading.compile_source(run.bundle, reporter) is None:
-            os._exit(0)
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
+        if run.program == "judge_pytest":
+            _import_from_candidate(run, reporter)
+        elif loading.compile_source(run.bundle, reporter) is None:
+            os._exit(0)
         plugin = _Recorder(reporter, loading.path_of(run.bundle))
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         if _needs_own_session(run, payload):
@@ -61,6 +67,49 @@ class _Session:
         session.config.args[:] = paths
         session.config.option.maxfail = 1 if payload["stop_early"] else 0
         session.config.pluginmanager.register(plugin)
+
+
+def _import_from_candidate(run: Run, reporter: Reporter) -> None:
+    """Have tests that import the submission get proxies of what another process holds."""
+    sources = [
+        content.decode("utf-8", "replace")
+        for path, content in run.bundle.files.items()
+        if path.endswith(".py")
+    ]
+    conversation = judging.connect(run, sources)
+    loaded = judging.load(conversation, reporter)
+    sys.meta_path.insert(
+        0, _SubmissionFinder(loading.module_name(run.bundle.source_path), conversation, loaded)
+    )
+
+
+class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the submission's module, and only that, in the candidate's process."""
+
+    def __init__(self, name: str, judge: Judge, loaded: Loaded | Exception) -> None:
+        self._name = name
+        self._judge = judge
+        self._loaded = loaded
+
+    def find_spec(
+        self, fullname: str, _path: Any = None, _target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Claim the submission's name."""
+        if fullname != self._name:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, _spec: importlib.machinery.ModuleSpec) -> SolutionModule:
+        """Return the proxy of the module, or raise what the submission raised when it loaded."""
+        if isinstance(self._loaded, Exception):
+            raise self._loaded
+        named = self._judge.proxies.named
+        # A test that the submission brings is none of the suite's.
+        public = [n for n in self._loaded.public if n in named or not n.lower().startswith("test")]
+        return SolutionModule(self._judge, self._name, public)
+
+    def exec_module(self, _module: Any) -> None:
+        """Do nothing: the candidate has executed it."""
 
 
 def _needs_own_session(run: Run, payload: dict[str, Any]) -> bool:
@@ -85,6 +134,8 @@ class _Recorder:
         """Report a module that cannot be collected."""
         if isinstance(node, pytest.Collector) and call.excinfo is not None:
             error = call.excinfo.value
+            if isinstance(error, CandidateGone):
+                judging.end(judging.CANDIDATE_GONE)
             cause = error.__cause__ or error
             details = describe(cause, self._source_path)
             self._reporter.emit("collect_error", path=node.nodeid, **details)
@@ -107,6 +158,8 @@ class _Recorder:
         report = yield
         if report.failed and call.excinfo is not None and not self._details:
             self._details = describe(call.excinfo.value, self._source_path)
+        if call.excinfo is not None and isinstance(call.excinfo.value, CandidateGone):
+            judging.end(judging.CANDIDATE_GONE)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -128,9 +181,4 @@ class _Recorder:
     def pytest_sessionfinish(self, exitstatus: int) -> NoReturn:
         """Report the end; leave at once, since tearing a session down costs time."""
         self._reporter.emit("done", exit=int(exitstatus))
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except BaseException:  # noqa: BLE001 - the submission may have replaced the stream
-                pass
-        os._exit(0)
+        judging.end(0)

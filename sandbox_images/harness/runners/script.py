@@ -1,44 +1,74 @@
-"""Run the submission, then the suite's statements in its namespace: integrity "shared"."""
+"""Run the suite's statements over the submission's names, in its process or in another."""
 
 import json
 import linecache
 import os
-import sys
+import types
 from typing import Any, NoReturn
 
 from sandbox_images.harness.confinement import Run
-from sandbox_images.harness.runners import loading
+from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
+from sandbox_images.harness.split.judge import CandidateGone
 
 
 def run(run: Run, reporter: Reporter) -> NoReturn:
-    """Load the source, run every case, report each, and end."""
+    """Load the source, run every case in its namespace, report each, and end."""
     code = loading.compile_source(run.bundle, reporter)
-    if code is not None and _load(run, code, reporter):
-        reporter.emit("done")
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BaseException:  # noqa: BLE001 - the submission may have replaced the stream
-            pass
-    os._exit(0)
-
-
-def _load(run: Run, code: Any, reporter: Reporter) -> bool:
-    """Run everything; tell whether the end was reached."""
     path = loading.path_of(run.bundle)
-    module = loading.new_module("solution", run.bundle)
-    namespace = module.__dict__
-    where = "load"
+    if code is not None:
+        module = loading.new_module("solution", run.bundle)
+        try:
+            exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
+        except BaseException as error:  # noqa: BLE001 - whatever the submission raised
+            reporter.exception("load", error, path)
+        else:
+            reporter.emit("loaded")
+            if _run_cases(_read_payload(run), module.__dict__, path, reporter):
+                reporter.emit("done")
+    judging.end(0)
+
+
+def judge(run: Run, reporter: Reporter) -> NoReturn:
+    """Run every case with proxies of the submission's names in its namespace."""
+    payload = _read_payload(run)
+    sources = [payload["setup"], *payload["cases"]]
+    conversation = judging.connect(run, sources)
+    path = loading.path_of(run.bundle)
     try:
-        exec(code, namespace)  # noqa: S102 - this is what the sandbox is for
+        loaded = judging.load(conversation, reporter)
+        if isinstance(loaded, Exception):
+            reporter.exception("load", loaded, path)
+            judging.end(0)
         reporter.emit("loaded")
-        where = "setup"
-        payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
+        used = loaded.names & conversation.proxies.named
+        module = types.ModuleType("solution")
+        module.__dict__.update((name, conversation.get(None, name)) for name in sorted(used))
+        if _run_cases(payload, module.__dict__, path, reporter):
+            reporter.emit("done")
+    except CandidateGone:
+        judging.end(judging.CANDIDATE_GONE)
+    judging.end(0)
+
+
+def _read_payload(run: Run) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads(
+        os.pread(run.payload, os.fstat(run.payload).st_size, 0)
+    )
+    return payload
+
+
+def _run_cases(
+    payload: dict[str, Any], namespace: dict[str, Any], path: str, reporter: Reporter
+) -> bool:
+    """Run setup and cases; tell whether the end was reached."""
+    try:
         if payload["setup"]:
-            exec(_compile(payload["setup"], "setup"), namespace)  # noqa: S102 - as above
+            exec(_compile(payload["setup"], "setup"), namespace)  # noqa: S102 - the suite's own
+    except CandidateGone:
+        raise
     except BaseException as error:  # noqa: BLE001 - whatever the submission raised
-        reporter.exception(where, error, path)
+        reporter.exception("setup", error, path)
         return False
     for index, source in enumerate(payload["cases"]):
         outcome = _run_case(index, source, namespace, path)
@@ -53,6 +83,8 @@ def _run_case(index: int, source: str, namespace: dict[str, Any], path: str) -> 
         exec(_compile(source, f"case {index}"), namespace)  # noqa: S102 - as above
     except AssertionError as error:
         return {"outcome": "failed", **_describe_assertion(error, index, path)}
+    except CandidateGone:
+        raise
     except BaseException as error:  # noqa: BLE001 - whatever the submission raised
         return {"outcome": "error", **describe(error, path)}
     return {"outcome": "passed"}

@@ -1,0 +1,57 @@
+"""Pipes that a hostile program writes to."""
+
+import os
+import select
+
+_CHUNK = 1 << 16
+
+
+class CappedPipe:
+    """The reading end of a pipe whose content is kept up to a cap and then dropped."""
+
+    def __init__(self, cap: int) -> None:
+        """`cap` is the number of bytes that are kept."""
+        self.reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        os.set_blocking(self.writer, True)
+        self._cap = cap
+        self._chunks: list[bytes] = []
+        self._kept = 0
+        self.dropped_bytes = 0
+
+    def drain(self) -> bool:
+        """Read what is there; False at the end of the stream."""
+        while True:
+            try:
+                data = os.read(self.reader, _CHUNK)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            room = self._cap - self._kept
+            if room > 0:
+                self._chunks.append(data[:room])
+                self._kept += len(self._chunks[-1])
+            self.dropped_bytes += max(0, len(data) - max(room, 0))
+            if len(data) < _CHUNK:
+                return True
+
+    def drain_rest(self) -> None:
+        """Read all that there will ever be, once every writer is dead."""
+        while self.drain() and select.select([self.reader], [], [], 0)[0]:
+            pass
+
+    @property
+    def content(self) -> bytes:
+        """What was kept."""
+        return b"".join(self._chunks)
+
+    def close_writer(self) -> None:
+        """Leave writing to the processes that got the writing end. Repeats harmlessly."""
+        if self.writer >= 0:
+            os.close(self.writer)
+            self.writer = -1
+
+    def close(self) -> None:
+        """Close both ends."""
+        self.close_writer()
+        os.close(self.reader)

@@ -1,0 +1,31 @@
+"""Be the candidate: hold the submission, and do with it what the tests' process asks."""
+
+import os
+import types
+from types import CodeType
+from typing import Any, NoReturn
+
+from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.runners import loading
+from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.split.candidate import Candidate
+from sandbox_images.harness.split.channel import Channel, ChannelClosed
+
+
+def run(run: Run, _reporter: Reporter) -> NoReturn:
+    """Serve until the tests are over."""
+    assert run.channel is not None
+
+    def load() -> types.ModuleType | dict[str, Any]:
+        code = loading.try_to_compile(run.bundle)
+        if not isinstance(code, CodeType):
+            return code
+        module = loading.new_module(loading.module_name(run.bundle.source_path), run.bundle)
+        exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
+        return module
+
+    try:
+        Candidate(Channel(run.channel), load).serve()
+    except ChannelClosed:
+        os._exit(0)
+    os._exit(1)

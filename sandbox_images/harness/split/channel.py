@@ -1,0 +1,72 @@
+"""Messages over a stream socket: a length and a JSON list, both bounded."""
+
+import json
+import socket
+import struct
+from typing import Any
+
+_LENGTH = struct.Struct(">I")
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+
+Message = list[Any]
+
+
+class ChannelClosed(Exception):
+    """The other process is gone."""
+
+
+class ChannelError(Exception):
+    """The other process sent what is no message."""
+
+
+class Channel:
+    """One end of the connection between judge and candidate."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+
+    def send(self, message: Message) -> None:
+        """Send a message.
+
+        Raises:
+            ChannelClosed: The other process is gone.
+            ChannelError: The message is longer than any may be.
+        """
+        data = json.dumps(message, separators=(",", ":")).encode()
+        if len(data) > MAX_MESSAGE_BYTES:
+            raise ChannelError(f"a message of {len(data)} bytes is too long")
+        try:
+            self._socket.sendall(_LENGTH.pack(len(data)) + data)
+        except OSError as error:
+            raise ChannelClosed(str(error)) from None
+
+    def receive(self) -> Message:
+        """Wait for a message.
+
+        Raises:
+            ChannelClosed: The other process is gone.
+            ChannelError: What it sent is no message.
+        """
+        (size,) = _LENGTH.unpack(self._read(_LENGTH.size))
+        if size > MAX_MESSAGE_BYTES:
+            raise ChannelError(f"a message of {size} bytes is too long")
+        try:
+            message = json.loads(self._read(size))
+        except (ValueError, RecursionError) as error:
+            raise ChannelError(f"a message is not JSON: {type(error).__name__}") from None
+        if not isinstance(message, list) or not message or not isinstance(message[0], str):
+            raise ChannelError("a message is a list that starts with its kind")
+        return message
+
+    def _read(self, size: int) -> bytes:
+        parts = []
+        while size:
+            try:
+                part = self._socket.recv(min(size, 1 << 20))
+            except OSError as error:
+                raise ChannelClosed(str(error)) from None
+            if not part:
+                raise ChannelClosed("the connection ended")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)

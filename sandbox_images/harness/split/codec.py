@@ -1,0 +1,336 @@
+"""Values on the channel: plain data by value, everything else by reference.
+
+Plain data is what has exactly one of the types below; a subclass is not. Leaves are written as
+`sandbox_images.harness.values` does. Containers may share parts and contain themselves:
+
+    [..]            list                {"t": [..]}   tuple        {"s": [..]}  set
+    {"d": [[k, v]]} dict                {"S": [..]}   frozenset    {"q": [[..], maxlen]} deque
+    {"C": [[k, v]]} Counter             {"O": [[k, v]]} OrderedDict
+    {"e": [factory, [[k, v]]]} defaultdict with a builtin factory, or none
+    {"@": n}        the n-th mutable container of this value, once more
+    {"r": [a, b, c]} range   {"l": [a, b, c]} slice   {"y": name} Ellipsis, NotImplemented
+    {"g": [module, name]}  something of the standard library, by name
+    {"M": name}     a module of the standard library
+    {"P": text}     a path
+    {"x": ..}       a reference; what it means is each end's own affair
+"""
+
+import builtins
+import pathlib
+import sys
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sandbox_images.harness import values
+from sandbox_images.harness.values import UnencodableError, ValueDecodeError
+
+MAX_DEPTH = 100
+MAX_NODES = 1_000_000
+_FACTORIES = {t.__name__: t for t in (int, float, str, list, dict, set, bool, tuple)}
+_LEAVES = frozenset({*values.LEAF_TYPES} - {bytearray})
+_SINGLETONS = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
+_KEYED = {"d": dict, "C": Counter, "O": OrderedDict}
+
+Reference = Callable[[Any], Any]
+Resolve = Callable[[Any], Any]
+
+
+def is_numpy(value: object) -> bool:
+    """Tell whether a value is a numpy array or scalar of plain items."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray or _is_scalar(numpy, value)
+
+
+def _is_scalar(numpy: Any, value: object) -> bool:
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
+class Encoder:
+    """Encodes one value, or several that may share parts."""
+
+    def __init__(self, reference: Reference) -> None:
+        """`reference` encodes what is not plain data, or raises `UnencodableError`."""
+        self._reference = reference
+        self._seen: dict[int, int] = {}
+        self._kept: list[Any] = []
+        self._nodes = 0
+
+    @property
+    def has_mutable(self) -> bool:
+        """Whether anything that was encoded can be changed in place."""
+        return bool(self._kept)
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """Return the value in terms that `json` can write."""
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        self._nodes += 1
+        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
+            raise UnencodableError("a value that is too deep or too large")
+        if kind in _LEAVES:
+            return values.encode(value)
+        if kind in _MUTABLE:
+            return self._encode_mutable(value, kind, depth)
+        if kind is tuple:
+            return {"t": self._items(value, depth)}
+        if kind is frozenset:
+            return {"S": self._items(value, depth)}
+        if kind is range:
+            return {"r": [values.encode(n) for n in (value.start, value.stop, value.step)]}
+        if kind is slice:
+            return {"l": self._items((value.start, value.stop, value.step), depth)}
+        for name, singleton in _SINGLETONS.items():
+            if value is singleton:
+                return {"y": name}
+        if kind is pathlib.PosixPath:
+            return {"P": str(value)}
+        if is_numpy(value):
+            return values.encode(value)
+        return _standard(value) or {"x": self._reference(value)}
+
+    def _items(self, items: Iterable[Any], depth: int) -> list[Any]:
+        return [self.encode(item, depth + 1) for item in items]
+
+    def _pairs(self, value: dict[Any, Any], depth: int) -> list[Any]:
+        return [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in value.items()]
+
+    def _encode_mutable(self, value: Any, kind: type, depth: int) -> Any:
+        number = self._seen.get(id(value))
+        if number is not None:
+            return {"@": number}
+        self._seen[id(value)] = len(self._kept)
+        self._kept.append(value)
+        if kind is list:
+            return self._items(value, depth)
+        if kind is set:
+            return {"s": self._items(value, depth)}
+        if kind is bytearray:
+            return values.encode(value)
+        if kind is deque:
+            return {"q": [self._items(value, depth), value.maxlen]}
+        if kind is defaultdict:
+            return {"e": [self._factory(value.default_factory), self._pairs(value, depth)]}
+        tag = {dict: "d", Counter: "C", OrderedDict: "O"}[kind]
+        return {tag: self._pairs(value, depth)}
+
+    def _factory(self, factory: Any) -> str | None:
+        if factory is None:
+            return None
+        for name, known in _FACTORIES.items():
+            if factory is known:
+                return name
+        raise UnencodableError("a defaultdict with a factory of its own")
+
+
+_MUTABLE = frozenset({list, set, dict, bytearray, deque, defaultdict, Counter, OrderedDict})
+
+
+def _standard(value: Any) -> Any:
+    """Return a reference by name to something of the standard library, or None."""
+    if type(value) is types.ModuleType:
+        name = value.__name__
+        known = name.partition(".")[0] in sys.stdlib_module_names and name != "__main__"
+        return {"M": name} if known and sys.modules.get(name) is value else None
+    if not isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+        return None
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    found = _find(module, name)
+    return {"g": [module, name]} if found is value else None
+
+
+def _find(module: str, name: str) -> Any:
+    """Return what the name means in this process's standard library, or None."""
+    if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
+        return None
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        if found is None or (part.startswith("_") and found is builtins):
+            return None
+        found = vars(found).get(part)
+    return found
+
+
+class Decoder:
+    """Decodes one value, or several that may share parts."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        """`resolve` makes a value of a reference, or raises `ValueDecodeError`."""
+        self._resolve = resolve
+        self._mutable: list[Any] = []
+        self._nodes = 0
+
+    @property
+    def has_mutable(self) -> bool:
+        """Whether anything that was decoded can be changed in place."""
+        return bool(self._mutable)
+
+    def decode(self, encoded: Any) -> Any:
+        """Return the value.
+
+        Raises:
+            ValueDecodeError: It is none, or is too deep or too large.
+        """
+        try:
+            return self._decode(encoded, 0)
+        except ValueDecodeError:
+            raise
+        except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
+            raise ValueDecodeError(f"not a value: {type(error).__name__}: {error}") from None
+
+    def _decode(self, encoded: Any, depth: int) -> Any:
+        self._nodes += 1
+        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
+            raise ValueDecodeError("a value that is too deep or too large")
+        if isinstance(encoded, list):
+            found: list[Any] = []
+            self._mutable.append(found)
+            found.extend(self._decode(item, depth + 1) for item in encoded)
+            return found
+        if not isinstance(encoded, dict):
+            return encoded
+        if len(encoded) != 1:
+            raise ValueDecodeError("a tagged value has exactly one tag")
+        tag, content = next(iter(encoded.items()))
+        decoder = _DECODERS.get(tag)
+        if decoder is None:
+            return self._keep_bytes(values.decode(encoded))
+        return decoder(self, content, depth + 1)
+
+    def _keep_bytes(self, value: Any) -> Any:
+        if type(value) is bytearray:
+            self._mutable.append(value)
+        return value
+
+    def _items(self, content: Any, depth: int) -> list[Any]:
+        if not isinstance(content, list):
+            raise ValueDecodeError("items are not a list")
+        return [self._decode(item, depth) for item in content]
+
+    def _again(self, content: Any, _depth: int) -> Any:
+        if type(content) is not int or not 0 <= content < len(self._mutable):
+            raise ValueDecodeError("a back reference to nothing")
+        return self._mutable[content]
+
+    def _tuple(self, content: Any, depth: int) -> Any:
+        return tuple(self._items(content, depth))
+
+    def _frozenset(self, content: Any, depth: int) -> Any:
+        return frozenset(self._items(content, depth))
+
+    def _set(self, content: Any, depth: int) -> Any:
+        found: set[Any] = set()
+        self._mutable.append(found)
+        found.update(self._items(content, depth))
+        return found
+
+    def _fill(self, found: Any, content: Any, depth: int) -> Any:
+        self._mutable.append(found)
+        for key, value in content:
+            dict.__setitem__(found, self._decode(key, depth), self._decode(value, depth))
+        return found
+
+    def _deque(self, content: Any, depth: int) -> Any:
+        items, limit = content
+        found: deque[Any] = deque(maxlen=limit)
+        self._mutable.append(found)
+        found.extend(self._items(items, depth))
+        return found
+
+    def _defaultdict(self, content: Any, depth: int) -> Any:
+        factory, pairs = content
+        return self._fill(
+            defaultdict(None if factory is None else _FACTORIES[factory]), pairs, depth
+        )
+
+    def _range(self, content: Any, depth: int) -> Any:
+        return range(*self._items(content, depth))
+
+    def _slice(self, content: Any, depth: int) -> Any:
+        return slice(*self._items(content, depth))
+
+    def _singleton(self, content: Any, _depth: int) -> Any:
+        return _SINGLETONS[content]
+
+    def _named(self, content: Any, _depth: int) -> Any:
+        module, name = content
+        found = _find(module, name)
+        if found is None:
+            raise ValueDecodeError(f"{module[:40]}.{name[:40]} is not in the standard library")
+        return found
+
+    def _module(self, content: Any, _depth: int) -> Any:
+        if content.partition(".")[0] not in sys.stdlib_module_names:
+            raise ValueDecodeError("not a module of the standard library")
+        return self._resolve({"module": content})
+
+    def _path(self, content: Any, _depth: int) -> Any:
+        return pathlib.PosixPath(content)
+
+    def _reference(self, content: Any, _depth: int) -> Any:
+        return self._resolve(content)
+
+
+def _keyed(tag: str) -> Callable[[Decoder, Any, int], Any]:
+    return lambda decoder, content, depth: decoder._fill(_KEYED[tag](), content, depth)
+
+
+_DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
+    "@": Decoder._again,
+    "t": Decoder._tuple,
+    "S": Decoder._frozenset,
+    "s": Decoder._set,
+    "d": _keyed("d"),
+    "C": _keyed("C"),
+    "O": _keyed("O"),
+    "q": Decoder._deque,
+    "e": Decoder._defaultdict,
+    "r": Decoder._range,
+    "l": Decoder._slice,
+    "y": Decoder._singleton,
+    "g": Decoder._named,
+    "M": Decoder._module,
+    "P": Decoder._path,
+    "x": Decoder._reference,
+}
+
+
+def update_in_place(old: Any, new: Any, done: set[int] | None = None) -> bool:
+    """Make a mutable container equal to another of its type, keeping the parts that it has.
+
+    Returns whether `old` now stands for `new`; False where they are of different types.
+    """
+    done = set() if done is None else done
+    if type(old) is not type(new) or type(old) not in _MUTABLE:
+        return False
+    if id(old) in done:
+        return True
+    done.add(id(old))
+    if isinstance(old, dict):
+        merged = {k: _kept(old.get(k), v, done) for k, v in new.items()}
+        old.clear()
+        for key, value in merged.items():
+            dict.__setitem__(old, key, value)
+    elif isinstance(old, list | deque):
+        before = list(old)
+        before += [None] * (len(new) - len(before))
+        merged_items = [_kept(o, n, done) for o, n in zip(before, new, strict=False)]
+        old.clear()
+        old.extend(merged_items)
+    elif isinstance(old, set):
+        old.clear()
+        old.update(new)
+    else:
+        old[:] = new
+    return True
+
+
+def _kept(old: Any, new: Any, done: set[int]) -> Any:
+    if type(old) is tuple and type(new) is tuple and len(old) == len(new):
+        parts = [_kept(o, n, done) for o, n in zip(old, new, strict=True)]
+        return old if all(p is o for p, o in zip(parts, old, strict=True)) else tuple(parts)
+    return old if update_in_place(old, new, done) else new

@@ -1,0 +1,4 @@
+"""Exit statuses that mean something to the supervisor."""
+
+CANDIDATE_GONE = 3
+"""Of a judge: the candidate broke off the conversation; how that one ended is what counts."""
