@@ -44,16 +44,20 @@ class EngineInfo:
 class Attachment:
     """Standard input and output of a container, as one socket of the engine's stream protocol."""
 
-    def __init__(self, response: Any) -> None:
-        # The SDK returns the buffered reader around the socket, or the socket itself with TLS.
-        self._response = response
-        self.socket: socket.socket = getattr(response, "_sock", response)
+    def __init__(self, stream: Any) -> None:
+        # The SDK returns the raw reader around the socket, or the socket itself with TLS; the
+        # reader holds on to the HTTP response that it belongs to.
+        self._stream = stream
+        self._response = getattr(stream, "_response", None)
+        self.socket: socket.socket = getattr(stream, "_sock", stream)
 
     def close(self) -> None:
         """Close the stream. Repeats harmlessly; a blocked receive elsewhere returns."""
         with suppress(OSError):  # the engine may have closed its end already
             self.socket.shutdown(socket.SHUT_RDWR)
-        self._response.close()
+        if self._response is not None:
+            self._response.close()
+        self._stream.close()
         self.socket.close()
 
 
