@@ -27,11 +27,11 @@ def check_tests(program: str, call: str) -> ScriptTests:
     Raises:
         SuiteError: The program does not parse, or has no `check`.
     """
-    tree = source.parse(program)
-    if not source.calls_at_top(tree, "check"):
-        if not source.defines(tree, "check"):
-            message = "the test program defines no check(candidate)"
-            raise SuiteError(message)
+    names = source.outline(program)
+    if "check" not in names.defined:
+        message = "the test program defines no check(candidate)"
+        raise SuiteError(message)
+    if "check" not in names.used or not source.calls_at_top(source.parse(program), "check"):
         program = f"{program.rstrip()}\n\ncheck({call})\n"
     return ScriptTests(cases=(ScriptCase(id="check", source=program),))
 

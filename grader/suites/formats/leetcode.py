@@ -23,7 +23,7 @@ def read(row: Row) -> TestSuite:
     """Turn a row of LeetCodeDataset into its suite."""
     program, entry_point = fields.text(row, "test"), fields.text(row, "entry_point")
     prelude, completion = fields.text(row, "prompt"), fields.text(row, "completion")
-    source.parse(prelude, "the prompt")
+    source.outline(prelude, "the prompt")
     return TestSuite(
         tests=check_tests(program, entry_point),
         format="leetcode",

@@ -44,7 +44,7 @@ def read(row: Row) -> TestSuite:
 def read_plus(row: Row) -> TestSuite:
     """Turn an MBPP+ row of the original layout into its suite."""
     code, program = fields.text(row, "code"), fields.text(row, "test")
-    source.parse(program)
+    source.outline(program)
     return TestSuite(
         tests=ScriptTests(cases=(ScriptCase(id="check", source=program),)),
         format="mbppplus",
