@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import signal
+import site
 import socket
 import sys
 from typing import Any
@@ -33,10 +34,11 @@ _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE
 
 def main(args: list[str]) -> None:
     """Become the zygote that `args` describe: kind, control descriptor, site folders, preload."""
-    kind, descriptor, site, preload = args
+    kind, descriptor, site_folders, preload = args
     control = socket.socket(fileno=int(descriptor))
     _enter_namespaces()
-    sys.path += json.loads(site)
+    sys.path += json.loads(site_folders)
+    _add_interactive_names()
     for name in [*COMMON_MODULES, *json.loads(preload)]:
         importlib.import_module(name)
     if kind == "pytest":
@@ -65,6 +67,13 @@ def _enter_namespaces() -> None:
     _die_with_parent()
 
 
+def _add_interactive_names() -> None:
+    """Define `exit`, `quit`, `help` and the like, which start with `site` and programs do use."""
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+
+
 def _die_with_parent() -> None:
     namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -86,7 +95,7 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
     while (received := orders.receive(control)) is not None:
         order = RunOrder.parse(*received)
         init = pid_namespaces.enter_new()
-        pid = namespaces.clone(_RUN_FLAGS)
+        pid = _fork_run(init)
         if pid == 0:
             return confinement.lock_in(order, control, seccomp_filter)
         for descriptor in order.descriptors:
@@ -95,12 +104,26 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
     os._exit(0)
 
 
+def _fork_run(init: int) -> int:
+    """Fork a run's main process into the namespace of `init`; the pid of `init` if that is dead.
+
+    The supervisor may kill a run of which there is no more than process 1 yet.
+    """
+    try:
+        return namespaces.clone(_RUN_FLAGS)
+    except OSError:
+        if os.waitid(os.P_PID, init, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            raise
+        return init
+
+
 def _await_end(pid: int, init: int) -> dict[str, Any]:
     """Wait for a run's main process, leave nothing of the run alive, and tell how it went."""
     _, status, usage = os.wait4(pid, 0)
-    # When process 1 is reaped, the kernel has killed all that was left in its namespace.
-    os.kill(init, signal.SIGKILL)
-    os.waitpid(init, 0)
+    if pid != init:
+        # When process 1 is reaped, the kernel has killed all that was left in its namespace.
+        os.kill(init, signal.SIGKILL)
+        os.waitpid(init, 0)
     return {
         "event": "ended",
         "status": status,
