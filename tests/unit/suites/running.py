@@ -77,7 +77,11 @@ def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
 
 def _python(*arguments: str, stdin: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], input=stdin, capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-S", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 
