@@ -197,11 +197,12 @@ class Watch:
 
     def _kill(self) -> None:
         """Kill the run and wait until nothing of it lives."""
-        while any(party.ended is None for party in self._parties):
+        while living := [party for party in self._parties if party.ended is None]:
+            # Over and over: what a zygote has yet to fork cannot be killed.
             processes.kill_run(self._harness_pids)
-            for party in self._parties:
-                if party.ended is None:
-                    party.hear()
+            controls = {party.zygote.control: party for party in living}
+            for control in select.select(list(controls), [], [], _TICK_S)[0]:
+                controls[control].hear()
 
     @property
     def _candidate_left(self) -> bool:
