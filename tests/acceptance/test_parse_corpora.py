@@ -100,9 +100,9 @@ Row = dict[str, Any]
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    with path.open("rb") as file:
-        for line in gzip.open(file) if path.suffix == ".gz" else file:
-            yield json.loads(line)
+    data = path.read_bytes()
+    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines():
+        yield json.loads(line)
 
 
 def outcome(row: Row) -> str:
