@@ -11,6 +11,7 @@ from typing import Self
 
 from grader import service
 from grader.model import GradeReport, Submission
+from grader.modes import ModeBook
 from grader.pool import SlotPool
 from grader.sandbox.base import Sandbox, Slot
 from grader.sandbox.choose import choose_sandbox
@@ -41,6 +42,7 @@ class Grader:
         self.settings = settings or Settings()
         service.find_policy(self.settings.policy)
         self.sandbox = sandbox or choose_sandbox(self.settings)
+        self._modes = ModeBook()
         self._pool = SlotPool(
             self.sandbox,
             size=self.settings.slots,
@@ -63,7 +65,7 @@ class Grader:
     def grade(self, submission: Submission) -> GradeReport:
         """Grade one submission; waits for a free slot. Never raises for what it was given."""
         try:
-            return service.grade(submission, self._borrow, self.settings)
+            return service.grade(submission, self._borrow, self._modes, self.settings)
         except Exception as error:
             # A fault of this program must cost one report, and be seen, but never a batch.
             _log.exception("submission %s met a fault in the grader", submission.id)

@@ -1,9 +1,9 @@
 """Grade one submission on one slot: extract, run, judge, score. The one use case."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import assert_never
 
@@ -23,6 +23,7 @@ from grader.model import (
     Submission,
     TestSuite,
 )
+from grader.modes import Mode, ModeBook, look
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
 from grader.score import find_policy, score_report
@@ -44,6 +45,7 @@ class _Task:
     code: str
     limits: Limits
     stop_early: bool
+    require: Integrity | None
 
     @property
     def source(self) -> str:
@@ -61,7 +63,9 @@ class _Graded:
     integrity: Integrity
 
 
-def grade(submission: Submission, borrow: BorrowSlot, settings: Settings) -> GradeReport:
+def grade(
+    submission: Submission, borrow: BorrowSlot, modes: ModeBook, settings: Settings
+) -> GradeReport:
     """Grade a submission.
 
     A sandbox that fails is replaced and the submission run again, `settings.retries` times;
@@ -71,6 +75,7 @@ def grade(submission: Submission, borrow: BorrowSlot, settings: Settings) -> Gra
     Args:
         submission: What to grade.
         borrow: Lends a slot; one whose use raised is not lent again.
+        modes: What is known about suites; learns from this submission.
         settings: Limits, policy and the rest.
     """
     suite = submission.suite
@@ -94,9 +99,10 @@ def grade(submission: Submission, borrow: BorrowSlot, settings: Settings) -> Gra
         code=extraction.code,
         limits=settings.limits.override(suite.limits),
         stop_early=_stops_early(settings),
+        require=settings.require_integrity,
     )
     try:
-        graded, slot_name = _run_with_retries(task, borrow, settings)
+        graded, slot_name = _run_with_retries(task, borrow, modes, settings)
         judgement = judge.summarise(graded.cases, graded.outcomes)
         return score_report(
             verdict=judgement.verdict,
@@ -138,14 +144,14 @@ def _count_cases(suite: TestSuite) -> int:
 
 
 def _run_with_retries(
-    task: _Task, borrow: BorrowSlot, settings: Settings
+    task: _Task, borrow: BorrowSlot, modes: ModeBook, settings: Settings
 ) -> tuple[_Graded, str]:
     """Run a task; return what came of it and on which slot."""
     left = settings.retries
     while True:
         try:
             with borrow(task.suite.image, task.limits.memory_bytes) as slot:
-                return _run(task, slot), slot.name
+                return _run(task, slot, modes), slot.name
         except SandboxError as error:
             if not error.retryable or left == 0:
                 raise
@@ -153,17 +159,15 @@ def _run_with_retries(
             _log.warning("running again after a sandbox failed: %s", error)
 
 
-def _run(task: _Task, slot: Slot) -> _Graded:
+def _run(task: _Task, slot: Slot, modes: ModeBook) -> _Graded:
     tests = task.suite.tests
     match tests:
         case StdinTests():
             return _run_stdin(task, tests, slot)
         case CallTests():
             return _run_calls(task, tests, slot)
-        case ScriptTests():
-            return _run_script(task, tests, slot)
-        case PytestTests():
-            return _run_pytest(task, tests, slot)
+        case ScriptTests() | PytestTests():
+            return _run_judged(task, slot, modes)
         case _ as unknown:
             assert_never(unknown)
 
@@ -178,7 +182,7 @@ def _run_stdin(task: _Task, tests: StdinTests, slot: Slot) -> _Graded:
     checker = needs_checker(tests.comparison)
     cases = []
     outcomes = []
-    with closing(_outcomes(slot, job)) as running:
+    with closing(slot.run(job)) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             if checker:
@@ -224,7 +228,7 @@ def _run_calls(task: _Task, tests: CallTests, slot: Slot) -> _Graded:
     job = Job(program=Program.CALL, source=task.source, runs=runs, limits=task.limits)
     cases = []
     outcomes = []
-    with closing(_outcomes(slot, job)) as running:
+    with closing(slot.run(job)) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             cases.append(judge.judge_call(case, tests.comparison, outcome, task.limits))
@@ -246,45 +250,84 @@ def _require_cases(cases: tuple[object, ...]) -> None:
         raise SuiteError(message)
 
 
-# ---------------------------------------------------------------- judged beside the submission
+# ---------------------------------------------------------------- judged by the suite's own code
 
 
-def _run_script(task: _Task, tests: ScriptTests, slot: Slot) -> _Graded:
+def _run_judged(task: _Task, slot: Slot, modes: ModeBook) -> _Graded:
+    """Run a suite's own code over the submission, apart from it wherever the suite allows that."""
+    mode = modes.find(task.suite)
+    if mode is None or mode is Mode.SPLIT:
+        graded = _run_suite(task, slot, split=True)
+        if mode is Mode.SPLIT or _all_passed(graded):
+            return graded
+        mode = _find_mode(task, slot)
+        modes.enter(task.suite, mode)
+        if mode is Mode.SPLIT:
+            return graded
+    if mode is Mode.BROKEN:
+        message = "the suite's own reference solution does not pass it"
+        raise SuiteError(message)
+    if task.require is Integrity.SPLIT:
+        message = "the suite cannot be judged apart from the submission, which is required"
+        raise SuiteError(message)
+    return _run_suite(task, slot, split=False)
+
+
+def _find_mode(task: _Task, slot: Slot) -> Mode:
+    """Find out how a suite can be judged, by running its reference where it has one."""
+    if task.suite.reference is None:
+        return look(task.suite)
+    reference = replace(task, code=task.suite.reference, stop_early=True)
+    for mode in (Mode.SPLIT, Mode.SHARED):
+        if _all_passed(_run_suite(reference, slot, split=mode is Mode.SPLIT)):
+            return mode
+    return Mode.BROKEN
+
+
+def _all_passed(graded: _Graded) -> bool:
+    return all(case.verdict is Verdict.PASSED for case in graded.cases)
+
+
+def _run_suite(task: _Task, slot: Slot, *, split: bool) -> _Graded:
+    tests = task.suite.tests
+    match tests:
+        case ScriptTests():
+            job = _script_job(task, tests, split=split)
+            (outcome,) = slot.run(job)
+            cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
+        case PytestTests():
+            expected = find_tests(tests)
+            (outcome,) = slot.run(_pytest_job(task, tests, split=split))
+            cases = judge.judge_pytest(
+                tests, outcome, task.limits, expected, stop_early=task.stop_early
+            )
+        case _:
+            raise AssertionError(tests)
+    integrity = Integrity.SPLIT if split else Integrity.SHARED
+    return _Graded(cases=cases, outcomes=(outcome,), integrity=integrity)
+
+
+def _script_job(task: _Task, tests: ScriptTests, *, split: bool) -> Job:
     _require_cases(tests.cases)
     run = payload.script(
         tests.setup, [case.source for case in tests.cases], stop_early=task.stop_early
     )
-    job = Job(program=Program.SCRIPT, source=task.source, runs=(run,), limits=task.limits)
-    outcome = _only_outcome(slot, job)
-    cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
-    return _Graded(cases=cases, outcomes=(outcome,), integrity=Integrity.SHARED)
+    return Job(
+        program=Program.SCRIPT, source=task.source, runs=(run,), limits=task.limits, split=split
+    )
 
 
-def _run_pytest(task: _Task, tests: PytestTests, slot: Slot) -> _Graded:
-    expected = find_tests(tests)
-    job = Job(
+def _pytest_job(task: _Task, tests: PytestTests, *, split: bool) -> Job:
+    return Job(
         program=Program.PYTEST,
         source=task.source,
         runs=(payload.pytest(tests.test_paths, tests.pytest_args, stop_early=task.stop_early),),
         limits=task.limits,
         files=tests.files,
         source_path=tests.solution_path,
+        split=split,
     )
-    outcome = _only_outcome(slot, job)
-    cases = judge.judge_pytest(
-        tests, outcome, task.limits, expected, stop_early=task.stop_early
-    )
-    return _Graded(cases=cases, outcomes=(outcome,), integrity=Integrity.SHARED)
 
 
 find_tests = lru_cache(maxsize=4096)(judge.find_tests)
 """`judge.find_tests`, once per suite: many samples of one problem come together."""
-
-
-def _only_outcome(slot: Slot, job: Job) -> RunOutcome:
-    (outcome,) = slot.run(job)
-    return outcome
-
-
-def _outcomes(slot: Slot, job: Job) -> Iterator[RunOutcome]:
-    yield from slot.run(job)

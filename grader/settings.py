@@ -23,6 +23,7 @@ from typing import Any, get_args
 from grader.cores import usable_cores
 from grader.errors import ConfigurationError
 from grader.model import ExtractionRule, KiB, Limits, MiB
+from grader.verdict import Integrity
 
 _GiB = 1024 * MiB
 _UNITS = {"": 1, "b": 1, "kib": KiB, "mib": MiB, "gib": _GiB, "k": KiB, "m": MiB, "g": _GiB}
@@ -73,6 +74,8 @@ class Settings:
     """None: as the policy needs it."""
     extraction: ExtractionRule | None = None
     """None: the rule of each suite."""
+    require_integrity: Integrity | None = None
+    """None: any; else what is less is refused with an internal error."""
     retries: int = 2
     problems: Path | None = None
     limits: Limits = field(default_factory=Limits)
@@ -105,6 +108,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "policy": "how verdicts become a reward: graded, binary, fraction or ladder",
         "stop_early": "stop a submission at its first failing case; default: as the policy needs",
         "extraction": "rule that finds the code in a completion; default: the rule of each suite",
+        "require_integrity": "least separation of tests and submission: isolated, split or shared",
         "retries": "times a submission is tried again after an internal error",
         "problems": "file of problems that labels and rows may name by id",
         "limits.cpu_time_s": "seconds of CPU time of a case, its child processes included",

@@ -6,7 +6,7 @@ no way to tell that another run came before it. docs/how-it-works.md has the pic
 tests/contract/ holds every implementation to what this file promises.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -75,7 +75,7 @@ class Slot(Protocol):
     def name(self) -> str:
         """The backend and the number, for logs: "docker-3"."""
 
-    def run(self, job: Job) -> Iterator[RunOutcome]:
+    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         """Run the job's runs one after another and yield each outcome as it ends.
 
         Closing the iterator early stops the run in progress and drops the rest.

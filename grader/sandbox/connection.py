@@ -4,7 +4,7 @@ The supervisor's side, with the list of frames, is sandbox_images/harness/superv
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -67,7 +67,7 @@ class SlotConnection:
         """The backend and the number, for logs."""
         return self._name
 
-    def run(self, job: Job) -> Iterator[RunOutcome]:
+    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         """Run a job; see `Slot.run`."""
         self._seq += 1
         seq = self._seq

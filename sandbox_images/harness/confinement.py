@@ -119,10 +119,12 @@ def _stage(bundle: Bundle) -> None:
     contents = dict(bundle.files)
     if bundle.source is not None:
         contents[bundle.source_path] = bundle.source.encode("utf-8", "surrogatepass")
-    for path, content in contents.items():
+    # The submission's folder is a package for the tests even where its file is elsewhere.
+    for path in (bundle.source_path, *contents):
         folder, _, _name = path.rpartition("/")
         if folder:
             os.makedirs(f"{WORK}/{folder}", exist_ok=True)
+    for path, content in contents.items():
         with open(f"{WORK}/{path}", "wb", buffering=0) as file:
             file.write(content)
 

@@ -100,33 +100,44 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
             return confinement.lock_in(order, control, seccomp_filter)
         for descriptor in order.descriptors:
             os.close(descriptor)
-        orders.send(control, _await_end(pid, init))
+        orders.send(control, _ended(signal.SIGKILL) if pid is None else _await_end(pid, init))
     os._exit(0)
 
 
-def _fork_run(init: int) -> int:
-    """Fork a run's main process into the namespace of `init`; the pid of `init` if that is dead.
+def _fork_run(init: int) -> int | None:
+    """Fork a run's main process into the namespace of `init`; None where that has ended.
 
     The supervisor may kill a run of which there is no more than process 1 yet.
     """
     try:
         return namespaces.clone(_RUN_FLAGS)
     except OSError:
-        if os.waitid(os.P_PID, init, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            raise
-        return init
+        if _is_dead(init):
+            return None
+        raise
+
+
+def _is_dead(init: int) -> bool:
+    """Tell whether process 1 of a namespace has ended, and reap it."""
+    try:
+        return os.waitpid(init, os.WNOHANG)[0] == init
+    except ChildProcessError:
+        return True  # it ended while the kernel was to reap children by itself
 
 
 def _await_end(pid: int, init: int) -> dict[str, Any]:
     """Wait for a run's main process, leave nothing of the run alive, and tell how it went."""
     _, status, usage = os.wait4(pid, 0)
-    if pid != init:
-        # When process 1 is reaped, the kernel has killed all that was left in its namespace.
-        os.kill(init, signal.SIGKILL)
-        os.waitpid(init, 0)
+    # When process 1 is reaped, the kernel has killed all that was left in its namespace.
+    os.kill(init, signal.SIGKILL)
+    os.waitpid(init, 0)
+    return _ended(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def _ended(status: int, cpu_time_s: float = 0.0, peak_memory_bytes: int = 0) -> dict[str, Any]:
     return {
         "event": "ended",
         "status": status,
-        "cpu_time_s": usage.ru_utime + usage.ru_stime,
-        "peak_memory_bytes": usage.ru_maxrss * 1024,
+        "cpu_time_s": cpu_time_s,
+        "peak_memory_bytes": peak_memory_bytes,
     }

@@ -27,7 +27,7 @@ from sandbox_images.harness import values
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 MAX_DEPTH = 100
-MAX_NODES = 1_000_000
+MAX_NODES = 2_500_000
 _FACTORIES = {t.__name__: t for t in (int, float, str, list, dict, set, bool, tuple)}
 _LEAVES = frozenset({*values.LEAF_TYPES} - {bytearray})
 _SINGLETONS = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
@@ -128,15 +128,25 @@ class Encoder:
 _MUTABLE = frozenset({list, set, dict, bytearray, deque, defaultdict, Counter, OrderedDict})
 
 
+_NAMED_TYPES = (
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
+
+
 def _standard(value: Any) -> Any:
     """Return a reference by name to something of the standard library, or None."""
     if type(value) is types.ModuleType:
         name = value.__name__
         known = name.partition(".")[0] in sys.stdlib_module_names and name != "__main__"
         return {"M": name} if known and sys.modules.get(name) is value else None
-    if not isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+    if not isinstance(value, _NAMED_TYPES):
         return None
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    owner = getattr(value, "__objclass__", value)  # of a method such as str.upper
+    module, name = getattr(owner, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
     found = _find(module, name)

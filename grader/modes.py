@@ -1,0 +1,125 @@
+"""Which suites can be judged in a process of their own, found out once per suite.
+
+Split judging serves nearly every suite, but a proxy cannot do everything that an object can.
+What passes in split mode has passed. Only where a submission does not, it has to be known that
+the suite itself is served: its reference solution tells, else a look at what the suite does.
+"""
+
+import ast
+import threading
+from collections import OrderedDict
+from enum import StrEnum
+
+from grader.model import PytestTests, ScriptTests, TestSuite
+
+JudgedTests = ScriptTests | PytestTests
+
+_REMEMBERED = 20_000
+
+
+class Mode(StrEnum):
+    """Where a suite's tests run."""
+
+    SPLIT = "split"
+    SHARED = "shared"
+    BROKEN = "broken"
+    """Nowhere: its own reference solution passes in neither mode."""
+
+
+class ModeBook:
+    """What is known about suites, by their content. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._modes: OrderedDict[tuple[JudgedTests, str], Mode] = OrderedDict()
+
+    def find(self, suite: TestSuite) -> Mode | None:
+        """Return a suite's mode, or None where nothing is known yet."""
+        with self._lock:
+            return self._modes.get(_key(suite))
+
+    def enter(self, suite: TestSuite, mode: Mode) -> None:
+        """Remember a suite's mode; the oldest are forgotten."""
+        with self._lock:
+            self._modes[_key(suite)] = mode
+            if len(self._modes) > _REMEMBERED:
+                self._modes.popitem(last=False)
+
+
+def _key(suite: TestSuite) -> tuple[JudgedTests, str]:
+    assert isinstance(suite.tests, JudgedTests)
+    return suite.tests, suite.prelude
+
+
+# ---------------------------------------------------------------- a look at what a suite does
+
+_FIXTURES = frozenset({"tmp_path", "tmpdir", "tmp_path_factory", "capfd", "capfdbinary", "recwarn"})
+"""Fixtures that reach what the submission's process has for itself: its files, its descriptors."""
+
+_MODULES = frozenset(
+    {
+        "importlib", "inspect", "matplotlib", "pandas", "runpy", "shutil", "sklearn", "subprocess",
+        "tempfile", "torch", "tracemalloc", "warnings",
+    }
+)  # fmt: skip
+"""Modules by which tests look at or into the process that they run in."""
+
+_PATCHES = frozenset({"patch", "setattr", "setitem", "delattr"})
+
+
+def look(suite: TestSuite) -> Mode:
+    """Return the mode of a suite without a reference, by what its sources do."""
+    tests = suite.tests
+    if isinstance(tests, ScriptTests):
+        sources = [tests.setup, *(case.source for case in tests.cases)]
+        solution = "solution"
+    elif isinstance(tests, PytestTests):
+        sources = [f.content.decode("utf-8", "replace") for f in tests.files if f.path.endswith(".py")]
+        solution = tests.solution_path.removesuffix(".py").replace("/", ".")
+    else:
+        return Mode.SPLIT
+    return Mode.SHARED if any(_needs_sharing(s, solution) for s in sources) else Mode.SPLIT
+
+
+def _needs_sharing(source: str, solution: str) -> bool:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False  # it fails in either mode
+    imported = _names_from(tree, solution)
+    return any(_reaches_in(node, solution, imported) for node in ast.walk(tree))
+
+
+def _names_from(tree: ast.AST, solution: str) -> frozenset[str]:
+    """Return the names that a suite imports from the submission."""
+    return frozenset(
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == solution
+        for alias in node.names
+    )
+
+
+def _reaches_in(node: ast.AST, solution: str, imported: frozenset[str]) -> bool:
+    match node:
+        case ast.Import(names=names):
+            return any(alias.name.partition(".")[0] in _MODULES for alias in names)
+        case ast.ImportFrom(module=str(module)):
+            return module.partition(".")[0] in _MODULES
+        case ast.arg(arg=name):
+            return name in _FIXTURES
+        case ast.ClassDef(bases=bases):
+            return any(isinstance(base, ast.Name) and base.id in imported for base in bases)
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[first, *_]):
+            return name in _PATCHES and _patches_elsewhere(first, solution)
+        case _:
+            return False
+
+
+def _patches_elsewhere(target: ast.expr, solution: str) -> bool:
+    """Tell whether a patch changes something that the submission would see only in its process."""
+    match target:
+        case ast.Constant(value=str(path)):
+            return not path.startswith((f"{solution}.", "builtins.input", "sys.stdin"))
+        case _:
+            return False
