@@ -15,6 +15,7 @@ from grader.modes import ModeBook
 from grader.pool import SlotPool
 from grader.sandbox.base import Sandbox, Slot
 from grader.sandbox.choose import choose_sandbox
+from grader.score import find_policy
 from grader.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class Grader:
             SandboxError: The chosen sandbox cannot work here.
         """
         self.settings = settings or Settings()
-        service.find_policy(self.settings.policy)
+        find_policy(self.settings.policy)
         self.sandbox = sandbox or choose_sandbox(self.settings)
         self._modes = ModeBook()
         self._pool = SlotPool(
@@ -66,7 +67,7 @@ class Grader:
         """Grade one submission; waits for a free slot. Never raises for what it was given."""
         try:
             return service.grade(submission, self._borrow, self._modes, self.settings)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
             # A fault of this program must cost one report, and be seen, but never a batch.
             _log.exception("submission %s met a fault in the grader", submission.id)
             return service.not_graded(f"{type(error).__name__}: {error}", self.settings)
@@ -170,7 +171,7 @@ class _Batch:
                 return None
             try:
                 return next(self._source, None)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
                 self._stopping.set()
                 self._results.put(_Failed(error))
                 return None

@@ -43,7 +43,11 @@ class Limits:
 
     def override(self, overrides: "LimitOverrides") -> "Limits":
         """Return these limits with every value that `overrides` gives."""
-        given = {f.name: value for f in fields(overrides) if (value := getattr(overrides, f.name)) is not None}
+        given = {
+            f.name: value
+            for f in fields(overrides)
+            if (value := getattr(overrides, f.name)) is not None
+        }
         return replace(self, **given)
 
 
@@ -87,7 +91,7 @@ class Comparator(StrEnum):
     TOKENS = "tokens"
     """Text: equal sequences of whitespace-separated tokens."""
     FLOATS = "floats"
-    """Text: token by token, numbers within tolerance. Values: numbers within tolerance, at any depth."""
+    """Text: token by token, values: at any depth; numbers are equal within a tolerance."""
     UNORDERED = "unordered"
     """Text: the same lines in any order. Values: the same items in any order, at the top level."""
     CHECKER = "checker"
@@ -125,7 +129,7 @@ class Comparison:
     nan_equal: bool = False
     """Whether NaN equals NaN."""
     tuples_as_lists: bool = False
-    """Values: whether a tuple equals a list of the same items, at any depth; JSON knows no tuples."""
+    """Values: whether a tuple equals a list of the same items; JSON knows no tuples."""
     checker: Checker | None = None
     """Only, and always, with `Comparator.CHECKER`."""
 
@@ -162,7 +166,7 @@ class CallCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptCase:
-    """Statements that run after the submission's code, in its namespace; no exception means passed."""
+    """Statements over the submission's names; no exception means passed."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

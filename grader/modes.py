@@ -47,7 +47,8 @@ class ModeBook:
 
 
 def _key(suite: TestSuite) -> tuple[JudgedTests, str]:
-    assert isinstance(suite.tests, JudgedTests)
+    if not isinstance(suite.tests, JudgedTests):
+        raise TypeError(suite.tests)
     return suite.tests, suite.prelude
 
 
@@ -74,7 +75,9 @@ def look(suite: TestSuite) -> Mode:
         sources = [tests.setup, *(case.source for case in tests.cases)]
         solution = "solution"
     elif isinstance(tests, PytestTests):
-        sources = [f.content.decode("utf-8", "replace") for f in tests.files if f.path.endswith(".py")]
+        sources = [
+            f.content.decode("utf-8", "replace") for f in tests.files if f.path.endswith(".py")
+        ]
         solution = tests.solution_path.removesuffix(".py").replace("/", ".")
     else:
         return Mode.SPLIT

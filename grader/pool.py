@@ -92,11 +92,9 @@ class SlotPool:
                     return None
                 if self._idle:
                     # Every slot exists and none of the idle ones fits: one makes room.
-                    unfit = self._idle.pop(0)
-                    break
+                    self._idle.pop(0).slot.close()
+                    return None
                 self._changed.wait()
-        unfit.slot.close()
-        return None
 
     def _give_back(self, idle: _Idle) -> None:
         with self._changed:

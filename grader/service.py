@@ -15,6 +15,7 @@ from grader.extract import extract
 from grader.model import (
     CallTests,
     CaseResult,
+    Checker,
     GradeReport,
     Limits,
     PytestTests,
@@ -179,28 +180,31 @@ def _run_stdin(task: _Task, tests: StdinTests, slot: Slot) -> _Graded:
     _require_cases(tests.cases)
     runs = tuple(case.stdin.encode("utf-8", "surrogatepass") for case in tests.cases)
     job = Job(program=Program.STDIN, source=task.source, runs=runs, limits=task.limits)
-    checker = needs_checker(tests.comparison)
+    checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
     outcomes = []
     with closing(slot.run(job)) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
-            if checker:
+            if checker is not None:
                 continue
             cases.append(judge.judge_stdin(case, tests.comparison, outcome, task.limits))
             if _decided(task, cases[-1]):
                 break
-    if checker:
-        cases = _check_outputs(tests, outcomes, slot, task.limits)
+    if checker is not None:
+        cases = _check_outputs(tests, checker, outcomes, slot, task.limits)
     cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
     return _Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
 
 
 def _check_outputs(
-    tests: StdinTests, outcomes: list[RunOutcome], slot: Slot, limits: Limits
+    tests: StdinTests,
+    checker: Checker,
+    outcomes: list[RunOutcome],
+    slot: Slot,
+    limits: Limits,
 ) -> list[CaseResult]:
     """Have the suite's checker look at every output that was not lost anyway."""
-    assert tests.comparison.checker is not None
     cases = tests.cases
     sound = {
         index: outcome
@@ -208,7 +212,7 @@ def _check_outputs(
         if judge.find_failure(cases[index], outcome, limits) is None
     }
     questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
-    answers = run_checker(tests.comparison.checker, questions, slot)
+    answers = run_checker(checker, questions, slot)
     checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
     return [
         judge.judge_stdin(

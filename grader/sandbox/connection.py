@@ -100,18 +100,21 @@ class SlotConnection:
     def _expect(self, op: str) -> tuple[Header, list[bytes]]:
         frame = self._next_frame()
         if frame[0].get("op") != op:
-            raise self._unavailable(f"expected {op!r}, got {frame[0].get('op')!r}")
+            message = f"expected {op!r}, got {frame[0].get('op')!r}"
+            raise self._unavailable(message)
         return frame
 
     def _next_frame(self) -> tuple[Header, list[bytes]]:
         while not self._frames:
             data = self._transport.receive(_CHUNK)
             if not data:
-                raise self._unavailable("the slot ended")
+                message = "the slot ended"
+                raise self._unavailable(message)
             try:
                 self._frames.extend(self._reader.feed(data))
             except FrameError as error:
-                raise self._unavailable(f"the slot sent no frame: {error}") from error
+                message = f"the slot sent no frame: {error}"
+                raise self._unavailable(message) from error
         frame = self._frames.pop(0)
         if frame[0].get("op") == "fault":
             raise self._unavailable(str(frame[0].get("message")))
@@ -148,7 +151,8 @@ def limits_to_json(limits: Limits) -> dict[str, Any]:
 
 def _decode_outcome(header: Header, blobs: list[bytes], seq: int, name: str) -> RunOutcome:
     if header.get("op") != "outcome" or header.get("seq") != seq or len(blobs) != 3:
-        raise SandboxUnavailableError(f"{name}: unexpected frame {header.get('op')!r}")
+        message = f"{name}: unexpected frame {header.get('op')!r}"
+        raise SandboxUnavailableError(message)
     stdout, stderr, report = blobs
     limit_hit = header["limit_hit"]
     return RunOutcome(

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -79,7 +79,7 @@ class FakeSlot:
         """The backend and the number."""
         return self._name
 
-    def run(self, job: Job) -> Iterator[RunOutcome]:
+    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         """Run a job; see `Slot.run`."""
         for index in range(len(job.runs)):
             if self._closed:

@@ -8,7 +8,6 @@ gives up every capability and most system calls.
 import gc
 import os
 import resource
-import signal
 import socket
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +32,7 @@ ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
-    "TMPDIR": "/tmp",
+    "TMPDIR": "/tmp",  # noqa: S108 - each run mounts its own
     "TZ": "UTC",
     "USER": "submission",
 }
@@ -51,6 +50,17 @@ class Run:
     """Descriptor that only the runner writes to."""
     channel: int | None
     """Descriptor to the other process, where tests and submission have one each."""
+
+    @property
+    def connection(self) -> int:
+        """The channel of a run that has one.
+
+        Raises:
+            ValueError: It has none: the supervisor ordered another program.
+        """
+        if self.channel is None:
+            raise ValueError(f"a {self.program} run has no channel")
+        return self.channel
 
 
 def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> Run:

@@ -36,7 +36,8 @@ class RunOrder:
     @classmethod
     def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
         """Put together what `send` took apart."""
-        return cls(**message, **dict(zip(_DESCRIPTORS, descriptors, strict=False)))
+        named: dict[str, Any] = dict(zip(_DESCRIPTORS, descriptors, strict=False))
+        return cls(**message, **named)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -48,7 +49,9 @@ class RunOrder:
 _DESCRIPTORS = ("bundle", "payload", "stdout", "stderr", "report", "channel")
 
 
-def send(channel: socket.socket, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+def send(
+    channel: socket.socket, message: dict[str, Any], descriptors: tuple[int, ...] = ()
+) -> None:
     """Send one message.
 
     Raises:

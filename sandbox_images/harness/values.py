@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 MAX_DEPTH = 150
 MAX_NODES = 2_000_000
@@ -285,7 +285,7 @@ def _decode_time(content: Any, _depth: int) -> Any:
     if kind == "timedelta":
         days, seconds, microseconds = parts
         return dt.timedelta(days=days, seconds=seconds, microseconds=microseconds)
-    classes = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
+    classes: dict[str, Any] = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
     return classes[kind].fromisoformat(*parts)
 
 
@@ -309,7 +309,7 @@ def _dimension(size: Any) -> int:
 def _unpack(dtype: str, data: bytes) -> list[Any]:
     """Read the items of a numeric array without numpy."""
     order, kind, size = dtype[0], dtype[1], int(dtype[2:])
-    byteorder = "big" if order == ">" else "little"
+    byteorder: Literal["big", "little"] = "big" if order == ">" else "little"
     if kind in "US" or size not in (1, 2, 4, 8, 16) or len(data) % size:
         raise ValueDecodeError(f"cannot read an array of {dtype[:20]!r} here")
     chunks = (data[i : i + size] for i in range(0, len(data), size))

@@ -78,8 +78,7 @@ class Party:
     @property
     def status(self) -> int:
         """The wait status of a process that has ended."""
-        assert self.ended is not None
-        status: int = self.ended["status"]
+        status: int = (self.ended or {})["status"]
         return status
 
 

@@ -16,8 +16,7 @@ __all__ = ["CANDIDATE_GONE", "connect", "end", "load"]
 
 def connect(run: Run, sources: list[str]) -> Judge:
     """Return the judge's end of the channel; `sources` are the suite's."""
-    assert run.channel is not None
-    return Judge(Channel(run.channel), named_identifiers(sources))
+    return Judge(Channel(run.connection), named_identifiers(sources))
 
 
 def load(judge: Judge, reporter: Reporter) -> Loaded | Exception:

@@ -4,7 +4,8 @@ import sys
 from types import CodeType, ModuleType
 from typing import Any
 
-from sandbox_images.harness.confinement import WORK, Bundle
+from sandbox_images.harness.confinement import WORK
+from sandbox_images.harness.orders import Bundle
 from sandbox_images.harness.runners.events import Reporter
 
 

@@ -52,9 +52,7 @@ def judge(run: Run, reporter: Reporter) -> NoReturn:
 
 
 def _read_payload(run: Run) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(
-        os.pread(run.payload, os.fstat(run.payload).st_size, 0)
-    )
+    payload: dict[str, Any] = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
     return payload
 
 

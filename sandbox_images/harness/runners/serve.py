@@ -14,7 +14,6 @@ from sandbox_images.harness.split.channel import Channel, ChannelClosed
 
 def run(run: Run, _reporter: Reporter) -> NoReturn:
     """Serve until the tests are over."""
-    assert run.channel is not None
 
     def load() -> types.ModuleType | dict[str, Any]:
         code = loading.try_to_compile(run.bundle)
@@ -25,7 +24,7 @@ def run(run: Run, _reporter: Reporter) -> NoReturn:
         return module
 
     try:
-        Candidate(Channel(run.channel), load).serve()
+        Candidate(Channel(run.connection), load).serve()
     except ChannelClosed:
         os._exit(0)
     os._exit(1)

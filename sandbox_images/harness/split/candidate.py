@@ -26,7 +26,7 @@ import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from sandbox_images.harness.split.channel import Channel, Message
 from sandbox_images.harness.split.codec import Decoder, Encoder
@@ -150,6 +150,7 @@ class Remote:
         return self._candidate.ask(what, self._number, list(args), kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Have the tests' process call its object."""
         return self._ask("call", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -165,6 +166,9 @@ class Remote:
 
     def __next__(self) -> Any:
         return self._ask("next")
+
+    def __bool__(self) -> bool:
+        return bool(self._ask("bool"))
 
     def __len__(self) -> int:
         return int(self._ask("len"))
@@ -255,7 +259,9 @@ class Candidate:
             answer = ["ret", self._encoder().encode(result)]
         except BaseException as error:  # noqa: BLE001 - whatever it is, the judge is to have it
             answer = ["exc", self._encode_exception(error)]
-        answer.append(self._changed(content[1:3], arguments) if arguments and decoder.has_mutable else None)
+        answer.append(
+            self._changed(content[1:3], arguments) if arguments and decoder.has_mutable else None
+        )
         answer.append(self._printed())
         self._channel.send(answer)
 
@@ -311,7 +317,9 @@ class Candidate:
 
     def _describe(self, number: int) -> dict[str, Any]:
         kind = self._classes[number]
-        attributes = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
+        attributes = {
+            name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()
+        }
         own = {n: v for n, v in attributes.items() if v is not getattr(object, n, None)}
         return {
             "name": kind.__name__,
@@ -328,7 +336,7 @@ class Candidate:
             "data": next((b for b in _DATA_BASES if issubclass(kind, b)), None),
         }
 
-    _SERVICES: dict[str, Callable[..., Any]] = {
+    _SERVICES: ClassVar[dict[str, Callable[..., Any]]] = {
         "load": _load_module,
         "get": _get,
         "set": _set,
@@ -352,7 +360,10 @@ class Candidate:
             return {"j": value._number}
         if isinstance(value, type):
             return {"k": self._class_number(value)}
-        reference = {"c": self._object_number(value), "k": self._class_number(type(value))}
+        reference: dict[str, Any] = {
+            "c": self._object_number(value),
+            "k": self._class_number(type(value)),
+        }
         if inspect.iscoroutine(value):
             reference["how"] = "coroutine"
         elif inspect.isasyncgen(value):
@@ -425,7 +436,7 @@ def _plain(value: Any, base: type) -> Any:
     if issubclass(base, dict):
         return dict(dict.items(value))
     if base in (list, tuple, set, frozenset):
-        return base(base.__iter__(value))  # type: ignore[attr-defined]
+        return base(base.__iter__(value))
     if base is str:
         return str.__str__(value)
     if base is bytes:

@@ -6,7 +6,7 @@ Plain data is what has exactly one of the types below; a subclass is not. Leaves
     [..]            list                {"t": [..]}   tuple        {"s": [..]}  set
     {"d": [[k, v]]} dict                {"S": [..]}   frozenset    {"q": [[..], maxlen]} deque
     {"C": [[k, v]]} Counter             {"O": [[k, v]]} OrderedDict
-    {"e": [factory, [[k, v]]]} defaultdict with a builtin factory, or none
+    {"e": [factory, [[k, v]]]} defaultdict
     {"@": n}        the n-th mutable container of this value, once more
     {"r": [a, b, c]} range   {"l": [a, b, c]} slice   {"y": name} Ellipsis, NotImplemented
     {"g": [module, name]}  something of the standard library, by name
@@ -28,7 +28,6 @@ from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 MAX_DEPTH = 100
 MAX_NODES = 2_500_000
-_FACTORIES = {t.__name__: t for t in (int, float, str, list, dict, set, bool, tuple)}
 _LEAVES = frozenset({*values.LEAF_TYPES} - {bytearray})
 _SINGLETONS = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 _KEYED = {"d": dict, "C": Counter, "O": OrderedDict}
@@ -40,7 +39,7 @@ Resolve = Callable[[Any], Any]
 def is_numpy(value: object) -> bool:
     """Tell whether a value is a numpy array or scalar of plain items."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and type(value) is numpy.ndarray or _is_scalar(numpy, value)
+    return (numpy is not None and type(value) is numpy.ndarray) or _is_scalar(numpy, value)
 
 
 def _is_scalar(numpy: Any, value: object) -> bool:
@@ -112,17 +111,10 @@ class Encoder:
         if kind is deque:
             return {"q": [self._items(value, depth), value.maxlen]}
         if kind is defaultdict:
-            return {"e": [self._factory(value.default_factory), self._pairs(value, depth)]}
-        tag = {dict: "d", Counter: "C", OrderedDict: "O"}[kind]
+            factory = self.encode(value.default_factory, depth + 1)
+            return {"e": [factory, self._pairs(value, depth)]}
+        tag = next(tag for tag, keyed in _KEYED.items() if keyed is kind)
         return {tag: self._pairs(value, depth)}
-
-    def _factory(self, factory: Any) -> str | None:
-        if factory is None:
-            return None
-        for name, known in _FACTORIES.items():
-            if factory is known:
-                return name
-        raise UnencodableError("a defaultdict with a factory of its own")
 
 
 _MUTABLE = frozenset({list, set, dict, bytearray, deque, defaultdict, Counter, OrderedDict})
@@ -140,9 +132,11 @@ _NAMED_TYPES = (
 def _standard(value: Any) -> Any:
     """Return a reference by name to something of the standard library, or None."""
     if type(value) is types.ModuleType:
-        name = value.__name__
-        known = name.partition(".")[0] in sys.stdlib_module_names and name != "__main__"
-        return {"M": name} if known and sys.modules.get(name) is value else None
+        module_name = value.__name__
+        known = (
+            module_name.partition(".")[0] in sys.stdlib_module_names and module_name != "__main__"
+        )
+        return {"M": module_name} if known and sys.modules.get(module_name) is value else None
     if not isinstance(value, _NAMED_TYPES):
         return None
     owner = getattr(value, "__objclass__", value)  # of a method such as str.upper
@@ -239,7 +233,6 @@ class Decoder:
         return found
 
     def _fill(self, found: Any, content: Any, depth: int) -> Any:
-        self._mutable.append(found)
         for key, value in content:
             dict.__setitem__(found, self._decode(key, depth), self._decode(value, depth))
         return found
@@ -253,9 +246,10 @@ class Decoder:
 
     def _defaultdict(self, content: Any, depth: int) -> Any:
         factory, pairs = content
-        return self._fill(
-            defaultdict(None if factory is None else _FACTORIES[factory]), pairs, depth
-        )
+        found: defaultdict[Any, Any] = defaultdict()
+        self._mutable.append(found)
+        found.default_factory = self._decode(factory, depth)
+        return self._fill(found, pairs, depth)
 
     def _range(self, content: Any, depth: int) -> Any:
         return range(*self._items(content, depth))
@@ -286,7 +280,12 @@ class Decoder:
 
 
 def _keyed(tag: str) -> Callable[[Decoder, Any, int], Any]:
-    return lambda decoder, content, depth: decoder._fill(_KEYED[tag](), content, depth)
+    def decode(decoder: Decoder, content: Any, depth: int) -> Any:
+        found = _KEYED[tag]()
+        decoder._mutable.append(found)
+        return decoder._fill(found, content, depth)
+
+    return decode
 
 
 _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {

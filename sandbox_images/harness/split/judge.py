@@ -209,7 +209,8 @@ class Judge:
     def _exception(self, encoded: Any) -> BaseException:
         """Make an exception of what the submission raised."""
         if "judge" in encoded:
-            return self._my_exceptions[encoded["judge"]]
+            own: BaseException = self._my_exceptions[encoded["judge"]]
+            return own
         kind = Decoder(self.proxies.resolve).decode(encoded["type"])
         text = str(encoded["text"])
         args = [Decoder(self.proxies.resolve).decode(arg) for arg in encoded["args"]]
@@ -266,7 +267,7 @@ def _copy_back(old: Any, new: Any) -> None:
 
 
 def _may_be_raised(kind: type) -> bool:
-    """Tell whether tests may meet an exception of this class: nothing that would end or skip them."""
+    """Tell whether tests may meet such an exception: nothing that would end or skip them."""
     if not issubclass(kind, Exception):
         return False
     return all(
@@ -275,7 +276,7 @@ def _may_be_raised(kind: type) -> bool:
     )
 
 
-_LENT_TYPES = (
+_LENT_TYPES: tuple[type, ...] = (
     type(lambda: None),
     type(len),
     type([].append),
@@ -334,6 +335,7 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
     "set": _set,
     "iter": lambda target: iter(target),
     "next": lambda target: next(target),
+    "bool": lambda target: bool(target),
     "len": lambda target: len(target),
     "getitem": lambda target, key: target[key],
     "contains": lambda target, item: item in target,

@@ -40,7 +40,11 @@ def proxy_number(value: Any) -> int | None:
 
 def proxied_class(value: Any) -> int | None:
     """Return the candidate's number of a class that a proxy class stands for, or None."""
-    number = type.__getattribute__(value, "__dict__").get(_CLASS) if isinstance(value, ProxyClass) else None
+    number = (
+        type.__getattribute__(value, "__dict__").get(_CLASS)
+        if isinstance(value, ProxyClass)
+        else None
+    )
     return number if type(number) is int else None
 
 
@@ -339,6 +343,8 @@ class Proxies:
                 return self._coroutine(kind, number)
             case "asyncgen":
                 return self._async_generator(kind, number)
+            case _:
+                pass
         if "exception" in reference and issubclass(kind, BaseException):
             args = [Decoder(self.resolve).decode(a) for a in reference["exception"]["args"]]
             return self.new_exception(kind, args, number)
