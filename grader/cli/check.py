@@ -71,12 +71,13 @@ def check(
     settings = replace(chosen.settings, stop_early=False)
     found: list[ProblemCheck] = []
     counts: Counter[Health] = Counter()
-    with stoppable("Nothing is left to clean up."), ExitStack() as stack:
+    with stoppable("Nothing is left to clean up.") as cut_off, ExitStack() as stack:
         index = stack.enter_context(load_problems(problems))
         total = min(len(index), limit or len(index))
         output = stack.enter_context(Output(out, force=force)) if out is not None else None
         grader = stack.enter_context(Grader(settings))
-        showing = progress("Checking")
+        cut_off(grader.close)
+        showing = progress("Checking", things="problems", good="ok")
         stack.enter_context(showing.shown())
         checks = check_problems(index, islice(index, limit), grader=grader, limits=settings.limits)
         for result in checks:
@@ -85,7 +86,7 @@ def check(
                 output.write(json_bytes(_row(result)) + b"\n")
             if result.health is not Health.OK and len(found) < _SHOWN:
                 found.append(result)
-            showing.advance(behind=counts.total() / total, passed=result.health is Health.OK)
+            showing.advance(behind=counts.total() / total, good=result.health is Health.OK)
     _print_summary(counts, found)
     if counts[Health.UNCHECKED]:
         raise typer.Exit(3)

@@ -1,8 +1,10 @@
 """Talking to a person: terminals, notes, errors, and being stopped."""
 
+import logging
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Never
@@ -11,9 +13,6 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_TERMINATED = 128 + signal.SIGTERM
-_INTERRUPTED = 128 + signal.SIGINT
 
 
 def fail(message: str) -> None:
@@ -44,29 +43,41 @@ def terminal(*, err: bool) -> "Console | None":
     return Console(stderr=err, highlight=False)
 
 
-class _TerminatedError(BaseException):
-    """SIGTERM, as an exception, so that it unwinds as Ctrl-C does."""
+class _StoppedError(BaseException):
+    """A signal that asks us to stop, on its way up through everything that must be closed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 @contextmanager
-def stoppable(advice: str) -> Iterator[None]:
+def stoppable(advice: str) -> Iterator[Callable[[Callable[[], None]], None]]:
     """Let Ctrl-C and SIGTERM unwind everything, then exit with the code they stand for.
 
     Args:
         advice: What the person may do then.
+
+    Yields:
+        Registers what has to be cut off at once, so that the unwinding need not wait for it.
+        It is called in another thread, since this one may hold any lock when the signal comes.
     """
+    cut_off: list[Callable[[], None]] = []
 
-    def terminated(_number: int, _frame: FrameType | None) -> Never:
-        raise _TerminatedError
+    def stop(number: int, _frame: FrameType | None) -> Never:
+        # What is cut off complains, and nobody wants to read it.
+        logging.disable()
+        for each in cut_off:
+            threading.Thread(target=each, daemon=True).start()
+        raise _StoppedError(number)
 
-    before = signal.signal(signal.SIGTERM, terminated)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
-    except KeyboardInterrupt:
+        yield cut_off.append
+    except _StoppedError as stopped:
         note(f"stopped. {advice}")
-        raise typer.Exit(_INTERRUPTED) from None
-    except _TerminatedError:
-        note(f"stopped. {advice}")
-        raise typer.Exit(_TERMINATED) from None
+        raise typer.Exit(128 + stopped.number) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        logging.disable(logging.NOTSET)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -26,11 +27,9 @@ from grader.verdict import Verdict
 
 if TYPE_CHECKING:
     from grader.model import GradeReport
-    from grader.offline.output import Output
-    from grader.offline.resume import DoneRow
-    from grader.offline.rows import Sample
+    from grader.offline.resume import DoneRow, DoneRows
+    from grader.offline.rows import RowRules, Sample
     from grader.offline.source import RowSource
-    from grader.suites import ProblemIndex
 
 _NOTES_SHOWN = 10
 """How many rows that could not be graded are named while the run goes on."""
@@ -134,8 +133,8 @@ def grade(
         completion_key=completion_key,
         limit=limit,
     )
-    with stoppable(_advice(out)):
-        ungraded = job.run(resume=resume, force=force)
+    with stoppable(_advice(out)) as cut_off:
+        ungraded = job.run(resume=resume, force=force, cut_off=cut_off)
     if ungraded:
         raise typer.Exit(3)
 
@@ -168,13 +167,19 @@ class _Job:
         self._completion_key = completion_key
         self._limit = limit
 
-    def run(self, *, resume: bool, force: bool) -> int:
+    def run(
+        self, *, resume: bool, force: bool, cut_off: Callable[[Callable[[], None]], None]
+    ) -> int:
         """Grade and print the summary; return how many rows could not be graded."""
+        from grader import wire
+        from grader.engine import Grader
+        from grader.offline.finder import SuiteFinder
         from grader.offline.output import STDOUT, Output
         from grader.offline.problems import load_problems
+        from grader.offline.run import grade_rows
         from grader.score import find_policy
 
-        settings = self._chosen.settings
+        settings, rules = self._chosen.settings, self._rules()
         find_policy(settings.policy)
         self._refuse_own_input()
         with ExitStack() as stack:
@@ -184,20 +189,29 @@ class _Job:
                 else stack.enter_context(load_problems(settings.problems))
             )
             output = stack.enter_context(Output(self._out, resume=resume, force=force))
-            seen = _Seen(progress("Grading"))
+            seen = _Seen(progress("Grading", things="rows", good="passed"))
+            done = self._done(rules, seen) if resume else None
+            # What encodes the reports loads while the slots start.
+            threading.Thread(target=wire.prepare, daemon=True).start()
+            grader = stack.enter_context(Grader(settings))
+            cut_off(grader.close)
             stack.callback(seen.print_summary, err=self._out == STDOUT)
-            self._grade(output, problems, seen, resume=resume)
+            stack.enter_context(seen.progress.shown())
+            grade_rows(
+                islice(self._rows, self._limit),
+                grader=grader,
+                finder=SuiteFinder(problems),
+                rules=rules,
+                policy=settings.policy,
+                output=output,
+                observe=seen.now,
+                done=done,
+            )
             return seen.ungraded
 
-    def _grade(
-        self, output: "Output", problems: "ProblemIndex | None", seen: "_Seen", *, resume: bool
-    ) -> None:
-        from grader import wire
-        from grader.engine import Grader
-        from grader.offline.finder import SuiteFinder
-        from grader.offline.resume import read_done, run_key
+    def _rules(self) -> "RowRules":
+        from grader.offline.resume import run_key
         from grader.offline.rows import RowRules
-        from grader.offline.run import grade_rows
 
         settings, limits = self._chosen.settings, self._chosen.limits
         key = run_key(
@@ -206,23 +220,15 @@ class _Job:
             completion_key=self._completion_key,
             problems=settings.problems,
         )
-        done = None
-        if resume:
-            done = read_done(self._out, key, seen.before)
-            done.check(self._rows, self._out)
-        # What encodes the reports loads while the slots start.
-        threading.Thread(target=wire.prepare, daemon=True).start()
-        with Grader(settings) as grader, seen.progress.shown():
-            grade_rows(
-                islice(self._rows, self._limit),
-                grader=grader,
-                finder=SuiteFinder(problems),
-                rules=RowRules(run=key, completion_key=self._completion_key, limits=limits),
-                policy=settings.policy,
-                output=output,
-                observe=seen.now,
-                done=done,
-            )
+        return RowRules(run=key, completion_key=self._completion_key, limits=limits)
+
+    def _done(self, rules: "RowRules", seen: "_Seen") -> "DoneRows":
+        """Return the rows of an earlier run, once they are sure to be of this one."""
+        from grader.offline.resume import read_done
+
+        done = read_done(self._out, rules.run, seen.before)
+        done.check(self._rows, self._out)
+        return done
 
     def _refuse_own_input(self) -> None:
         """Refuse to write over what is read."""
@@ -259,7 +265,7 @@ class _Seen:
             self.progress.note(f"not graded: {sample.id}: {report.feedback}")
             if self.ungraded == _NOTES_SHOWN:
                 self.progress.note("more of these are only written to OUT")
-        self.progress.advance(behind=sample.row.progress, passed=report.verdict is Verdict.PASSED)
+        self.progress.advance(behind=sample.row.progress, good=report.verdict is Verdict.PASSED)
 
     def print_summary(self, *, err: bool) -> None:
         """Print what it all comes to; nothing where there is nothing."""

@@ -19,37 +19,47 @@ class Progress(Protocol):
     def shown(self) -> AbstractContextManager[object]:
         """Return a context in which the progress is on show."""
 
-    def advance(self, *, behind: float | None, passed: bool) -> None:
-        """Count one row.
+    def advance(self, *, behind: float | None, good: bool) -> None:
+        """Count one thing.
 
         Args:
             behind: How much of the input lies behind, in [0, 1]; None: unknown.
-            passed: Whether its verdict is passed.
+            good: Whether it came out well.
         """
 
     def note(self, message: str) -> None:
         """Print a line without disturbing the picture."""
 
 
-def progress(title: str) -> Progress:
-    """Return what suits standard error: a bar on a terminal, else plain lines."""
+def progress(title: str, *, things: str, good: str) -> Progress:
+    """Return what suits standard error: a bar on a terminal, else plain lines.
+
+    Args:
+        title: What is going on, for the bar.
+        things: What is counted.
+        good: What those are called that come out well.
+    """
     console = terminal(err=True)
-    return PlainProgress() if console is None else BarProgress(console, title)
+    if console is None:
+        return PlainProgress(things, good)
+    return BarProgress(console, title, things, good)
 
 
 class _Counted:
-    """Counts rows, and says when it is time to show them again."""
+    """Counts, and says when it is time to show the count again."""
 
-    def __init__(self, interval_s: float) -> None:
+    def __init__(self, interval_s: float, things: str, good: str) -> None:
         self._interval_s = interval_s
+        self._things, self._good = things, good
         self._start = self._shown_at = time.monotonic()
-        self._rows = self._passed = 0
+        self._count = self._good_count = 0
         self._behind: float | None = 0.0
 
-    def advance(self, *, behind: float | None, passed: bool) -> None:
-        self._rows += 1
-        self._passed += passed
-        # Rows finish out of order; the bar must not run backwards.
+    def advance(self, *, behind: float | None, good: bool) -> None:
+        """Count one thing, and show the count where it is time."""
+        self._count += 1
+        self._good_count += good
+        # Things finish out of order; the bar must not run backwards.
         self._behind = None if behind is None else max(behind, self._behind or 0.0)
         now = time.monotonic()
         if now - self._shown_at >= self._interval_s:
@@ -62,16 +72,16 @@ class _Counted:
     def _facts(self) -> str:
         elapsed_s = max(time.monotonic() - self._start, 1e-6)
         return (
-            f"{self._rows:,} rows  {self._rows / elapsed_s:,.1f}/s  "
-            f"{100 * self._passed / max(self._rows, 1):.1f} % passed"
+            f"{self._count:,} {self._things}, {self._count / elapsed_s:,.1f}/s, "
+            f"{100 * self._good_count / max(self._count, 1):.1f} % {self._good}"
         )
 
 
 class PlainProgress(_Counted):
     """A line every ten seconds."""
 
-    def __init__(self) -> None:
-        super().__init__(_PLAIN_INTERVAL_S)
+    def __init__(self, things: str, good: str) -> None:
+        super().__init__(_PLAIN_INTERVAL_S, things, good)
 
     def shown(self) -> AbstractContextManager[object]:
         """Return an empty context: lines need no screen."""
@@ -82,15 +92,15 @@ class PlainProgress(_Counted):
         note(message)
 
     def _show(self) -> None:
-        share = "" if self._behind is None else f"  {100 * self._behind:.0f} % of the input"
+        share = "" if self._behind is None else f", {100 * self._behind:.0f} % of the input"
         note(self._facts() + share)
 
 
 class BarProgress(_Counted):
     """A bar with a rate and the time that is left; it vanishes at the end."""
 
-    def __init__(self, console: "Console", title: str) -> None:
-        super().__init__(_BAR_INTERVAL_S)
+    def __init__(self, console: "Console", title: str, things: str, good: str) -> None:
+        super().__init__(_BAR_INTERVAL_S, things, good)
         from rich import progress as rich_progress
 
         self._bar = rich_progress.Progress(
