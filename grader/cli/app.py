@@ -17,7 +17,7 @@ from grader.cli.doctor import doctor
 from grader.cli.formats import formats
 from grader.cli.grade import grade
 from grader.cli.images import images
-from grader.cli.version import version, version_option
+from grader.cli.version import before_command, version
 from grader.errors import ConfigurationError, GraderError, ImageNotFoundError, InputError
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ app = typer.Typer(
         "Start with `grader doctor`, then `grader grade --help`."
     ),
 )
-app.callback()(version_option)
+app.callback()(before_command)
 app.command()(grade)
 app.command()(check)
 app.command()(doctor)

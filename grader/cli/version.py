@@ -1,4 +1,4 @@
-"""`grader version`."""
+"""`grader version`, and `grader --version`."""
 
 from typing import Annotated
 
@@ -16,12 +16,22 @@ def version() -> None:
         typer.echo("grader, run from its source tree without being installed")
 
 
-def version_option(
-    show: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """Handle what stands before a command."""
-    if show:
+def _print_and_exit(wanted: bool) -> None:
+    if wanted:
         version()
         raise typer.Exit
+
+
+def before_command(
+    *,
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=_print_and_exit,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command; the callback has done all there is to do."""

@@ -1,0 +1,140 @@
+"""The command line without a sandbox: help, mistakes, and what starting it costs."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.cli.app import run
+
+COMMANDS = ("grade", "check", "doctor", "images", "formats", "config", "version")
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def plain(text: str) -> str:
+    """Return a help text as one line, without its frames."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m|[│╭╮╰╯─]", " ", text).split())
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = plain(capsys.readouterr().out)
+    assert all(command in shown for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    assert f"Usage: grader {command}" in plain(capsys.readouterr().out)
+
+
+def test_help_of_grade_shows_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["grade", "--help"])
+    shown = plain(capsys.readouterr().out)
+    assert "grader grade samples.jsonl -o graded.jsonl --problems problems.jsonl" in shown
+    assert "[default: one per core]" in shown
+    assert "130: stopped with Ctrl-C" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        pytest.param(["grad"], "No such command", id="command"),
+        pytest.param(["grade"], "Missing argument", id="no samples"),
+        pytest.param(["grade", "in.jsonl"], "Missing option", id="no out"),
+        pytest.param(["grade", "in.jsonl", "-o", "o", "--slots", "0"], "--slots", id="no slot"),
+        pytest.param(["grade", "in.jsonl", "-o", "o", "--sandbox", "vm"], "vm", id="sandbox"),
+        pytest.param(["grade", "in.jsonl", "-o", "o"], "cannot read in.jsonl", id="no file"),
+        pytest.param(
+            ["grade", "-", "-o", "o", "--resume"], "standard input does not allow", id="stdin twice"
+        ),
+        pytest.param(
+            ["grade", "-", "-o", "o", "--resume", "--force"], "choose one", id="resume and force"
+        ),
+        pytest.param(["grade", "-", "-o", "o", "--policy", "best"], "best", id="policy"),
+        pytest.param(["grade", "-", "-o", "o", "--set", "x=1"], "no setting 'x'", id="setting"),
+        pytest.param(["check", "absent.jsonl"], "absent.jsonl", id="no problems"),
+        pytest.param(["formats", "nonsense"], "known: humaneval", id="format"),
+    ],
+)
+def test_mistake_is_told_in_words(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    shown = plain(capsys.readouterr().err)
+    assert problem in shown
+    assert "Traceback" not in shown
+
+
+def test_mistake_in_the_environment_is_told_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRADER_SLOT", "3")
+    assert run(["config"]) == 2
+    assert "did you mean GRADER_SLOTS?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "problems.jsonl"])
+def test_output_that_is_an_input_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in.jsonl").write_text('{"id": "a", "completion": "c"}\n')
+    Path("problems.jsonl").write_text('{"id": "a", "tests": "assert 1"}\n')
+    before = Path(name).read_bytes()
+    arguments = ["grade", "in.jsonl", "--problems", "problems.jsonl", "-o", name, "--force"]
+    assert run(arguments) == 2
+    assert "which is read" in capsys.readouterr().err
+    assert Path(name).read_bytes() == before
+
+
+def test_config_says_where_values_come_from(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRADER_LIMITS_CPU_TIME_S", "3")
+    Path("grader.toml").write_text("slots = 5\n")
+    assert run(["config"]) == 0
+    shown = capsys.readouterr().out
+    assert "limits.cpu_time_s = 3.0  (GRADER_LIMITS_CPU_TIME_S; seconds" in shown
+    assert "slots = 5  (grader.toml; " in shown
+    assert "retries = 2  (default; " in shown
+
+
+def test_config_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["sandbox"] == "auto"
+    assert values["limits.memory_bytes"] == 512 * 1024 * 1024
+
+
+def test_every_format_is_listed_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    from grader.suites import FORMATS, parse_problem
+
+    assert run(["formats"]) == 0
+    shown = capsys.readouterr().out
+    for form in FORMATS:
+        assert f"{form.name}: {form.summary}" in shown
+    assert run(["formats", "humaneval"]) == 0
+    example = json.loads(capsys.readouterr().out)
+    assert parse_problem(example).format == "humaneval"
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["version"]) == run(["--version"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+    assert first.startswith("grader")
+
+
+def test_starting_imports_only_what_every_command_needs(repo_dir: Path) -> None:
+    code = "import sys, grader.cli.app; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=repo_dir
+    )
+    loaded = set(done.stdout.split())
+    heavy = {"docker", "pydantic", "pyarrow", "requests", "rich", "grader.engine", "grader.suites"}
+    assert loaded & heavy == set()

@@ -1,0 +1,76 @@
+import pytest
+
+from grader.cli.console import printable
+from grader.cli.progress import PlainProgress
+from grader.cli.summary import print_summary
+from grader.model import Usage
+from grader.stats import RunningSummary
+from grader.verdict import Verdict
+from tests.factories import make_report
+
+
+def shown(running: RunningSummary, capsys: pytest.CaptureFixture[str], **options: int) -> list[str]:
+    given = {"earlier": 0, "elapsed_s": 2, **options}
+    print_summary(running.summary(), err=False, **given)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_summary_counts_verdicts_and_rates(capsys: pytest.CaptureFixture[str]) -> None:
+    running = RunningSummary()
+    for number in range(4):
+        verdict = Verdict.PASSED if number else Verdict.FAILED
+        report = make_report(verdict, usage=Usage(cpu_time_s=number / 10))
+        running.add(report, id=f"row-{number}", problem_id=f"p{number // 2}")
+    lines = shown(running, capsys)
+    assert lines[0].split() == ["AC", "passed", "3", "75.0", "%"]
+    assert lines[1].split() == ["WA", "failed", "1", "25.0", "%"]
+    assert "rows: 4 in 2.0 s (2.0/s)" in lines
+    assert "pass rate: 75.0 %" in lines
+    assert "pass@1: 75.0 %  (2 problems)" in lines
+    assert "pass@2: 100.0 %  (2 problems)" in lines
+    assert "slowest: row-3: 0.30 s CPU, passed" in lines
+
+
+def test_single_samples_have_no_pass_at(capsys: pytest.CaptureFixture[str]) -> None:
+    running = RunningSummary()
+    running.add(make_report(), id="a", problem_id="a")
+    assert not any(line.startswith("pass@") for line in shown(running, capsys))
+
+
+def test_rows_of_an_earlier_run_do_not_count_as_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    running = RunningSummary()
+    for number in range(5):
+        running.add(make_report(), id=str(number))
+    assert "rows: 1 in 2.0 s (0.5/s), 4 more before" in shown(running, capsys, earlier=4)
+
+
+def test_rows_that_were_not_graded_are_named_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    running = RunningSummary()
+    report = make_report(
+        Verdict.INTERNAL_ERROR, feedback="row 3: no\ncompletion\x1b[2J" + "x" * 500
+    )
+    running.add(report, id="\x1b[31mrow")
+    text = "\n".join(shown(running, capsys))
+    assert "not graded: 1: our errors or bad rows" in text
+    assert "\N{REPLACEMENT CHARACTER}[31mrow: row 3: no completion" in text
+    assert "\x1b" not in text
+    assert "x" * 200 not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [("a\x1b]0;t\x07b", "a\ufffd]0;t\ufffdb"), ("\u202eevil", "\ufffdevil"), ("é\n\t", "é\n\t")],
+)
+def test_printable_text_cannot_steer_a_terminal(text: str, clean: str) -> None:
+    assert printable(text) == clean
+
+
+def test_plain_progress_is_silent_for_a_short_run(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = PlainProgress("rows", "passed")
+    with progress.shown():
+        for number in range(1000):
+            progress.advance(behind=number / 1000, good=True)
+    captured = capsys.readouterr()
+    assert captured.out + captured.err == ""
