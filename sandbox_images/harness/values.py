@@ -20,7 +20,7 @@ import base64
 import datetime as dt
 import math
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -29,6 +29,7 @@ from typing import Any, Literal
 MAX_DEPTH = 150
 MAX_NODES = 2_000_000
 MAX_INT_BITS = 1 << 20
+_MAX_COLLISIONS = 1000
 
 Json = Any
 """What `json` makes of a JSON text."""
@@ -258,15 +259,25 @@ def _decode_list(content: Any, depth: int) -> list[Any]:
 
 
 def _decode_set(content: Any, depth: int) -> set[Any]:
-    return set(_decode_list(content, depth))
+    return set(_hashable(_decode_list(content, depth)))
 
 
 def _decode_frozenset(content: Any, depth: int) -> frozenset[Any]:
-    return frozenset(_decode_list(content, depth))
+    return frozenset(_hashable(_decode_list(content, depth)))
 
 
 def _decode_dict(content: Any, depth: int) -> dict[Any, Any]:
-    return {_decode(key, depth): _decode(value, depth) for key, value in content}
+    keys = _hashable([_decode(key, depth) for key, _value in content])
+    return dict(zip(keys, (_decode(value, depth) for _key, value in content), strict=True))
+
+
+def _hashable(keys: list[Any]) -> list[Any]:
+    """Return `keys`, unless they were chosen to collide, which costs quadratic time."""
+    if len(keys) > _MAX_COLLISIONS:
+        (_, most), *_rest = Counter(map(hash, keys)).most_common(1)
+        if most > _MAX_COLLISIONS:
+            raise ValueDecodeError(f"{most} keys with the same hash")
+    return keys
 
 
 def _decode_decimal(content: Any, _depth: int) -> Decimal:

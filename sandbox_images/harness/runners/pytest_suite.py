@@ -156,7 +156,7 @@ class _Recorder:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Remember the exception, which the report itself holds only as text."""
         report = yield
-        if report.failed and call.excinfo is not None and not self._details:
+        if not report.passed and call.excinfo is not None and not self._details:
             self._details = describe(call.excinfo.value, self._source_path)
         if call.excinfo is not None and isinstance(call.excinfo.value, CandidateGone):
             judging.end(judging.CANDIDATE_GONE)
