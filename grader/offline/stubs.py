@@ -8,6 +8,7 @@ something true passes with the second.
 """
 
 import ast
+import builtins
 from enum import Enum
 
 _NONE = "None"
@@ -19,17 +20,22 @@ class _GraderOdd:
 {_ODD_NAME} = _GraderOdd()
 """
 _KEPT_DECORATORS = {
-    "abstractmethod",
     "cached_property",
     "classmethod",
-    "dataclass",
     "deleter",
     "getter",
     "property",
     "setter",
     "staticmethod",
 }
-"""Decorators that decide how a name is used; any other may do what the stub must not do."""
+"""Decorators that decide how a name is used; others, such as dataclass, do the work themselves."""
+_KEPT_BASES = {"Generic", "Protocol"} | {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+"""Bases that bring no answers with them; `list`, say, would make a working stack of a stub."""
+_ANY_INIT = "def __init__(self, *args, **kwargs):\n    return None"
 
 
 class Stub(Enum):
@@ -46,7 +52,9 @@ def stub_of(source: str, stub: Stub) -> str | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     value = _NONE if stub is Stub.NOTHING else _ODD_NAME
-    body = [kept for node in module.body if (kept := _stubbed(node, value)) is not None]
+    classes = {node.name for node in module.body if isinstance(node, ast.ClassDef)}
+    stubber = _Stubber(value, kept_bases=_KEPT_BASES | classes)
+    body = [kept for node in module.body if (kept := stubber.stubbed(node)) is not None]
     # `from __future__` has to stay in front.
     future = [node for node in body if isinstance(node, ast.ImportFrom) and _is_future(node)]
     rest = [node for node in body if node not in future]
@@ -63,56 +71,66 @@ def _is_future(node: ast.ImportFrom) -> bool:
     return node.module == "__future__"
 
 
-def _stubbed(node: ast.stmt, value: str) -> ast.stmt | None:
-    match node:
-        case ast.Import() | ast.ImportFrom():
-            return node
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return _stubbed_function(node, value)
-        case ast.ClassDef():
-            return _stubbed_class(node, value)
-        case ast.Assign(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
-            node.value = _expression(value)
-            return node
-        case ast.AnnAssign(target=ast.Name(), value=ast.expr()):
-            node.value = _expression(value)
-            return node
-        case ast.AnnAssign(target=ast.Name()):
-            return node
-        case _:
-            # What a module does as it is loaded is work, and a stub does none.
-            return None
+class _Stubber:
+    """Takes the work out of statements and leaves their names; changes the nodes in place."""
+
+    def __init__(self, value: str, kept_bases: set[str]) -> None:
+        self._value = value
+        self._kept_bases = kept_bases
+
+    def stubbed(self, node: ast.stmt) -> ast.stmt | None:
+        """Return what is left of a statement; None: nothing."""
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                return node
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._function(node)
+            case ast.ClassDef():
+                return self._class(node)
+            case ast.Assign(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
+                node.value = _expression(self._value)
+                return node
+            case ast.AnnAssign(target=ast.Name(), value=ast.expr()):
+                node.value = _expression(self._value)
+                return node
+            case ast.AnnAssign(target=ast.Name()):
+                return node
+            case _:
+                # What a module does as it is loaded is work, and a stub does none.
+                return None
+
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> ast.FunctionDef | ast.AsyncFunctionDef:
+        makes_object = node.name in ("__init__", "__post_init__", "__init_subclass__")
+        node.body = [ast.Return(_expression(_NONE if makes_object else self._value))]
+        node.decorator_list = _kept(node.decorator_list, _KEPT_DECORATORS)
+        return node
+
+    def _class(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.bases = _kept(node.bases, self._kept_bases)
+        node.keywords = []
+        node.decorator_list = []
+        # Making an object answers nothing yet, so that a stub of every class can be made.
+        parts = [part for part in node.body if getattr(part, "name", None) != "__new__"]
+        names = {getattr(part, "name", None) for part in parts}
+        node.body = [kept for part in parts if (kept := self.stubbed(part)) is not None]
+        if "__init__" not in names:
+            node.body += ast.parse(_ANY_INIT).body
+        return node
 
 
-def _stubbed_function(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, value: str
-) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    makes_object = node.name in ("__init__", "__post_init__", "__init_subclass__")
-    node.body = [ast.Return(_expression(_NONE if makes_object else value))]
-    node.decorator_list = [d for d in node.decorator_list if _decorator(d) in _KEPT_DECORATORS]
-    return node
+def _kept(expressions: list[ast.expr], names: set[str]) -> list[ast.expr]:
+    return [each for each in expressions if _last_name(each) in names]
 
 
-def _stubbed_class(node: ast.ClassDef, value: str) -> ast.ClassDef:
-    # An object of any kind can be made; what it is made of, the solution would have to say.
-    kept = [
-        stubbed
-        for part in node.body
-        if getattr(part, "name", None) != "__new__"
-        and (stubbed := _stubbed(part, value)) is not None
-    ]
-    node.body = kept or [ast.Pass()]
-    node.decorator_list = [d for d in node.decorator_list if _decorator(d) in _KEPT_DECORATORS]
-    return node
-
-
-def _decorator(node: ast.expr) -> str:
-    """Return the last name of a decorator: "setter" of `@size.setter`."""
+def _last_name(node: ast.expr) -> str:
+    """Return the name that an expression ends in: "setter" of `@size.setter`."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
-        case ast.Call(func=called):
-            return _decorator(called)
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return _last_name(inner)
         case _:
             return ""
 

@@ -53,6 +53,9 @@ class Stack(Base):
     def push(self, x):
         raise ValueError
 
+class Items(list):
+    pass
+
 @dataclass
 class Point:
     x: int
@@ -89,6 +92,8 @@ def test_stub_does_nothing_under_every_name(stub: Stub, capsys: pytest.CaptureFi
     assert all(answer is answers[0] for answer in answers)
     assert (answers[0] is None) == (stub is Stub.NOTHING)
     assert isinstance(stack, ValueError)
+    assert not isinstance(made["Items"]([1]), list)
+    assert not hasattr(made["Point"](1), "x")
     assert capsys.readouterr().out == ""
 
 
