@@ -12,8 +12,9 @@ output at markers of its prompts; the ordinary extraction rule serves here.
 """
 
 from grader.errors import SuiteError
-from grader.model import MiB, PytestTests, SuiteFile, TestSuite
+from grader.model import MiB, TestSuite
 from grader.suites import fields, source
+from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 
@@ -42,12 +43,9 @@ def read(row: Row) -> TestSuite:
         message = "code_context defines no test_execution"
         raise SuiteError(message)
     metadata = fields.mapping({"metadata": row.get("metadata") or {}}, "metadata")
-    content = context.rstrip() + "\n" + _HEADER + "".join(map(_as_test, names))
+    text = context.rstrip() + "\n" + _HEADER + "".join(map(_as_test, names))
     return TestSuite(
-        tests=PytestTests(
-            files=(SuiteFile(path=_TEST_PATH, content=content.encode()),),
-            test_paths=(_TEST_PATH,),
-        ),
+        tests=pytest_tests({_TEST_PATH: text}, test_paths=(_TEST_PATH,)),
         format="ds1000",
         problem_id=fields.identifier(metadata, "problem_id"),
         prompt=fields.any_text(row, "prompt"),

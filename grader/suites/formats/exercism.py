@@ -14,8 +14,9 @@ Harness of record: `python -m pytest` in the folder, no time limit of its own.
 from collections.abc import Mapping
 
 from grader.errors import LabelError, SuiteError
-from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.model import TestSuite
 from grader.suites import fields, source
+from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 
@@ -38,14 +39,14 @@ def read(row: Row) -> TestSuite:
         message = "no test file of the exercise contains a test"
         raise SuiteError(message)
     examples = fields.texts(config, "example")
-    files = tuple(
-        SuiteFile(path=path, content=fields.text(folder, path).encode())
+    files = {
+        path: fields.text(folder, path)
         for path in folder
         if path != solution and not path.startswith(".")
-    )
+    }
     names = source.imported_names(source.parse(fields.text(folder, tests[0])), _module(solution))
     return TestSuite(
-        tests=PytestTests(files=files, test_paths=tests, solution_path=solution),
+        tests=pytest_tests(files, test_paths=tests, solution_path=solution),
         format="exercism",
         problem_id=fields.identifier(row, "slug"),
         prompt=fields.any_text(folder, ".docs/instructions.md"),

@@ -21,13 +21,16 @@ import ast
 from dataclasses import replace
 
 from grader.errors import SuiteError
-from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.model import TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
+from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import check_tests
 from grader.suites.source import SourceKind
+
+_TEST_PATH = "test_solution.py"
 
 _FIND_CANDIDATE = """\
 _candidates = [
@@ -77,11 +80,10 @@ def pytest_suite(
     if module is None:
         module, text = "solution", source.with_star_import(text, "solution")
     names = source.imported_names(tree, module)
-    path = "test_solution.py"
     return TestSuite(
-        tests=PytestTests(
-            files=(SuiteFile(path=path, content=text.encode()),),
-            test_paths=(path,),
+        tests=pytest_tests(
+            {_TEST_PATH: text},
+            test_paths=(_TEST_PATH,),
             solution_path=f"{module.replace('.', '/')}.py",
         ),
         format="pytest",

@@ -18,8 +18,9 @@ import ast
 import json
 
 from grader.errors import LabelError
-from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.model import TestSuite
 from grader.suites import fields, source
+from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 
@@ -87,12 +88,8 @@ def read(row: Row) -> TestSuite:
         test_path: tests,
     }
     return TestSuite(
-        tests=PytestTests(
-            files=tuple(
-                SuiteFile(path=path, content=text.encode()) for path, text in files.items()
-            ),
-            test_paths=(test_path,),
-            solution_path=f"python_programs/{name}.py",
+        tests=pytest_tests(
+            files, test_paths=(test_path,), solution_path=f"python_programs/{name}.py"
         ),
         format="quixbugs",
         problem_id=name,

@@ -14,6 +14,11 @@ Harnesses of record: APPS ends a cascade of comparisons with sets of tokens, ord
 that wrong answers pass; open-r1 zips lines, so that a correct beginning passes. Neither is
 repeated. APPS and its heirs also run programs with a top-level `return`, which no Python does;
 three of 101 reference solutions in a sample need that. Limits stay as set (APPS: 4 s a case).
+
+Prelude: APPS and its heirs (TACO, PRIME, SYNTHETIC-1) put imports before the code, and their
+references lean on them; so do call tests here, and stdin tests of `apps` and `inputs_outputs`.
+Theirs has numpy too, which costs every small program its import; here a program that wants
+numpy says so. open-r1 runs programs as they are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +30,22 @@ from grader.suites.cases import Pair, call_tests, pairs, pairs_of_items, stdin_t
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 
+PRELUDE = """\
+import sys, time, itertools, collections, math, fractions, random, heapq
+from itertools import accumulate, product, permutations, combinations
+from collections import Counter, OrderedDict, deque, defaultdict, ChainMap
+from functools import lru_cache
+from math import sqrt, sin, cos, tan, ceil, fabs, floor, gcd, exp, log, log2
+from typing import *
+from heapq import *
+"""
+
+_PRELUDE_FORMATS = frozenset({"apps", "inputs_outputs"})
+
 _TYPES = {"stdin_stdout": False, "stdin": False, "function_call": True, "functional": True}
 
 
-def entry_point(fn_name: str, starter_code: str) -> str:
+def _entry_point(fn_name: str, starter_code: str) -> str:
     """Return `fn_name` as a method of `Solution` where the starter code has that class."""
     return f"Solution.{fn_name}" if "class Solution" in starter_code else fn_name
 
@@ -37,10 +54,10 @@ def _tests(pairs: Sequence[Pair], fn_name: str | None, starter_code: str) -> Std
     """Return call tests where there is a function to call, else stdin tests."""
     if fn_name is None:
         return stdin_tests(pairs)
-    return call_tests(entry_point(fn_name, starter_code), pairs, may_be_wrapped=True)
+    return call_tests(_entry_point(fn_name, starter_code), pairs, may_be_wrapped=True)
 
 
-def reference(row: Row) -> str | None:
+def _reference(row: Row) -> str | None:
     """Return the first of the row's solutions, out of its fence where it stands in one."""
     if solution := fields.any_text(
         row, "gold_standard_solution", "solution", "ground_truth_solution"
@@ -124,7 +141,7 @@ def _function(index: int, item: object, row: Row) -> str | None:
 
 
 def _suite(row: Row, name: str, found: Sequence[Pair], fn_name: str | None) -> TestSuite:
-    solution = reference(row)
+    solution = _reference(row)
     tests = _tests(found, fn_name, fields.any_text(row, "starter_code") or solution or "")
     return TestSuite(
         tests=tests,
@@ -132,6 +149,7 @@ def _suite(row: Row, name: str, found: Sequence[Pair], fn_name: str | None) -> T
         problem_id=fields.identifier(row, "problem_id", "task_id", "id"),
         prompt=fields.any_text(row, "question", "prompt", "problem"),
         entry_point=_defined_name(tests),
+        prelude=PRELUDE if name in _PRELUDE_FORMATS or isinstance(tests, CallTests) else "",
         limits=fields.limits(row),
         image=source.image_for(solution),
         reference=solution,

@@ -17,8 +17,9 @@ from dataclasses import replace
 from typing import Any
 
 from grader.errors import SuiteError
-from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.model import TestSuite
 from grader.suites import fields, source
+from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.source import SourceKind
@@ -40,10 +41,8 @@ def star_suite(test: str, *, format_name: str, **properties: Any) -> TestSuite:
     if not source.has_tests(test):
         message = "the tests define no test"
         raise SuiteError(message)
-    content = source.with_star_import(test, "solution").encode()
-    tests = PytestTests(
-        files=(SuiteFile(path=_TEST_PATH, content=content),), test_paths=(_TEST_PATH,)
-    )
+    text = source.with_star_import(test, "solution")
+    tests = pytest_tests({_TEST_PATH: text}, test_paths=(_TEST_PATH,))
     return TestSuite(tests=tests, format=format_name, **properties)
 
 

@@ -105,6 +105,25 @@ def test_function_is_a_method_where_the_row_shows_the_class(
     assert suite.entry_point == entry_point.partition(".")[0]
 
 
+@pytest.mark.parametrize(
+    ("label", "has_prelude"),
+    [
+        pytest.param({"input_output": '{"inputs": ["1"], "outputs": ["1"]}'}, True, id="apps"),
+        pytest.param({"inputs": ["1"], "outputs": ["1"]}, True, id="prime"),
+        pytest.param([{"input": "1", "output": "1"}], False, id="programs of open-r1"),
+        pytest.param([{"input": [1], "output": 1, "fn_name": "f"}], True, id="calls"),
+    ],
+)
+def test_imports_come_first_where_the_harness_gives_them(label: object, has_prelude: bool) -> None:
+    assert ("from typing import *" in parse_label(label).prelude) is has_prelude
+
+
+def test_method_may_use_type_names_that_it_does_not_import(tmp_path: Path) -> None:
+    suite = parse_label({"fn_name": "f", "inputs": [[[1, 2]]], "outputs": [3]})
+    code = "def f(x: List[int]) -> Optional[int]:\n    return sum(x)\n"
+    assert run_suite(suite, code, tmp_path) == [True]
+
+
 def test_apps_row_without_tests_is_a_suite_error() -> None:
     with pytest.raises(SuiteError, match="input_output is empty"):
         parse_label({"input_output": "", "question": "q"})

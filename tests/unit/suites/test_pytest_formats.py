@@ -205,6 +205,56 @@ def test_ds1000_without_its_function_is_a_suite_error() -> None:
         parse_label({"code_context": "x = 1", "metadata": {}})
 
 
+FOLDER: dict[str, Any] = {
+    "files": {
+        "tests/test_double.py": "from pack.double import double\n\n\n"
+        "def test_all(numbers):\n    assert [double(n) for n in numbers] == [2, 4]\n",
+        "conftest.py": "import pathlib\nimport pytest\n\n\n@pytest.fixture\n"
+        "def numbers():\n    data = pathlib.Path(__file__).with_name('numbers.bin')\n"
+        "    return list(data.read_bytes())\n",
+        "numbers.bin": {"base64": "AQI="},
+    },
+    "solution_path": "pack/double.py",
+}
+
+
+def test_folder_brings_helpers_data_and_its_own_conftest(tmp_path: Path) -> None:
+    suite = parse_label(FOLDER)
+    assert pytest_tests(suite).test_paths == ("tests/test_double.py",)
+    assert run_suite(suite, GOOD, tmp_path) == [True]
+    assert run_suite(suite, "def double(n):\n    return n\n", tmp_path) == [False]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "../x.py", "a/../x.py", "a//x.py", "./x.py", "", "a\\x", "a\0", "x" * 201],
+)
+def test_path_that_leads_out_of_the_folder_is_refused(path: str) -> None:
+    with pytest.raises(LabelError, match="must be relative and stay inside"):
+        parse_label({**FOLDER, "files": {**FOLDER["files"], path: ""}})
+    with pytest.raises(LabelError, match=r"must be relative and stay inside|must hold text"):
+        parse_label({**FOLDER, "solution_path": path})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"solution_path": "conftest.py"}, "where the submission goes"),
+        ({"test_paths": ["tests/other.py"]}, "lack the tests tests/other.py"),
+        ({"files": {"test_a.py": 3}}, "must be text or"),
+        ({"files": {"test_a.py": {"base64": "?"}}}, "not base64"),
+    ],
+)
+def test_folder_that_does_not_fit_together_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(LabelError, match=message):
+        parse_label({**FOLDER, **fields})
+
+
+def test_folder_without_a_test_is_a_suite_error() -> None:
+    with pytest.raises(SuiteError, match="test_paths names none"):
+        parse_label({**FOLDER, "files": {"conftest.py": ""}})
+
+
 def test_pytest_module_names_the_solution_by_what_it_imports(tmp_path: Path) -> None:
     text = (
         "import pytest\nfrom pack.mod import double\ndef test_two():\n    assert double(2) == 4\n"

@@ -1,0 +1,70 @@
+"""Files that a label brings: every path is checked before anybody joins it to a folder."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from grader.errors import LabelError
+from grader.model import PytestTests, SuiteFile
+from grader.suites.fields import clean
+
+_MAX_PATH_CHARS = 200
+
+
+def pytest_tests(
+    contents: Mapping[str, object],
+    *,
+    test_paths: tuple[str, ...],
+    solution_path: str = "solution.py",
+    pytest_args: tuple[str, ...] = (),
+) -> PytestTests:
+    """Return pytest tests of these files.
+
+    Args:
+        contents: By path: text, or `{"base64": ...}` for data that is no text.
+        test_paths: As in `PytestTests`; each a key of `contents`.
+        solution_path: As in `PytestTests`; never a key of `contents`.
+        pytest_args: As in `PytestTests`.
+
+    Raises:
+        LabelError: A path leads elsewhere or is there twice, or a content is neither.
+    """
+    for path in (*contents, solution_path):
+        _require_inside(path)
+    if solution_path in contents:
+        message = f"the files hold {solution_path}, where the submission goes"
+        raise LabelError(message)
+    if missing := [path for path in test_paths if path not in contents]:
+        message = f"the files lack the tests {', '.join(missing)}"
+        raise LabelError(message)
+    files = tuple(
+        SuiteFile(path=path, content=_bytes(path, content)) for path, content in contents.items()
+    )
+    return PytestTests(
+        files=files, test_paths=test_paths, solution_path=solution_path, pytest_args=pytest_args
+    )
+
+
+def _require_inside(path: str) -> None:
+    parts = path.split("/")
+    if (
+        len(path) > _MAX_PATH_CHARS
+        or not path.isprintable()
+        or "\\" in path
+        or any(part in ("", ".", "..") for part in parts)
+    ):
+        message = f"a file's path must be relative and stay inside its folder: {path[:80]!r}"
+        raise LabelError(message)
+
+
+def _bytes(path: str, content: object) -> bytes:
+    if isinstance(content, str):
+        return clean(content).encode()
+    if isinstance(content, Mapping) and isinstance(packed := content.get("base64"), str):
+        try:
+            return base64.b64decode(packed, validate=True)
+        except (binascii.Error, ValueError) as error:
+            message = f"the content of {path} is not base64: {error}"
+            raise LabelError(message) from error
+    message = f'the content of {path} must be text or {{"base64": ...}}'
+    raise LabelError(message)
