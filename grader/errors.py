@@ -8,7 +8,9 @@ GraderError
 ├── SandboxError
 │   ├── SandboxUnavailableError the engine or the jail did not start the program (retryable)
 │   └── ImageNotFoundError      the sandbox image is not there
-└── WireError                   a message does not decode
+├── WireError                   a message does not decode
+├── QueueUnavailableError       the broker cannot be reached, or refuses (retryable)
+└── GradingStoppedError         nobody waits for this grading any more
 
 What a submission can cause is never one of these: it is a `Verdict` with feedback.
 """
@@ -55,3 +57,13 @@ class ImageNotFoundError(SandboxError):
 
 class WireError(GraderError):
     """A message does not decode to what its receiver expects."""
+
+
+class QueueUnavailableError(GraderError):
+    """The broker of the queue cannot be reached, or refuses what it is told."""
+
+    retryable: ClassVar[bool] = True
+
+
+class GradingStoppedError(GraderError):
+    """A grading was stopped from outside: cancelled, too late, or given to somebody else."""

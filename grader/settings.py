@@ -64,6 +64,24 @@ class ImageSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSettings:
+    """How clients and workers use the queue; both sides of one queue should agree on these."""
+
+    images: str = "python"
+    """The image variants that a worker serves, with commas between them."""
+    deadline_s: float = 600.0
+    in_flight: int = 512
+    chunk: int = 16
+    lease_s: float = 10.0
+    visibility_timeout_s: float = 7200.0
+    result_ttl_s: float = 3600.0
+    cache_bytes: int = 256 * MiB
+    cache_ttl_s: float = 86400.0
+    worker_deaths: int = 2
+    drain_s: float = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What is in force. Building one directly gives plain defaults and reads nothing."""
 
@@ -81,6 +99,9 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     docker: DockerSettings = DockerSettings()
     images: ImageSettings = ImageSettings()
+    broker: str | None = None
+    """None: submissions are graded in this process."""
+    queue: QueueSettings = QueueSettings()
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -98,6 +119,12 @@ class Settings:
             value = getattr(self.limits, limit.name)
             if not 0 < value < math.inf:  # Neither is NaN.
                 message = f"limits.{limit.name} is {value}; expected a number above 0"
+                raise ConfigurationError(message)
+        for setting in fields(self.queue):
+            value = getattr(self.queue, setting.name)
+            least = 0 if setting.name in ("cache_bytes", "drain_s") else 1
+            if not isinstance(value, str) and not least <= value < math.inf:
+                message = f"queue.{setting.name} is {value}; expected at least {least}"
                 raise ConfigurationError(message)
 
 
@@ -122,6 +149,19 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "docker.runtime": "container runtime, such as runsc; default: the engine's own",
         "images.python": "name of the plain sandbox image",
         "images.science": "name of the sandbox image with numpy, pandas and their like",
+        "broker": "redis:// address of the queue; default: none, this process grades",
+        "queue.images": "image variants that a worker serves, with commas between them",
+        "queue.deadline_s": "seconds from a call to its report, unless the call says otherwise",
+        "queue.in_flight": "submissions that a client has in the queue at once",
+        "queue.chunk": "submissions of a batch that travel together at most",
+        "queue.lease_s": "seconds of silence after which a worker is taken for dead",
+        "queue.visibility_timeout_s": "seconds after which Celery sends a message anew; more than "
+        "the longest submission takes",
+        "queue.result_ttl_s": "seconds that jobs and reports stay in Redis where nobody takes them",
+        "queue.cache_bytes": "bytes of finished verdicts that Redis keeps; 0 for none",
+        "queue.cache_ttl_s": "seconds that a finished verdict may be used again",
+        "queue.worker_deaths": "workers that may die of one submission before it is given up",
+        "queue.drain_s": "seconds that a stopping worker may finish what it runs",
     }
 )
 """Every setting's dotted key, with its meaning and unit."""
@@ -268,7 +308,12 @@ def _build(found: Mapping[str, tuple[Any, str]]) -> Settings:
 
 
 _GROUPS: Mapping[str, type] = MappingProxyType(
-    {"limits": Limits, "docker": DockerSettings, "images": ImageSettings}
+    {
+        "limits": Limits,
+        "docker": DockerSettings,
+        "images": ImageSettings,
+        "queue": QueueSettings,
+    }
 )
 _TRUTH = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),

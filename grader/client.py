@@ -1,0 +1,219 @@
+"""Graders for callers: over the queue where there is a broker, else in this process.
+
+    with open_grader(settings) as grader:
+        report = grader.grade(submission, timeout_s=30)
+
+Importing this module needs neither Celery nor redis.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.engine import Grader
+from grader.errors import ConfigurationError, GraderError
+from grader.model import GradeReport, Submission
+from grader.queueing.calls import ReportFuture, deliver
+from grader.queueing.deadlines import Deadlines
+from grader.queueing.futures import FutureGrader
+from grader.queueing.jobs import JobMaker
+from grader.sandbox.base import Slot
+from grader.service import not_graded
+from grader.settings import Settings
+from grader.stoppable import Run, StoppableGrader
+
+if TYPE_CHECKING:
+    from grader.queueing.pump import Pump
+
+__all__ = ["ClientCounts", "FutureGrader", "LocalGrader", "QueueGrader", "open_grader"]
+
+_log = logging.getLogger(__name__)
+
+_IN_FLIGHT_PER_SLOT = 4
+
+
+def open_grader(settings: Settings | None = None) -> FutureGrader:
+    """Return a grader over the queue where the settings name a broker, else one of this process.
+
+    Raises:
+        ConfigurationError: The settings name something that does not exist or is not installed.
+        SandboxError: Without a broker: the chosen sandbox cannot work here.
+    """
+    settings = settings or Settings()
+    return LocalGrader(settings) if settings.broker is None else QueueGrader(settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCounts:
+    """What became of the submissions that one client of the queue sent."""
+
+    sent: int
+    hits: int
+    """Answered from finished verdicts."""
+    joined: int
+    """Equal to one in flight, and graded with it."""
+
+    @property
+    def hit_rate(self) -> float:
+        """The share that needed no run of its own, in [0, 1]; 0 where nothing was sent."""
+        return (self.hits + self.joined) / self.sent if self.sent else 0.0
+
+
+class QueueGrader(FutureGrader):
+    """Grades on the workers of a queue.
+
+    May be used in processes that were forked after it was made, each of which then has a
+    connection of its own.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Check the settings; nothing is connected or started yet.
+
+        Raises:
+            ConfigurationError: There is no broker, or Celery or redis are not installed.
+        """
+        self.settings = settings
+        self._maker = JobMaker(settings)
+        self._without_sandbox = Grader(settings, sandbox=_NoSandbox())
+        """Reports on what holds no code, for which nothing has to run."""
+        self._pumps: dict[int, Pump] = {}
+        _ = self._pump
+
+    def submit(
+        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+    ) -> ReportFuture:
+        """Send a submission; see `FutureGrader.submit`."""
+        future = ReportFuture()
+        timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
+        try:
+            job = self._maker.make(submission)
+        except Exception as error:  # noqa: BLE001 - it may be a fault of ours: logged below
+            # Whatever a submission does to us must cost its own report only.
+            if not isinstance(error, GraderError):
+                _log.exception("submission %s met a fault in the client", submission.id)
+            future.set_result(self._not_graded(f"{type(error).__name__}: {error}"))
+            return future
+        if job is None:
+            future.set_result(self._without_sandbox.grade(submission))
+            return future
+        self._pump.submit(job, future, timeout_s, is_batch=is_batch)
+        return future
+
+    def counts(self) -> ClientCounts:
+        """Return what became of this process's submissions so far."""
+        counts = self._pump.counts
+        return ClientCounts(sent=counts["sent"], hits=counts["hits"], joined=counts["joined"])
+
+    def close(self) -> None:
+        """Cancel what is open and leave the queue. Repeats harmlessly."""
+        self._pump.close()
+
+    @property
+    def _window(self) -> int:
+        # More than may be in the queue, so that what is sent next is prepared already.
+        return self.settings.queue.in_flight * 2
+
+    @property
+    def _pump(self) -> "Pump":
+        """This process's connection. Needs no lock: one could be held while a process forks."""
+        pid = os.getpid()
+        pump = self._pumps.get(pid)
+        if pump is None:
+            from grader.queueing.pump import Pump
+
+            pump = self._pumps.setdefault(pid, Pump(self.settings, self._not_graded))
+        return pump
+
+    def _not_graded(self, reason: str) -> GradeReport:
+        return not_graded(reason, self.settings)
+
+
+class LocalGrader(FutureGrader):
+    """Grades in slots of this process, behind the same methods as `QueueGrader`."""
+
+    def __init__(self, settings: Settings, *, grader: StoppableGrader | None = None) -> None:
+        """Choose the sandbox; nothing is started yet.
+
+        Args:
+            settings: Of the grader.
+            grader: One that exists already; closed with this one.
+
+        Raises:
+            ConfigurationError: The settings name something that does not exist.
+            SandboxError: The chosen sandbox cannot work here.
+        """
+        self.settings = settings
+        self._grader = grader or StoppableGrader(settings)
+        self._deadlines = Deadlines()
+        self._open: dict[ReportFuture, Run] = {}
+        self._threads = ThreadPoolExecutor(settings.slots, thread_name_prefix="grader-slot")
+
+    def submit(
+        self,
+        submission: Submission,
+        *,
+        timeout_s: float | None = None,
+        is_batch: bool = False,  # noqa: ARG002
+    ) -> ReportFuture:
+        """Grade in one of this process's slots; see `FutureGrader.submit`."""
+        future, run = ReportFuture(), Run()
+        timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
+        late = f"no report within {timeout_s:g} s"
+        alarm = self._deadlines.add(
+            time.monotonic() + timeout_s, lambda: deliver(future, self._not_graded(late))
+        )
+
+        def settled(_: ReportFuture) -> None:
+            alarm.cancel()
+            self._open.pop(future, None)
+            run.stop()
+
+        self._open[future] = run
+        future.add_done_callback(settled)
+        try:
+            self._threads.submit(self._grade, submission, run, future)
+        except RuntimeError:
+            deliver(future, self._not_graded("the grader is closed"))
+        return future
+
+    def close(self) -> None:
+        """Stop what runs and close the slots. Repeats harmlessly."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for future in list(self._open):
+            deliver(future, self._not_graded("the grader was closed"))
+        self._threads.shutdown(wait=True)
+        self._deadlines.close()
+        self._grader.close()
+
+    @property
+    def _window(self) -> int:
+        return self.settings.slots * _IN_FLIGHT_PER_SLOT
+
+    def _grade(self, submission: Submission, run: Run, future: ReportFuture) -> None:
+        if not future.done():
+            deliver(future, self._grader.grade_run(submission, run))
+
+    def _not_graded(self, reason: str) -> GradeReport:
+        return not_graded(reason, self.settings)
+
+
+class _NoSandbox:
+    """The sandbox of a grader that must not run anything."""
+
+    name = "none"
+
+    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
+        """Refuse."""
+        message = f"a slot of {image} with {memory_bytes} bytes is asked for where nothing may run"
+        raise ConfigurationError(message)
+
+    def layers(self) -> Mapping[str, str]:
+        """Return that there are none."""
+        return {}
+
+    def close(self) -> None:
+        """Do nothing."""

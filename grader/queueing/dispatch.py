@@ -1,0 +1,124 @@
+"""Celery, as both ends of the queue use it: one application's settings, and sending hints."""
+
+import contextlib
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from grader.errors import ConfigurationError, QueueUnavailableError
+from grader.queueing.ledger import Hint
+from grader.queueing.names import GRADE_TASK, PRIORITY_STEPS, queue_name
+from grader.settings import Settings
+
+_SOCKET_TIMEOUT_S = 10.0
+"""Longer than any read of the transport blocks on purpose."""
+_CONNECT_TIMEOUT_S = 3.0
+
+
+def make_app(settings: Settings) -> Any:
+    """Return a Celery application for the broker that the settings name; nothing is sent yet.
+
+    Raises:
+        ConfigurationError: There is no broker, or Celery is not installed.
+    """
+    if settings.broker is None:
+        message = "no broker is set; expected GRADER_BROKER=redis://..."
+        raise ConfigurationError(message)
+    try:
+        from celery import Celery
+    except ImportError as error:
+        message = "a broker needs the extra: pip install 'grader-rl[worker]'"
+        raise ConfigurationError(message) from error
+    app = Celery("grader", broker=settings.broker, set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        event_serializer="json",
+        # Reports go through the ledger; docs/adr/0020-ledger-and-hints.md says why.
+        task_ignore_result=True,
+        result_expires=settings.queue.result_ttl_s,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=1,
+        task_create_missing_queues=True,
+        task_queue_max_priority=None,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "visibility_timeout": settings.queue.visibility_timeout_s,
+            "priority_steps": list(PRIORITY_STEPS),
+            "queue_order_strategy": "priority",
+            "socket_timeout": _SOCKET_TIMEOUT_S,
+            "socket_connect_timeout": _CONNECT_TIMEOUT_S,
+            "socket_keepalive": True,
+        },
+        worker_hijack_root_logger=False,
+        worker_send_task_events=True,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+    )
+    return app
+
+
+class Dispatcher:
+    """Sends hints over one connection of its own. Safe for many threads; not across a fork."""
+
+    def __init__(self, app: Any) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            app: Of `make_app`.
+        """
+        self._app = app
+        self._lock = threading.Lock()
+        self._producer: Any = None
+
+    def send(self, hints: Iterable[Hint], *, together: int = 1) -> None:
+        """Tell workers about jobs.
+
+        Args:
+            hints: The jobs.
+            together: How many of one image and priority a message names at most.
+
+        Raises:
+            QueueUnavailableError: The broker cannot be reached; some may have been sent.
+        """
+        groups: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for hint in hints:
+            groups[hint.image, hint.priority].append(hint.key)
+        for (image, priority), keys in groups.items():
+            for start in range(0, len(keys), together):
+                self._send(keys[start : start + together], image, priority)
+
+    def close(self) -> None:
+        """Close the connection. Repeats harmlessly."""
+        with self._lock:
+            self._disconnect()
+
+    def _send(self, keys: Sequence[str], image: str, priority: int) -> None:
+        with self._lock:
+            try:
+                if self._producer is None:
+                    # Not one of Celery's pools: a forked child would inherit its sockets.
+                    self._producer = self._app.amqp.Producer(self._app.connection_for_write())
+                self._app.send_task(
+                    GRADE_TASK,
+                    args=[list(keys)],
+                    queue=queue_name(image),
+                    priority=priority,
+                    ignore_result=True,
+                    retry=False,
+                    producer=self._producer,
+                )
+            except Exception as error:
+                # What kombu lets through differs by version and by what broke.
+                self._disconnect()
+                message = f"the broker took no message: {type(error).__name__}: {error}"
+                raise QueueUnavailableError(message) from error
+
+    def _disconnect(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is None:
+            return
+        with contextlib.suppress(Exception):  # It may be broken already.
+            producer.connection.release()

@@ -1,0 +1,174 @@
+"""A submission as a job of the queue: what is sent, and the key by which equal ones are one."""
+
+import functools
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from grader import wire
+from grader.extract import extract
+from grader.model import ExtractionRule, LimitOverrides, Submission, TestSuite
+from grader.queueing.ledger import Ticket
+from grader.settings import Settings
+from grader.verdict import Integrity
+
+_SUITES_REMEMBERED = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A submission whose code was found, ready to be sent."""
+
+    key: str
+    """Equal for all submissions that must get the same report."""
+    code: str
+    suite: "EncodedSuite"
+    settings: str
+
+    def ticket(self, timeout_s: float) -> Ticket:
+        """Return the job for the ledger, to be done within `timeout_s` seconds."""
+        return Ticket(
+            key=self.key,
+            suite=self.suite.digest,
+            image=self.suite.image,
+            timeout_s=timeout_s,
+            settings=self.settings,
+            code=self.code.encode(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedSuite:
+    """A suite as it travels: once, however many submissions it judges."""
+
+    digest: str
+    image: str
+    message: bytes
+
+
+class JobMaker:
+    """Makes jobs under one set of settings. Safe for many threads.
+
+    The code is extracted here, so that samples which differ only in the words around it are one
+    job and no reasoning travels.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._job_settings = json.dumps(
+            {
+                "policy": settings.policy,
+                "stop_early": settings.stop_early,
+                "require_integrity": settings.require_integrity,
+            }
+        )
+        self._lock = threading.Lock()
+        self._suites: OrderedDict[int, tuple[TestSuite, EncodedSuite]] = OrderedDict()
+
+    def make(self, submission: Submission) -> Job | None:
+        """Return the submission as a job; None where it holds no code.
+
+        Raises:
+            WireError: Its suite holds something that is not plain data.
+        """
+        suite = submission.suite
+        code = extract(
+            submission.completion,
+            prompt=submission.prompt,
+            rule=self._settings.extraction or suite.extraction,
+            entry_point=suite.entry_point,
+            continues=suite.prompt if suite.continues_prompt else None,
+        ).code
+        if code is None:
+            return None
+        encoded = self._encode(suite)
+        digest = hashlib.sha256()
+        for part in (code, encoded.digest, self._job_settings, _version()):
+            digest.update(f"{len(part)}:".encode() + part.encode())
+        return Job(key=digest.hexdigest(), code=code, suite=encoded, settings=self._job_settings)
+
+    def _encode(self, suite: TestSuite) -> EncodedSuite:
+        with self._lock:
+            # The suite is kept along, so its id stays its own.
+            known = self._suites.get(id(suite))
+            if known is not None:
+                self._suites.move_to_end(id(suite))
+                return known[1]
+        limits = self._settings.limits.override(suite.limits)
+        resolved = replace(
+            suite,
+            limits=LimitOverrides(**asdict(limits)),
+            extraction=ExtractionRule.VERBATIM,
+            continues_prompt=False,
+        )
+        message = wire.encode_submission(Submission(id="", completion="", suite=resolved))
+        encoded = EncodedSuite(
+            digest=hashlib.sha256(message).hexdigest(), image=suite.image, message=message
+        )
+        with self._lock:
+            self._suites[id(suite)] = (suite, encoded)
+            if len(self._suites) > _SUITES_REMEMBERED:
+                self._suites.popitem(last=False)
+        return encoded
+
+
+class SuiteReader:
+    """Decodes suites, each once for all the submissions that it judges. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._suites: OrderedDict[str, TestSuite] = OrderedDict()
+
+    def knows(self, digest: str) -> bool:
+        """Tell whether `read` needs no message."""
+        with self._lock:
+            return digest in self._suites
+
+    def read(self, digest: str, message: bytes) -> TestSuite:
+        """Return the suite of a digest; `message` may be empty where it is known.
+
+        Raises:
+            WireError: The message is none of this version.
+        """
+        with self._lock:
+            known = self._suites.get(digest)
+            if known is not None:
+                self._suites.move_to_end(digest)
+                return known
+        suite = wire.decode_submission(message).suite
+        with self._lock:
+            self._suites[digest] = suite
+            if len(self._suites) > _SUITES_REMEMBERED:
+                self._suites.popitem(last=False)
+        return suite
+
+
+def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:
+    """Return a worker's settings with what the client chose for its job.
+
+    Raises:
+        ValueError: The job comes from another version and names something unknown.
+    """
+    least = job_settings["require_integrity"]
+    return replace(
+        settings,
+        policy=str(job_settings["policy"]),
+        stop_early=job_settings["stop_early"],
+        require_integrity=None if least is None else Integrity(least),
+        extraction=None,
+    )
+
+
+@functools.cache
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        installed = version("grader-rl")
+    except PackageNotFoundError:
+        installed = "0"
+    return f"{wire.WIRE_VERSION}/{installed}"

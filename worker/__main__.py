@@ -1,0 +1,26 @@
+"""`python -m worker`: a worker with the options that this deployment needs.
+
+Further arguments go to `celery worker`.
+"""
+
+import sys
+
+from grader.errors import GraderError
+
+
+def main() -> int:
+    """Run a worker until it is told to stop."""
+    try:
+        from worker.app import app
+    except GraderError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    # Gossip and mingle only talk to other workers, and are what hangs when Redis comes back.
+    app.worker_main(
+        ["worker", "--loglevel=INFO", "--without-gossip", "--without-mingle", *sys.argv[1:]]
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""What a worker process does at its start, its stop and its end."""
+
+import logging
+import os
+from typing import Any
+
+from celery import signals
+
+from grader.errors import ConfigurationError, GraderError
+from grader.queueing.dispatch import Dispatcher
+from grader.queueing.ledger import Ledger
+from grader.settings import Settings
+from grader.stoppable import StoppableGrader
+from worker.bench import Bench
+
+_log = logging.getLogger(__name__)
+
+_CANNOT_START = 3
+
+
+class Lifecycle:
+    """Holds the bench of this process, from Celery's start signal to its last."""
+
+    def __init__(self, app: Any, settings: Settings) -> None:
+        """Connect to Celery's signals; nothing is started yet."""
+        self._app = app
+        self._settings = settings
+        self._bench: Bench | None = None
+        signals.worker_init.connect(self._open, weak=False)
+        signals.worker_shutting_down.connect(self._stop, weak=False)
+        signals.worker_shutdown.connect(self._close, weak=False)
+
+    @property
+    def bench(self) -> Bench:
+        """The bench.
+
+        Raises:
+            ConfigurationError: The worker was not started as a worker.
+        """
+        if self._bench is None:
+            message = "no worker is running in this process"
+            raise ConfigurationError(message)
+        return self._bench
+
+    def _open(self, **_: Any) -> None:
+        """Check that submissions can be run at all, before any is taken; then join the queue.
+
+        Opening the first slot also removes what dead workers of this machine left behind.
+        """
+        try:
+            grader = self._warm_grader()
+        except GraderError as error:
+            # Celery would log it, go on, and lose every task.
+            _log.critical("the worker cannot grade: %s", error)
+            raise SystemExit(_CANNOT_START) from error
+        self._bench = Bench(
+            self._settings,
+            ledger=Ledger(self._settings),
+            dispatcher=Dispatcher(self._app),
+            grader=grader,
+        )
+        self._bench.open()
+        _log.info("worker %s has %d slots", self._bench.id, self._settings.slots)
+
+    def _warm_grader(self) -> StoppableGrader:
+        grader = StoppableGrader(self._settings)
+        try:
+            for image in self._settings.queue.images.split(","):
+                memory_bytes = self._settings.limits.memory_bytes
+                grader.sandbox.open_slot(image=image, memory_bytes=memory_bytes).close()
+        except BaseException:
+            grader.close()
+            raise
+        return grader
+
+    def _stop(self, **_: Any) -> None:
+        self.bench.stop()
+
+    def _close(self, **_: Any) -> None:
+        if self._bench is not None:
+            self._bench.close()
+        _log.info("worker %d has left nothing behind", os.getpid())
