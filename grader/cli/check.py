@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.console import printable, stoppable, terminal
-from grader.cli.options import ForceOption, SandboxOption, SetOption, SlotsOption, choose
+from grader.cli.console import printable, show_log, stoppable, terminal
+from grader.cli.options import (
+    ForceOption,
+    SandboxOption,
+    SetOption,
+    SlotsOption,
+    VerboseOption,
+    choose,
+)
 from grader.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -39,6 +46,7 @@ def check(
     ] = None,
     force: ForceOption = False,
     set_: SetOption = None,
+    verbose: VerboseOption = False,
 ) -> None:
     """Find the problems of a file that would spoil a training run.
 
@@ -61,6 +69,7 @@ def check(
     - 2: bad usage, or a file that cannot be read
     - 3: some problems could not be checked: internal errors
     """
+    show_log(verbose=verbose)
     chosen = choose(set_, sandbox=sandbox, slots=slots)
     from grader.engine import Grader
     from grader.offline.check import Health, check_problems

@@ -43,6 +43,14 @@ def terminal(*, err: bool) -> "Console | None":
     return Console(stderr=err, highlight=False)
 
 
+def show_log(*, verbose: bool) -> None:
+    """Show what the grader logs, or nothing of it: the summary tells what became of each row."""
+    if verbose:
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    else:
+        logging.getLogger("grader").addHandler(logging.NullHandler())
+
+
 class _StoppedError(BaseException):
     """A signal that asks us to stop, on its way up through everything that must be closed."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import stoppable
+from grader.cli.console import show_log, stoppable
 from grader.cli.options import (
     Chosen,
     ForceOption,
@@ -18,6 +18,7 @@ from grader.cli.options import (
     SandboxOption,
     SetOption,
     SlotsOption,
+    VerboseOption,
     choose,
 )
 from grader.cli.progress import Progress, progress
@@ -83,6 +84,7 @@ def grade(
         int | None, typer.Option(metavar="N", min=1, help="Grade only the first N rows.")
     ] = None,
     set_: SetOption = None,
+    verbose: VerboseOption = False,
 ) -> None:
     """Grade completions against their tests.
 
@@ -108,6 +110,7 @@ def grade(
     - 3: some rows could not be graded: internal errors, rows without completion or tests
     - 130: stopped with Ctrl-C; `--resume` continues
     """
+    show_log(verbose=verbose)
     if resume and force:
         message = "--resume keeps what OUT holds and --force replaces it; choose one"
         raise ConfigurationError(message)

@@ -31,6 +31,9 @@ SetOption = Annotated[
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT where it exists.")]
+VerboseOption = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Show the log: retries, lost slots, faults.")
+]
 OutPath = Annotated[
     Path,
     typer.Option("-o", "--out", metavar="OUT", help="Where the rows go; - is standard output."),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from grader.errors import GraderError
+from grader.errors import GraderError, SuiteError
 from grader.model import ExtractionRule, GradeReport, Limits, StdinTests, Submission, TestSuite
 from grader.offline.run import Grades
 from grader.offline.stubs import Stub, stub_of, stub_program
@@ -18,6 +18,10 @@ from grader.verdict import Verdict
 
 SLOW_SHARE = 0.5
 """Of the CPU time limit: a reference that takes more leaves a slower machine no room."""
+
+
+_SUITE_ERROR = f"{SuiteError.__name__}: "
+"""How the feedback of a report begins whose tests are at fault."""
 
 
 class Health(StrEnum):
@@ -153,10 +157,12 @@ class _Trial:
     def _judged(
         self, runs: tuple[GradeReport, ...], vacuous: tuple[str, ...], limits: Limits
     ) -> tuple[Health, str]:
-        if (ours := next((run for run in runs if not run.graded), None)) is not None:
+        if (ours := next((run for run in runs if _is_ours(run)), None)) is not None:
             return Health.UNCHECKED, ours.feedback
         if difference := _difference(*runs):
             return Health.FLAKY, difference
+        if not runs[0].graded:
+            return Health.BROKEN, runs[0].feedback.removeprefix(_SUITE_ERROR)
         if runs[0].verdict is not Verdict.PASSED:
             passed = f"{runs[0].passed} of {runs[0].total} cases passed"
             return Health.BROKEN, f"{runs[0].verdict}, {passed}: {runs[0].feedback}"
@@ -172,6 +178,11 @@ class _Trial:
             return ()
         passed = [_passed(report) for report in (*runs, *stubs)]
         return tuple(case.id for case in runs[0].cases if all(case.id in ids for ids in passed))
+
+
+def _is_ours(report: GradeReport) -> bool:
+    """Return whether a report failed for a reason that does not lie in the suite."""
+    return not report.graded and not report.feedback.startswith(_SUITE_ERROR)
 
 
 def _passed(report: GradeReport) -> set[str]:

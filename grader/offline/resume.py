@@ -19,7 +19,15 @@ from grader.offline.source import RowSource, parse_object
 from grader.settings import Settings
 from grader.wire import report_of
 
-_PARTS = ("policy", "limits", "extraction", "stop early", "completion key", "problems")
+_PARTS = (
+    "policy",
+    "limits",
+    "extraction",
+    "stop early",
+    "required integrity",
+    "completion key",
+    "problems",
+)
 _PART_DIGITS = 4
 
 
@@ -39,6 +47,7 @@ def run_key(
         (astuple(settings.limits), astuple(limits)),
         settings.extraction,
         settings.stop_early,
+        settings.require_integrity,
         completion_key,
         None if problems is None else _checksum(problems),
     )

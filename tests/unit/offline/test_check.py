@@ -110,6 +110,21 @@ def test_problem_whose_reference_passes_is_ok() -> None:
             "lost",
             id="our error",
         ),
+        pytest.param(
+            [report(Verdict.INTERNAL_ERROR, feedback="SuiteError: no case")] * 2,
+            Health.BROKEN,
+            "no case",
+            id="error of the suite",
+        ),
+        pytest.param(
+            [
+                report(PASSED, PASSED),
+                report(Verdict.INTERNAL_ERROR, feedback="SuiteError: does not pass"),
+            ],
+            Health.FLAKY,
+            "passed in one run",
+            id="error of the suite in one run",
+        ),
     ],
 )
 def test_two_runs_of_the_reference(runs: list[GradeReport], health: Health, feedback: str) -> None:

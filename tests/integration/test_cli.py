@@ -1,0 +1,327 @@
+"""The command line over the real native sandbox, as a process of its own."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(60)]
+
+LABEL = ["assert add(1, 2) == 3", "assert add(0, 0) == 0"]
+GOOD = "```python\ndef add(a, b):\n    return a + b\n```"
+BAD = "```python\ndef add(a, b):\n    return 3\n```"
+SLEEPER = "```python\nimport time\ntime.sleep(0.2)\ndef add(a, b):\n    return a + b\n```"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def environment(repo_dir: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GRADER_")}
+    return {**kept, "PYTHONPATH": str(repo_dir), "GRADER_SANDBOX": "native", "GRADER_SLOTS": "2"}
+
+
+@pytest.fixture
+def run(tmp_path: Path, environment: dict[str, str]) -> Run:
+    """Run the command in an empty folder."""
+
+    def grader(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "grader", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+        )
+
+    return grader
+
+
+@pytest.fixture
+def start(
+    tmp_path: Path, environment: dict[str, str]
+) -> "Iterator[Callable[..., subprocess.Popen[str]]]":
+    """Start the command in an empty folder, and end it with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def grader(*arguments: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "grader", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield grader
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def write_rows(path: Path, rows: list[Any]) -> None:
+    path.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+    )
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def lines_of(path: Path) -> Counter[int]:
+    return Counter(row["_grader"]["line"] for row in read_rows(path))
+
+
+def whole_rows(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_rows_are_graded_and_summed_up(tmp_path: Path, run: Run) -> None:
+    write_rows(
+        tmp_path / "in.jsonl",
+        [
+            {"id": "good", "task_id": "add", "completion": GOOD, "label": LABEL},
+            {"id": "bad", "task_id": "add", "completion": BAD, "label": LABEL},
+            {"id": "both", "task_id": "add", "completion": [GOOD, "no code here"], "label": LABEL},
+        ],
+    )
+    done = run("grade", "in.jsonl", "-o", "out.jsonl")
+    assert done.returncode == 0, done.stderr
+    found = sorted(
+        (row["id"], row["report"]["verdict"]) for row in read_rows(tmp_path / "out.jsonl")
+    )
+    assert found == [("bad", "failed"), ("both", "no_code"), ("both", "passed"), ("good", "passed")]
+    assert "pass rate: 50.0 %" in done.stdout
+    assert "pass@1: 50.0 %  (1 problems)" in done.stdout
+    report = next(row["report"] for row in read_rows(tmp_path / "out.jsonl") if row["id"] == "bad")
+    assert (report["passed"], report["total"]) == (1, 2)
+    assert [case["verdict"] for case in report["cases"]] == ["passed", "failed"]
+    assert report["sandbox"] == "native"
+    assert report["code"].startswith("def add")
+
+
+def test_bad_rows_are_told_and_written_and_the_others_go_on(tmp_path: Path, run: Run) -> None:
+    write_rows(
+        tmp_path / "in.jsonl",
+        [
+            "{ not json",
+            {"id": "no completion", "label": LABEL},
+            {"id": "unknown label", "completion": GOOD, "label": {"what": 1}},
+            {"id": "good", "completion": GOOD, "label": LABEL},
+        ],
+    )
+    done = run("grade", "in.jsonl", "-o", "out.jsonl")
+    assert done.returncode == 3
+    assert "not graded: 1: row 1: not JSON" in done.stderr
+    assert "not graded: no completion: row 2: no completion" in done.stderr
+    assert "not graded: unknown label: row 3: " in done.stderr
+    assert "Traceback" not in done.stderr
+    verdicts = {row["_grader"]["line"]: row["report"] for row in read_rows(tmp_path / "out.jsonl")}
+    assert [verdicts[line]["graded"] for line in (1, 2, 3, 4)] == [False, False, False, True]
+
+
+def test_rows_flow_from_standard_input_to_standard_output(run: Run) -> None:
+    row = json.dumps({"id": "a", "completion": GOOD, "label": LABEL})
+    done = run("grade", "-", "-o", "-", stdin=f"{row}\n{row}\n")
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["report"]["verdict"] for line in done.stdout.splitlines()] == [
+        "passed",
+        "passed",
+    ]
+    assert "pass rate: 100.0 %" in done.stderr
+
+
+def test_output_is_not_overwritten_unasked(tmp_path: Path, run: Run) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"id": "a", "completion": GOOD, "label": LABEL}])
+    (tmp_path / "out.jsonl").write_text("mine\n")
+    refused = run("grade", "in.jsonl", "-o", "out.jsonl")
+    assert refused.returncode == 2
+    assert "--resume" in refused.stderr
+    assert (tmp_path / "out.jsonl").read_text() == "mine\n"
+    assert run("grade", "in.jsonl", "-o", "out.jsonl", "--force").returncode == 0
+    assert len(read_rows(tmp_path / "out.jsonl")) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        pytest.param(signal.SIGINT, 130, id="ctrl-c"),
+        pytest.param(signal.SIGTERM, 143, id="terminated"),
+        pytest.param(signal.SIGKILL, -9, id="killed"),
+    ],
+)
+def test_stopped_run_is_continued(
+    tmp_path: Path,
+    run: Run,
+    start: "Callable[..., subprocess.Popen[str]]",
+    eventually: Callable[[Callable[[], bool], float], None],
+    number: signal.Signals,
+    code: int,
+) -> None:
+    rows = [{"id": str(n), "completion": SLEEPER, "label": LABEL} for n in range(30)]
+    write_rows(tmp_path / "in.jsonl", rows)
+    out = tmp_path / "out.jsonl"
+    process = start("grade", "in.jsonl", "-o", "out.jsonl")
+    eventually(lambda: whole_rows(out) >= 5, 30)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=10)
+    assert process.returncode == code
+    assert "Traceback" not in stderr
+    if number is not signal.SIGKILL:
+        assert "the same command with --resume continues it" in stderr
+    before = whole_rows(out)
+    assert 5 <= before < 30
+    done = run("grade", "in.jsonl", "-o", "out.jsonl", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert lines_of(out) == Counter(range(1, 31))
+    assert f"rows: {30 - before} in" in done.stdout
+    assert f"{before} more before" in done.stdout
+    assert "pass rate: 100.0 %" in done.stdout
+
+
+def test_two_runs_do_not_write_one_file(
+    tmp_path: Path,
+    run: Run,
+    start: "Callable[..., subprocess.Popen[str]]",
+    eventually: Callable[[Callable[[], bool], float], None],
+) -> None:
+    rows = [{"id": str(n), "completion": SLEEPER, "label": LABEL} for n in range(50)]
+    write_rows(tmp_path / "in.jsonl", rows)
+    process = start("grade", "in.jsonl", "-o", "out.jsonl")
+    eventually(lambda: whole_rows(tmp_path / "out.jsonl") >= 1, 30)
+    refused = run("grade", "in.jsonl", "-o", "out.jsonl", "--resume")
+    assert refused.returncode == 2
+    assert "another run" in refused.stderr
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+
+
+def test_limits_of_the_command_line_win(tmp_path: Path, run: Run) -> None:
+    busy = "```python\ndef add(a, b):\n    while True:\n        pass\n```"
+    label = {"assert_case": LABEL, "suite": {"limits": {"cpu_time_s": 50.0}}}
+    write_rows(tmp_path / "in.jsonl", [{"id": "a", "completion": busy, "label": label}])
+    done = run("grade", "in.jsonl", "-o", "out.jsonl", "--set", "cpu_time_s=0.5")
+    assert done.returncode == 0, done.stderr
+    report = read_rows(tmp_path / "out.jsonl")[0]["report"]
+    assert (report["verdict"], report["limit_hit"]) == ("time_limit", "cpu_time")
+
+
+def test_check_tells_healthy_problems_from_others(tmp_path: Path, run: Run) -> None:
+    reference = "def add(a, b):\n    return a + b\n"
+    write_rows(
+        tmp_path / "problems.jsonl",
+        [
+            {"task_id": "fine", "code": reference, "test_list": LABEL},
+            {"task_id": "wrong", "code": reference, "test_list": ["assert add(1, 1) == 3"]},
+            {"task_id": "idle", "code": reference, "test_list": [*LABEL, "add(1, 2)"]},
+            {
+                "task_id": "dice",
+                "solution": "import random\nprint(random.getrandbits(1))\n",
+                "inputs": [""] * 40,
+                "outputs": ["0"] * 40,
+            },
+            {"task_id": "unreadable", "code": reference, "test_list": ["assert ("]},
+        ],
+    )
+    done = run("check", "problems.jsonl", "-o", "out.jsonl")
+    assert done.returncode == 0, done.stderr
+    found = {row["id"]: row for row in read_rows(tmp_path / "out.jsonl")}
+    assert {name: row["health"] for name, row in found.items()} == {
+        "fine": "ok",
+        "wrong": "broken",
+        "idle": "vacuous",
+        "dice": "flaky",
+        "unreadable": "broken",
+    }
+    assert len(found["idle"]["vacuous_cases"]) == 1
+    assert "5 problems: " in done.stdout
+    assert "wrong: the suite's own reference solution does not pass it" in done.stdout
+
+
+def test_doctor_looks_at_machine_and_backends(run: Run) -> None:
+    done = run("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found) == {"Machine", "Docker engine", "Sandbox native", "Sandbox docker"}
+    names = {finding["name"] for finding in found["Machine"]}
+    assert {"user namespaces", "cgroups", "seccomp", "cores"} <= names
+    native = {finding["name"]: finding["health"] for finding in found["Sandbox native"]}
+    assert native["network"] == "ok"
+    assert run("doctor").returncode == 0
+
+
+def test_missing_docker_is_a_finding_and_not_a_failure(
+    run: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["GRADER_DOCKER_HOST"] = f"unix://{tmp_path}/absent.sock"
+    done = run("doctor")
+    assert done.returncode == 0, done.stderr
+    assert "missing  engine" in done.stdout
+    assert "--sandbox native" in done.stdout
+
+
+def test_terminal_sees_a_bar_and_tables(tmp_path: Path, environment: dict[str, str]) -> None:
+    write_rows(
+        tmp_path / "in.jsonl", [{"id": "a", "completion": GOOD, "label": LABEL}] * 3 + ["oops"]
+    )
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", "grade", "in.jsonl", "-o", "out.jsonl"],
+        cwd=tmp_path,
+        env={**environment, "TERM": "xterm-256color", "COLUMNS": "100"},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    shown = bytearray()
+    try:
+        while block := os.read(screen, 4096):
+            shown += block
+    except OSError:
+        pass  # The other end was closed: how a terminal says that it is over.
+    finally:
+        os.close(screen)
+    assert process.wait(timeout=10) == 3
+    text = shown.decode()
+    assert "Grading" in text
+    assert "█" in text
+    assert "not JSON" in text
+    assert "Traceback" not in text
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
+    """100,000 rows that need no sandbox: their completions hold no code."""
+    row = {"prompt": "p" * 1500, "completion": "", "label": LABEL}
+    with (tmp_path / "in.jsonl").open("w") as file:
+        file.writelines(json.dumps({"id": str(n), **row}) + "\n" for n in range(100_000))
+    code = (
+        "import resource, sys; from grader.cli.app import run; code = run(sys.argv[1:]); "
+        "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "grade", "in.jsonl", "-o", "out.jsonl"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    exit_code, peak_kib = map(int, done.stdout.splitlines()[-1].split())
+    assert exit_code == 0
+    assert whole_rows(tmp_path / "out.jsonl") == 100_000
+    assert peak_kib < 150 * 1024
