@@ -1,5 +1,6 @@
 """Grade one submission on one slot: extract, run, judge, score. The one use case."""
 
+import ast
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
@@ -7,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import assert_never
 
-from grader import judge
+from grader import canaries, judge
 from grader.checkers import run_checker
 from grader.compare import CheckResult, needs_checker
 from grader.errors import GraderError, SandboxError, SuiteError
@@ -62,6 +63,8 @@ class _Graded:
     cases: tuple[CaseResult, ...]
     outcomes: tuple[RunOutcome, ...]
     integrity: Integrity
+    tampered: bool = False
+    """Whether a canary had the wrong outcome."""
 
 
 def grade(
@@ -105,6 +108,13 @@ def grade(
     try:
         graded, slot_name = _run_with_retries(task, borrow, modes, settings)
         judgement = judge.summarise(graded.cases, graded.outcomes)
+        if graded.tampered:
+            judgement = replace(
+                judgement,
+                verdict=Verdict.TAMPERED,
+                feedback="the code interferes with its tests: a test that must fail passed, "
+                "or one that must pass failed",
+            )
         return score_report(
             verdict=judgement.verdict,
             cases=graded.cases,
@@ -274,7 +284,7 @@ def _run_judged(task: _Task, slot: Slot, modes: ModeBook) -> _Graded:
     if task.require is Integrity.SPLIT:
         message = "the suite cannot be judged apart from the submission, which is required"
         raise SuiteError(message)
-    return _run_suite(task, slot, split=False)
+    return _run_with_canaries(task, slot)
 
 
 def _find_mode(task: _Task, slot: Slot) -> Mode:
@@ -286,6 +296,23 @@ def _find_mode(task: _Task, slot: Slot) -> Mode:
         if _all_passed(_run_suite(reference, slot, split=mode is Mode.SPLIT)):
             return mode
     return Mode.BROKEN
+
+
+def _run_with_canaries(task: _Task, slot: Slot) -> _Graded:
+    """Run a suite in the submission's process, with cases whose outcome is known beforehand."""
+    tests = task.suite.tests
+    if isinstance(tests, PytestTests):
+        find_tests(tests)  # a suite that does not parse is refused as such
+        with_canaries, hidden = canaries.into_pytest(tests)
+    elif isinstance(tests, ScriptTests):
+        with_canaries, hidden = canaries.into_script(tests)
+    else:
+        raise TypeError(tests)
+    suite = replace(task.suite, tests=with_canaries)
+    # One canary fails, so that the run cannot stop at the first failure.
+    graded = _run_suite(replace(task, suite=suite, stop_early=False), slot, split=False)
+    cases, results = hidden.split(graded.cases)
+    return replace(graded, cases=cases, tampered=hidden.betray(results))
 
 
 def _all_passed(graded: _Graded) -> bool:
@@ -312,12 +339,17 @@ def _run_suite(task: _Task, slot: Slot, *, split: bool) -> _Graded:
 
 
 def _script_job(task: _Task, tests: ScriptTests, *, split: bool) -> Job:
-    _require_cases(tests.cases)
+    _require_sound(tests)
     run = payload.script(
         tests.setup, [case.source for case in tests.cases], stop_early=task.stop_early
     )
     return Job(
-        program=Program.SCRIPT, source=task.source, runs=(run,), limits=task.limits, split=split
+        program=Program.SCRIPT,
+        source=task.source,
+        runs=(run,),
+        limits=task.limits,
+        preload=_preload(tests, task.suite.image),
+        split=split,
     )
 
 
@@ -329,9 +361,42 @@ def _pytest_job(task: _Task, tests: PytestTests, *, split: bool) -> Job:
         limits=task.limits,
         files=tests.files,
         source_path=tests.solution_path,
+        preload=_preload(tests, task.suite.image),
         split=split,
     )
 
 
 find_tests = lru_cache(maxsize=4096)(judge.find_tests)
 """`judge.find_tests`, once per suite: many samples of one problem come together."""
+
+
+@lru_cache(maxsize=4096)
+def _require_sound(tests: ScriptTests) -> None:
+    """Make sure that a script has cases and that they are Python.
+
+    Raises:
+        SuiteError: It has none, or they are not.
+    """
+    _require_cases(tests.cases)
+    for name, source in (("setup", tests.setup), *((c.id, c.source) for c in tests.cases)):
+        try:
+            ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            message = f"the suite's case {name!r} does not parse: {error}"
+            raise SuiteError(message) from error
+
+
+_PRELOADED = ("numpy", "pandas")
+"""What takes a process 0.1 s and more to import, and is common in suites."""
+
+
+@lru_cache(maxsize=4096)
+def _preload(tests: ScriptTests | PytestTests, image: str) -> tuple[str, ...]:
+    """Return the modules that a suite's processes should find imported already."""
+    if image != "science":
+        return ()
+    if isinstance(tests, ScriptTests):
+        sources = [tests.setup, *(case.source for case in tests.cases)]
+    else:
+        sources = [file.content.decode("utf-8", "replace") for file in tests.files]
+    return tuple(name for name in _PRELOADED if any(f"import {name}" in s for s in sources))
