@@ -35,12 +35,17 @@ def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> Reading:
     """Read every process but `harness_pids`, each of which began with `inherited_bytes`."""
     cpu_ticks = run_delay_ns = memory = 0
     for pid in all_pids() - harness_pids:
-        cpu_ticks += _ticks(pid)
+        cpu_ticks += sum(_times(pid))
         run_delay_ns = max(run_delay_ns, _run_delay_ns(pid))
         memory += max(0, memory_bytes(pid) - inherited_bytes)
     return Reading(
         cpu_time_s=cpu_ticks / _TICKS, run_delay_s=run_delay_ns / 1e9, memory_bytes=memory
     )
+
+
+def cpu_time_s(pids: frozenset[int]) -> float:
+    """Return the CPU time of some processes, without that of their children."""
+    return sum(sum(_times(pid)[:2]) for pid in pids) / _TICKS
 
 
 def kill_run(harness_pids: frozenset[int]) -> None:
@@ -64,11 +69,11 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _ticks(pid: int) -> int:
-    """Return the clock ticks of a process and of the children that it waited for."""
+def _times(pid: int) -> list[int]:
+    """Return the ticks of a process in user and system mode, and those of reaped children."""
     # The name in the second field may hold blanks and brackets: count from the last bracket.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return sum(map(int, fields[11:15]))
+    return list(map(int, fields[11:15]))
 
 
 def _run_delay_ns(pid: int) -> int:

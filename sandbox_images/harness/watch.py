@@ -118,6 +118,7 @@ class Watch:
         self._pipes = (self._stdout, self._stderr, self._report)
         self._asked_at = 0.0
         self._seen_cpu_time_s = 0.0
+        self._cpu_time_before_s: float | None = None
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
         self._memory_before = cgroup.memory_bytes() if cgroup else 0
@@ -220,7 +221,7 @@ class Watch:
         reading = processes.read_run(
             self._harness_pids, min(party.zygote.memory_bytes for party in self._parties)
         )
-        self._seen_cpu_time_s = max(self._seen_cpu_time_s, reading.cpu_time_s)
+        cpu_time_s = self._seen_cpu_time_s = max(self._seen_cpu_time_s, self._cpu_time_s(reading))
         used = reading.memory_bytes
         if self._cgroup:
             used = self._cgroup.memory_bytes() - self._memory_before
@@ -228,10 +229,19 @@ class Watch:
         wall_time_s -= reading.run_delay_s
         if self._oom_happened() or used > self._limits["memory_bytes"]:
             self._stop("memory")
-        elif reading.cpu_time_s > self._limits["cpu_time_s"]:
+        elif cpu_time_s > self._limits["cpu_time_s"]:
             self._stop("cpu_time")
         elif wall_time_s > self._limits["wall_time_s"]:
             self._stop("wall_time")
+
+    def _cpu_time_s(self, reading: processes.Reading) -> float:
+        """Return the CPU time so far, with that of processes which ended and had no parent left."""
+        if self._cgroup is None:
+            return reading.cpu_time_s
+        slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
+        if self._cpu_time_before_s is None:
+            self._cpu_time_before_s = slot_s - reading.cpu_time_s
+        return max(reading.cpu_time_s, slot_s - self._cpu_time_before_s)
 
     def _oom_happened(self) -> bool:
         return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
