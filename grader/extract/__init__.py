@@ -10,7 +10,7 @@ from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
-from grader.extract.source import Reader, Reading
+from grader.extract.source import MAX_PARSE_CHARS, Reader, Reading
 from grader.extract.text import after_prompt, encodable, normalise
 from grader.model import ExtractionRule
 
@@ -73,6 +73,8 @@ class _Extractor:
     def run(self, completion: str, rule: ExtractionRule) -> Extraction:
         rest = after_prompt(completion, self._prompt)
         answer = completion if rest is None else rest
+        if not answer.strip():
+            return Extraction(code=None, note="The answer is empty.")
         if rule is ExtractionRule.LIVECODEBENCH:
             return _livecodebench(self._words(answer).text)
         if rule is ExtractionRule.AUTO and (plain := self._plain(answer)) is not None:
@@ -129,7 +131,7 @@ class _Extractor:
 
     def _continuing_prompt(self, answer: str) -> Choice | None:
         """Read the answer as the continuation of code that the prompt ends with."""
-        if not self._prompt.strip() or not answer.strip():
+        if not self._prompt.strip() or not answer.strip() or len(answer) > MAX_PARSE_CHARS:
             return None
         wanted = replace(self._wanted, stub=None)
         choice = Chooser(self._prompt + answer, wanted, self._reader).choose()

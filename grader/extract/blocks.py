@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from grader.extract.source import Reader
+from grader.extract.source import MAX_PARSE_CHARS, Reader
 
 MAX_MARKS = 5000
 """Lines with a fence or marker that are looked at: the last ones."""
-_EXTENSION_MARKS = 64
+_EXTENSION_MARKS = 16
 """How far a docstring's end is looked for, in marks."""
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^\n]*)")
@@ -49,15 +49,17 @@ class Block:
     """Of the content: before the closing line, without the newline ahead of it."""
     closed: bool
     indent: int
-    """Columns by which the opening fence is indented; as many come off each content line."""
+    """Columns by which the opening fence is indented, and usually each line of the content."""
     opener: int
     """Start of the opening line."""
 
     def content(self, text: str) -> str:
         """Return the block's text, freed of the fence's own indentation."""
         code = text[self.start : self.end]
-        if not self.indent or len(code) > 1_000_000:
+        if not self.indent or len(code) > MAX_PARSE_CHARS:
             return code
+        if re.search(rf"^[ \t]{{0,{self.indent - 1}}}[^ \t\n]", code, re.MULTILINE):
+            return code  # only the fence is indented
         return re.sub(rf"^[ \t]{{1,{self.indent}}}", "", code, flags=re.MULTILINE)
 
 

@@ -14,8 +14,8 @@ from grader.extract.text import without_leading_tokens
 
 MAX_TOKENS = 5000
 """Of each kind that are looked at; a text with more is no chat."""
-_MAX_FENCED_TAGS = 64
-"""Thinking tags for which it is looked whether they stand in a code block."""
+_MAX_FENCED_TAGS = 4
+"""Thinking sections behind which it is looked whether a tag stands in a code block."""
 
 _ASSISTANT = frozenset({"assistant", "model", "chatbot", "gpt", "bot"})
 _THINKING_CHANNELS = frozenset({"analysis", "commentary", "thinking"})

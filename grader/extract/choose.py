@@ -24,6 +24,7 @@ from grader.extract.source import (
 
 MAX_BLOCKS = 64
 """Blocks that are looked at: the last ones."""
+_MAX_CONTINUATIONS = 8
 
 _STRAY_MARK = re.compile(r"```|~~~|</(?:answer|code|python|solution)>|\[/PYTHON\]")
 _TAG_LINE = re.compile(r"\s*(?:python|py)[\d.]*[ \t]*\n", re.IGNORECASE)
@@ -202,9 +203,8 @@ class Chooser:
         if stub is None:
             return None
         texts = [c.reading.code for c in self._candidates if not c.blank and not c.quoted]
-        if not self._blocks:
-            texts = [self._text]
-        for text in texts[:8]:
+        texts.append(self._text[: self._blocks[0].opener] if self._blocks else self._text)
+        for text in list(dict.fromkeys(texts))[:_MAX_CONTINUATIONS]:
             reading = join(stub, text, self._reader, trim=not self._blocks)
             if reading:
                 note = "Took the prompt's code with the answer as its continuation."
@@ -246,8 +246,8 @@ class Chooser:
         for candidate in self._candidates:
             if (
                 candidate.reading.syntax is not Syntax.VALID
-                and candidate.block.tag is not Tag.OTHER
                 and not candidate.quoted
+                and (candidate.block.tag is Tag.PYTHON or looks_like_code(candidate.reading.code))
             ):
                 return self._block_choice(Grade.BROKEN, candidate)
         return None

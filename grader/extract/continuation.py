@@ -12,7 +12,14 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.extract.source import MAX_PARSE_CHARS, Reader, Reading, bound_names, is_idle
+from grader.extract.source import (
+    MAX_PARSE_CHARS,
+    Reader,
+    Reading,
+    bound_names,
+    is_idle,
+    module_level,
+)
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -98,15 +105,16 @@ def _indented(completion: str, width: int) -> Iterator[str]:
         yield completion
         yield indent + first.lstrip() + newline + rest
         yield textwrap.indent(textwrap.dedent(completion), indent)
+        yield textwrap.indent(first.lstrip() + newline + rest, indent)
     else:
-        yield indent + completion
         yield textwrap.indent(completion, indent)
+        yield indent + completion
 
 
 def _grew(stub: Stub, reading: Reading) -> bool:
-    """Tell whether the stub's function got statements that do something."""
+    """Tell whether the stub's function got statements that do something, and got them all."""
     tree = reading.tree
-    if tree is None:
+    if tree is None or any(isinstance(node, ast.Return) for node in module_level(tree.body)):
         return False
     body: list[ast.stmt] = tree.body
     node: ast.stmt | None = None

@@ -58,6 +58,16 @@ class Reading:
     """Only, and always, with `Syntax.VALID`."""
     error_line: int = 0
     """Counted from 1 in a broken text; 0 where the parser named none."""
+    bound: frozenset[str] = frozenset()
+    """The names that running the text binds, and `Class.member` for those of its classes."""
+    substantial: bool = False
+    """Whether anything would happen: some statement is more than a bare name or constant."""
+    is_program: bool = False
+    """Whether it could be a whole answer: uses no name it does not bind, and yields something.
+
+    Yielding something is printing, or defining a function or class. An explanation's fragment
+    or an example call of a function from another block is no program.
+    """
 
     @property
     def valid(self) -> bool:
@@ -65,48 +75,11 @@ class Reading:
         return self.tree is not None
 
     def defines(self, entry_point: str) -> bool:
-        """Tell whether running the text binds `entry_point`, or `Class.method` of it."""
-        if self.tree is None:
-            return self.syntax is Syntax.UNREAD and mentions(self.code, entry_point)
-        owner, _, member = entry_point.replace("()", "").partition(".")
-        if not member:
-            return owner in bound_names(self.tree.body)
-        return any(
-            isinstance(node, ast.ClassDef)
-            and node.name == owner
-            and (bool(node.bases) or member.partition(".")[0] in bound_names(node.body))
-            for node in module_level(self.tree.body)
-        )
-
-    @property
-    def substantial(self) -> bool:
-        """Whether anything would happen: some statement is more than a bare name or constant."""
-        if self.tree is None:
-            return self.syntax is Syntax.UNREAD and looks_like_code(self.code)
-        return any(not is_idle(node) for node in self.tree.body)
-
-    @property
-    def is_program(self) -> bool:
-        """Whether it could be a whole answer: uses no name it does not bind, and yields something.
-
-        Yielding something is printing, or defining a function or class. An explanation's
-        fragment or an example call of a function from another block is no program.
-        """
-        if self.tree is None:
-            return self.syntax is Syntax.UNREAD
-        loaded: set[str] = set()
-        bound: set[str] = set()
-        defines = False
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name):
-                (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-            elif isinstance(node, ast.arg):
-                bound.add(node.arg)
-            else:
-                defines = defines or isinstance(node, _DEFINITION)
-                bound.update(_names_of(node))
-        yields = defines or bool(loaded & {"print", "sys", "os"})
-        return yields and ("*" in bound or loaded <= bound | _BUILTINS)
+        """Tell whether running the text binds `entry_point`, a name or `Class.method`."""
+        if self.syntax is Syntax.UNREAD:
+            return mentions(self.code, entry_point)
+        name = entry_point.replace("()", "")
+        return name in self.bound or f"{name.partition('.')[0]}.*" in self.bound
 
 
 class Reader:
@@ -119,11 +92,11 @@ class Reader:
     def read(self, code: str) -> Reading:
         """Parse `code`, or say that it was not looked at. Never raises."""
         if len(code) > MAX_PARSE_CHARS:
-            return Reading(code=code, syntax=Syntax.UNREAD)
+            return _unread(code)
         known = self._seen.get(code)
         if known is None:
             if len(code) > self._budget or not _safe(code):
-                return Reading(code=code, syntax=Syntax.UNREAD)
+                return _unread(code)
             known = self._seen[code] = _parse(code)
             self._budget -= _cost(known)
         return known
@@ -155,8 +128,21 @@ def _parse(code: str) -> Reading:
         return Reading(code=code, syntax=Syntax.BROKEN)
     except (RecursionError, MemoryError, SystemError):
         # The parser gave up on nesting; a compiler in the sandbox may do better.
-        return Reading(code=code, syntax=Syntax.UNREAD)
-    return Reading(code=code, syntax=Syntax.VALID, tree=tree)
+        return _unread(code)
+    return Reading(
+        code=code,
+        syntax=Syntax.VALID,
+        tree=tree,
+        bound=frozenset(_dotted_names(tree.body)),
+        substantial=any(not is_idle(node) for node in tree.body),
+        is_program=_is_program(tree),
+    )
+
+
+def _unread(code: str) -> Reading:
+    """Return the reading of a text that has to be taken for what it looks like."""
+    code_like = looks_like_code(code)
+    return Reading(code=code, syntax=Syntax.UNREAD, substantial=code_like, is_program=code_like)
 
 
 def _cost(reading: Reading) -> int:
@@ -213,6 +199,35 @@ def module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield from module_level(handler.body)
 
 
+def _dotted_names(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names bound by `body`, with the members of its classes.
+
+    The member "*" stands for those that a base class may give.
+    """
+    names = bound_names(body)
+    for node in module_level(body):
+        if isinstance(node, ast.ClassDef):
+            members = bound_names(node.body) | ({"*"} if node.bases else set())
+            names.update(f"{node.name}.{member}" for member in members)
+    return names
+
+
+def _is_program(tree: ast.Module) -> bool:
+    loaded: set[str] = set()
+    bound: set[str] = set()
+    defines = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        else:
+            defines = defines or isinstance(node, _DEFINITION)
+            bound.update(_names_of(node))
+    yields = defines or bool(loaded & {"print", "sys", "os"})
+    return yields and ("*" in bound or loaded <= bound | _BUILTINS)
+
+
 def bound_names(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names that running `body` binds in its own scope; "*" for a star import."""
     names: set[str] = set()
@@ -263,8 +278,11 @@ def is_idle(node: ast.stmt) -> bool:
 def mentions(code: str, entry_point: str) -> bool:
     """Tell whether a line of `code` starts a definition of the entry point's last name."""
     name = re.escape(entry_point.replace("()", "").rpartition(".")[2])
-    pattern = rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b"
-    return re.search(pattern, code, re.MULTILINE) is not None
+    for match in re.finditer(rf"(?:def|class)[ \t]+{name}\b", code):
+        before = code[max(0, match.start() - 100) : match.start()].rpartition("\n")[2]
+        if before.strip() in {"", "async"}:
+            return True
+    return False
 
 
 def code_starts(text: str) -> Iterator[int]:
@@ -273,15 +291,17 @@ def code_starts(text: str) -> Iterator[int]:
     First a line that can only be code (an import, a definition) with the statements right
     above it, then that line alone, then the first line that has the form of a statement.
     """
+    text = text[:_MAX_PROSE_CHARS]
     certain = _TOP_LEVEL.search(text)
     if certain:
-        extended = certain.start()
+        extended = cursor = certain.start()
         for _ in range(_MAX_LINES_ABOVE):
-            above = text.rfind("\n", 0, max(extended - 1, 0)) + 1
-            line = text[above : max(extended - 1, 0)]
-            if above == extended or (line.strip() and not _is_statement(line)):
+            above = text.rfind("\n", 0, max(cursor - 1, 0)) + 1
+            line = text[above : max(cursor - 1, 0)]
+            if above == cursor or (line.strip() and not _is_statement(line)):
                 break
-            extended = above
+            cursor = above
+            extended = cursor if line.strip() else extended
         yield extended
         if extended != certain.start():
             yield certain.start()
@@ -292,7 +312,7 @@ def code_starts(text: str) -> Iterator[int]:
 
 def definition_start(text: str) -> int:
     """Return where the first line stands that can only be code; the text's end without one."""
-    certain = _TOP_LEVEL.search(text)
+    certain = _TOP_LEVEL.search(text[:_MAX_PROSE_CHARS])
     return certain.start() if certain else len(text)
 
 
@@ -301,6 +321,8 @@ def _is_statement(line: str) -> bool:
 
 
 _MAX_LINES_ABOVE = 100
+_MAX_PROSE_CHARS = 256 * 1024
+"""In which the start of code that no fence marks is looked for."""
 _STATEMENT = re.compile(rf"^(?![ \t])(?:{_CODE_LINE.pattern})", re.MULTILINE)
 _TOP_LEVEL = re.compile(
     r"^(?:@\w[\w.]*(?:\(.*)?$|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:]"
@@ -313,5 +335,6 @@ _TOP_LEVEL = re.compile(
 def looks_like_code(text: str, *, sample_chars: int = 20_000) -> bool:
     """Tell whether most lines at the start of `text` have the form of Python statements."""
     lines = [line for line in text[:sample_chars].split("\n") if line.strip()]
+    lines = [line for line in lines if not line.lstrip().startswith("#")]
     code = sum(1 for line in lines if _is_statement(line))
     return code > 0 and 2 * code >= len(lines)

@@ -5,6 +5,7 @@ import re
 MIN_OVERLAP = 32
 """A left-truncated prompt is recognised by at least as many characters at the query's start."""
 _MAX_OVERLAP_TRIES = 64
+_MAX_JOINED_SURROGATES = 10_000
 _LEADING_TOKENS = re.compile(
     r"(?:\s*(?:<s>|<bos>|<pad>|<unk>|\[PAD\]|<\|(?:begin_of_text|endoftext|pad|startoftext"
     r"|finetune_right_pad_id)\|>|<\uff5cbegin\u2581of\u2581sentence\uff5c>))+"
@@ -12,11 +13,15 @@ _LEADING_TOKENS = re.compile(
 
 
 def encodable(text: str) -> str:
-    """Join surrogate pairs and replace lone surrogates, so that the text has a UTF-8 form."""
+    """Join surrogate pairs and put "?" for lone ones, so that the text has a UTF-8 form."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        surrogates = len(text.encode(errors="surrogatepass")) - len(text.encode(errors="ignore"))
+        if surrogates <= _MAX_JOINED_SURROGATES * 3:  # bytes each
+            units = text.encode("utf-16-le", "surrogatepass")
+            text = units.decode("utf-16-le", "surrogatepass")
+        return text.encode(errors="replace").decode()
     return text
 
 
@@ -61,6 +66,8 @@ def after_prompt(query: str, prompt: str) -> str | None:
         if start == -1:
             return None
         if query.startswith(prompt[start:]):
-            return query[len(prompt) - start :]
+            rest = query[len(prompt) - start :]
+            # A text that is nothing but the prompt's end is an answer that repeats it.
+            return rest if rest.strip() else None
         start = prompt.find(probe, start + 1)
     return None
