@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from grader import service
+from grader.execution.modes import ModeBook
 from grader.model import GradeReport, Submission
-from grader.modes import ModeBook
 from grader.pool import SlotPool
 from grader.sandbox.base import Sandbox, Slot
 from grader.sandbox.choose import choose_sandbox

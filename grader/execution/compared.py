@@ -1,0 +1,98 @@
+"""Tests whose outputs are compared here: expected values never enter the sandbox."""
+
+from contextlib import closing
+
+from grader import judge
+from grader.compare import CheckResult, needs_checker
+from grader.errors import SuiteError
+from grader.execution.checkers import run_checker
+from grader.execution.task import Graded, Task, require_cases
+from grader.model import CallTests, CaseResult, Checker, Limits, StdinTests
+from grader.sandbox import payload
+from grader.sandbox.base import Job, Program, RunOutcome, Slot
+from grader.verdict import Integrity, Verdict
+from sandbox_images.harness.values import UnencodableError
+
+
+def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
+    """Run a program once per case and compare what it prints.
+
+    Raises:
+        SuiteError: The suite has no case, or its checker program failed.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    runs = tuple(case.stdin.encode("utf-8", "surrogatepass") for case in tests.cases)
+    job = Job(program=Program.STDIN, source=task.source, runs=runs, limits=task.limits)
+    checker = tests.comparison.checker if needs_checker(tests.comparison) else None
+    cases = []
+    outcomes = []
+    with closing(slot.run(job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            if checker is not None:
+                continue
+            cases.append(judge.judge_stdin(case, tests.comparison, outcome, task.limits))
+            if _decided(task, cases[-1]):
+                break
+    if checker is not None:
+        cases = _check_outputs(tests, checker, outcomes, slot, task.limits)
+    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _check_outputs(
+    tests: StdinTests,
+    checker: Checker,
+    outcomes: list[RunOutcome],
+    slot: Slot,
+    limits: Limits,
+) -> list[CaseResult]:
+    """Have the suite's checker look at every output that was not lost anyway."""
+    cases = tests.cases
+    sound = {
+        index: outcome
+        for index, outcome in enumerate(outcomes)
+        if judge.find_failure(cases[index], outcome, limits) is None
+    }
+    questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
+    answers = run_checker(checker, questions, slot)
+    checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
+    return [
+        judge.judge_stdin(
+            cases[index], tests.comparison, outcome, limits, checked=checked.get(index)
+        )
+        for index, outcome in enumerate(outcomes)
+    ]
+
+
+def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
+    """Call the submission once per case and compare what it returns.
+
+    Raises:
+        SuiteError: The suite has no case, or one with arguments that are no plain data.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    try:
+        runs = tuple(payload.call(tests.entry_point, c.args, c.kwargs) for c in tests.cases)
+    except UnencodableError as error:
+        message = f"a case has an argument that cannot be passed: {error}"
+        raise SuiteError(message) from error
+    job = Job(program=Program.CALL, source=task.source, runs=runs, limits=task.limits)
+    cases = []
+    outcomes = []
+    with closing(slot.run(job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            cases.append(judge.judge_call(case, tests.comparison, outcome, task.limits))
+            if _decided(task, cases[-1]):
+                break
+    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _decided(task: Task, last: CaseResult) -> bool:
+    """Tell whether no further case needs to run: a compile error is one for all of them."""
+    lost = last.verdict is not Verdict.PASSED
+    return lost and (task.stop_early or last.verdict is Verdict.COMPILE_ERROR)

@@ -1,0 +1,156 @@
+"""Tests that are code themselves: scripts of assertions, modules of pytest and unittest tests."""
+
+import ast
+from dataclasses import replace
+from functools import lru_cache
+
+from grader import judge
+from grader.errors import SuiteError
+from grader.execution import canaries
+from grader.execution.modes import Mode, ModeBook, look
+from grader.execution.task import Graded, Task, require_cases
+from grader.model import PytestTests, ScriptTests
+from grader.sandbox import payload
+from grader.sandbox.base import Job, Program, Slot
+from grader.verdict import Integrity, Verdict
+
+
+def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
+    """Run a suite's own code over the submission, apart from it wherever the suite allows that.
+
+    Raises:
+        SuiteError: The suite is broken, or cannot give the integrity that is required.
+        SandboxUnavailableError: The slot broke.
+    """
+    mode = modes.find(task.suite)
+    if mode is None or mode is Mode.SPLIT:
+        graded = run_suite(task, slot, split=True)
+        if mode is Mode.SPLIT or _all_passed(graded):
+            return graded
+        mode = _find_mode(task, slot)
+        modes.enter(task.suite, mode)
+        if mode is Mode.SPLIT:
+            return graded
+    if mode is Mode.BROKEN:
+        message = "the suite's own reference solution does not pass it"
+        raise SuiteError(message)
+    if task.require is Integrity.SPLIT:
+        message = "the suite cannot be judged apart from the submission, which is required"
+        raise SuiteError(message)
+    return _run_with_canaries(task, slot)
+
+
+def _find_mode(task: Task, slot: Slot) -> Mode:
+    """Find out how a suite can be judged, by running its reference where it has one."""
+    if task.suite.reference is None:
+        return look(task.suite)
+    reference = replace(task, code=task.suite.reference, stop_early=True)
+    for mode in (Mode.SPLIT, Mode.SHARED):
+        if _all_passed(run_suite(reference, slot, split=mode is Mode.SPLIT)):
+            return mode
+    return Mode.BROKEN
+
+
+def _run_with_canaries(task: Task, slot: Slot) -> Graded:
+    """Run a suite in the submission's process, with cases whose outcome is known beforehand."""
+    tests = task.suite.tests
+    if isinstance(tests, PytestTests):
+        find_tests(tests)  # a suite that does not parse is refused as such
+        with_canaries, hidden = canaries.into_pytest(tests)
+    elif isinstance(tests, ScriptTests):
+        with_canaries, hidden = canaries.into_script(tests)
+    else:
+        raise TypeError(tests)
+    suite = replace(task.suite, tests=with_canaries)
+    # One canary fails, so that the run cannot stop at the first failure.
+    graded = run_suite(replace(task, suite=suite, stop_early=False), slot, split=False)
+    cases, results = hidden.split(graded.cases)
+    return replace(graded, cases=cases, tampered=hidden.betray(results))
+
+
+def _all_passed(graded: Graded) -> bool:
+    return all(case.verdict is Verdict.PASSED for case in graded.cases)
+
+
+def run_suite(task: Task, slot: Slot, *, split: bool) -> Graded:
+    """Run a suite's own code, in one way or the other."""
+    tests = task.suite.tests
+    match tests:
+        case ScriptTests():
+            job = _script_job(task, tests, split=split)
+            (outcome,) = slot.run(job)
+            cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
+        case PytestTests():
+            expected = find_tests(tests)
+            (outcome,) = slot.run(_pytest_job(task, tests, split=split))
+            cases = judge.judge_pytest(
+                tests, outcome, task.limits, expected, stop_early=task.stop_early
+            )
+        case _:
+            raise AssertionError(tests)
+    integrity = Integrity.SPLIT if split else Integrity.SHARED
+    return Graded(cases=cases, outcomes=(outcome,), integrity=integrity)
+
+
+def _script_job(task: Task, tests: ScriptTests, *, split: bool) -> Job:
+    _require_sound(tests)
+    run = payload.script(
+        tests.setup, [case.source for case in tests.cases], stop_early=task.stop_early
+    )
+    return Job(
+        program=Program.SCRIPT,
+        source=task.source,
+        runs=(run,),
+        limits=task.limits,
+        preload=_preload(tests, task.suite.image),
+        split=split,
+    )
+
+
+def _pytest_job(task: Task, tests: PytestTests, *, split: bool) -> Job:
+    return Job(
+        program=Program.PYTEST,
+        source=task.source,
+        runs=(payload.pytest(tests.test_paths, tests.pytest_args, stop_early=task.stop_early),),
+        limits=task.limits,
+        files=tests.files,
+        source_path=tests.solution_path,
+        preload=_preload(tests, task.suite.image),
+        split=split,
+    )
+
+
+find_tests = lru_cache(maxsize=4096)(judge.find_tests)
+"""`judge.find_tests`, once per suite: many samples of one problem come together."""
+
+
+@lru_cache(maxsize=4096)
+def _require_sound(tests: ScriptTests) -> None:
+    """Make sure that a script has cases and that they are Python.
+
+    Raises:
+        SuiteError: It has none, or they are not.
+    """
+    require_cases(tests.cases)
+    for name, source in (("setup", tests.setup), *((c.id, c.source) for c in tests.cases)):
+        try:
+            ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            message = f"the suite's case {name!r} does not parse: {error}"
+            raise SuiteError(message) from error
+
+
+_PRELOADED = ("numpy", "pandas")
+"""What takes a process 0.1 s and more to import, and is common in suites."""
+
+
+@lru_cache(maxsize=4096)
+def _preload(tests: ScriptTests | PytestTests, image: str) -> tuple[str, ...]:
+    """Return the modules that a suite's processes should find imported already."""
+    if image != "science":
+        return ()
+    if isinstance(tests, ScriptTests):
+        sources = [tests.setup, *(case.source for case in tests.cases)]
+    else:
+        sources = [file.content.decode("utf-8", "replace") for file in tests.files]
+    return tuple(name for name in _PRELOADED if any(f"import {name}" in s for s in sources))

@@ -1,0 +1,48 @@
+"""What is to be run for a submission, and what came of it."""
+
+from dataclasses import dataclass
+
+from grader.errors import SuiteError
+from grader.model import CaseResult, Limits, TestSuite
+from grader.sandbox.base import RunOutcome
+from grader.verdict import Integrity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A submission whose code was found, with everything that decides how it runs."""
+
+    suite: TestSuite
+    code: str
+    limits: Limits
+    stop_early: bool
+    require: Integrity | None
+    """The least integrity that will do."""
+
+    @property
+    def source(self) -> str:
+        """The code with the suite's prelude before it."""
+        prelude = self.suite.prelude
+        return f"{prelude}\n{self.code}" if prelude else self.code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """What running a task came to."""
+
+    cases: tuple[CaseResult, ...]
+    outcomes: tuple[RunOutcome, ...]
+    integrity: Integrity
+    tampered: bool = False
+    """Whether a canary had the wrong outcome."""
+
+
+def require_cases(cases: tuple[object, ...]) -> None:
+    """Make sure that there is something to pass.
+
+    Raises:
+        SuiteError: There is not.
+    """
+    if not cases:
+        message = "the suite has no case"
+        raise SuiteError(message)
