@@ -23,6 +23,15 @@ from typing import Any, get_args
 from grader.cores import usable_cores
 from grader.errors import ConfigurationError
 from grader.model import ExtractionRule, KiB, Limits, MiB
+from grader.reward_settings import (
+    REWARD_DESCRIPTIONS,
+    REWARD_GROUPS,
+    AgentSettings,
+    ConversationSettings,
+    MathSettings,
+    RewardSettings,
+    Task,
+)
 from grader.verdict import Integrity
 
 _GiB = 1024 * MiB
@@ -102,6 +111,12 @@ class Settings:
     broker: str | None = None
     """None: submissions are graded in this process."""
     queue: QueueSettings = QueueSettings()
+    task: Task = Task.AUTO
+    debug: bool = False
+    reward: RewardSettings = RewardSettings()
+    math: MathSettings = MathSettings()
+    conversation: ConversationSettings = ConversationSettings()
+    agent: AgentSettings = AgentSettings()
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -162,6 +177,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "queue.cache_ttl_s": "seconds that a finished verdict may be used again",
         "queue.worker_deaths": "workers that may die of one submission before it is given up",
         "queue.drain_s": "seconds that a stopping worker may finish what it runs",
+        **REWARD_DESCRIPTIONS,
     }
 )
 """Every setting's dotted key, with its meaning and unit."""
@@ -313,6 +329,7 @@ _GROUPS: Mapping[str, type] = MappingProxyType(
         "docker": DockerSettings,
         "images": ImageSettings,
         "queue": QueueSettings,
+        **REWARD_GROUPS,
     }
 )
 _TRUTH = {
