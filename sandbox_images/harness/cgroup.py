@@ -6,14 +6,13 @@ counts is not the slot's.
 """
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _CACHE_V1 = ("total_active_file", "total_inactive_file")
 _CACHE_V2 = ("active_file", "inactive_file")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupReader:
+class CgroupReader(NamedTuple):
     """Reads counters over every process that is or was in the slot.
 
     Each method raises OSError when the cgroup is gone, and ValueError for a file that has not

@@ -9,8 +9,7 @@ import gc
 import os
 import resource
 import socket
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox_images.harness import namespaces, orders, seccomp
 from sandbox_images.harness.orders import Bundle, RunOrder
@@ -38,8 +37,7 @@ ENVIRONMENT = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """What a run's own process works with, once it is locked in."""
 
     program: str

@@ -6,7 +6,6 @@ quick, and `clone` must not let another thread run between the fork and its book
 
 import ctypes
 import os
-import platform
 import signal
 
 _CLONE_VM = 0x00000100
@@ -54,7 +53,7 @@ def _check(result: int, what: str) -> int:
 
 
 def _syscall(numbers: dict[str, int], what: str, *args: object) -> int:
-    return _check(libc.syscall(ctypes.c_long(numbers[platform.machine()]), *args), what)
+    return _check(libc.syscall(ctypes.c_long(numbers[os.uname().machine]), *args), what)
 
 
 def unshare(flags: int) -> None:
@@ -131,7 +130,7 @@ def clone(flags: int) -> int:
     """Fork into new namespaces in one step; like `os.fork`, 0 in the child."""
     ctypes.pythonapi.PyOS_BeforeFork()
     pid = libc.syscall(
-        ctypes.c_long(_SYS_CLONE[platform.machine()]),
+        ctypes.c_long(_SYS_CLONE[os.uname().machine]),
         ctypes.c_ulong(flags | signal.SIGCHLD),
         None,
         None,

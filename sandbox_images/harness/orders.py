@@ -8,15 +8,13 @@ forks has never held another run's data.
 import json
 import os
 import socket
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOrder:
+class RunOrder(NamedTuple):
     """One run, as its process gets it."""
 
     program: str
@@ -78,8 +76,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     return message, descriptors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(NamedTuple):
     """A submission's code and the files that are put beside it."""
 
     source_path: str

@@ -8,15 +8,14 @@ import contextlib
 import os
 import re
 import signal
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
 _ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """The sums over a run's processes, at one moment."""
 
     cpu_time_s: float

@@ -15,11 +15,10 @@ however long the list is. What the filter answers:
 import ctypes
 import errno
 import os
-import platform
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from sandbox_images.harness.syscalls import (
     CANDIDATE_ALLOWED,
@@ -54,8 +53,7 @@ _ERRNO = 0x00050000
 _LONGEST_JUMP = 255
 
 
-@dataclass(frozen=True, slots=True)
-class _Instruction:
+class _Instruction(NamedTuple):
     """One instruction; the jumps count the instructions to skip."""
 
     code: int
@@ -68,8 +66,7 @@ _Block = tuple[_Instruction, ...]
 """Instructions every path of which ends in a return."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneOf:
+class OneOf(NamedTuple):
     """The low 32 bits of an argument must be one of `values`."""
 
     argument: int
@@ -86,8 +83,7 @@ class OneOf:
         return (_load_argument(self.argument), *compare, _refuse(self.error), _return(_ALLOW))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoneOf:
+class NoneOf(NamedTuple):
     """The low 32 bits of an argument must have no bit of `mask`."""
 
     argument: int
@@ -150,7 +146,7 @@ def build_candidate_filter(machine: str | None = None) -> bytes:
     """Return the filter for a submission's processes.
 
     Args:
-        machine: As `platform.machine()` names it; this machine when None.
+        machine: As `os.uname().machine` names it; this machine when None.
 
     Raises:
         NotImplementedError: There is no table of system calls for that machine.
@@ -171,7 +167,7 @@ def build_filter(
     Args:
         allowed: Names of system calls; those that the machine lacks are passed over.
         rules: Of the allowed ones, those that depend on an argument.
-        machine: As `platform.machine()` names it; this machine when None.
+        machine: As `os.uname().machine` names it; this machine when None.
 
     Returns:
         The instructions as `install` takes them.
@@ -179,7 +175,7 @@ def build_filter(
     Raises:
         NotImplementedError: There is no table of system calls for that machine.
     """
-    machine = machine or platform.machine()
+    machine = machine or os.uname().machine
     numbers = NUMBERS.get(machine)
     if numbers is None:
         message = f"no system call table for {machine}; there are {', '.join(NUMBERS)}"
@@ -212,7 +208,7 @@ def install(program: bytes) -> None:
     libc = _libc()
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl: cannot give up gaining privileges")
-    number = ctypes.c_long(NUMBERS[platform.machine()]["seccomp"])
+    number = ctypes.c_long(NUMBERS[os.uname().machine]["seccomp"])
     filter_program = ctypes.byref(_as_struct(program))
     if libc.syscall(number, _SECCOMP_SET_MODE_FILTER, 0, filter_program) != 0:
         code = ctypes.get_errno()

@@ -165,4 +165,4 @@ def _table(pairs: str) -> dict[str, int]:
 
 
 NUMBERS = {"x86_64": _table(_X86_64), "aarch64": _table(_AARCH64)}
-"""Per machine, as `platform.machine()` names it; older calls that a machine lacks are absent."""
+"""Per machine, as `os.uname().machine` names it; older calls that a machine lacks are absent."""

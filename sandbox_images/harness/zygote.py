@@ -24,7 +24,7 @@ from sandbox_images.harness import confinement, namespaces, orders, processes, s
 from sandbox_images.harness.orders import RunOrder
 
 COMMON_MODULES = (
-    "abc bisect collections contextlib copy dataclasses datetime decimal enum fractions functools "
+    "abc bisect collections contextlib copy datetime decimal enum fractions functools "
     "heapq io itertools json linecache math operator os queue random re statistics string struct "
     "sys threading time traceback types typing"
 ).split()

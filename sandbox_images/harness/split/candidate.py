@@ -17,9 +17,7 @@ References that it sends are {"c": object number, ..} and {"k": class number}; {
 an object of the judge's.
 """
 
-import asyncio
 import builtins
-import inspect
 import io
 import operator
 import os
@@ -45,6 +43,8 @@ def _exit(manager: Any, *exception: Any) -> Any:
 
 
 def _await(awaitable: Any) -> Any:
+    import asyncio  # takes a third of a zygote's memory, which every fork copies
+
     async def wait() -> Any:
         return await awaitable
 
@@ -52,7 +52,7 @@ def _await(awaitable: Any) -> Any:
 
 
 def _step(generator: Any) -> Any:
-    return asyncio.run(generator.__anext__())
+    return _await(generator.__anext__())
 
 
 _IN_PLACE = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift imatmul"
@@ -364,9 +364,9 @@ class Candidate:
             "c": self._object_number(value),
             "k": self._class_number(type(value)),
         }
-        if inspect.iscoroutine(value):
+        if isinstance(value, types.CoroutineType):
             reference["how"] = "coroutine"
-        elif inspect.isasyncgen(value):
+        elif isinstance(value, types.AsyncGeneratorType):
             reference["how"] = "asyncgen"
         elif isinstance(value, BaseException):
             reference["exception"] = self._encode_exception(value)

@@ -16,7 +16,6 @@ Plain data is what has exactly one of the types below; a subclass is not. Leaves
 """
 
 import builtins
-import pathlib
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -84,7 +83,7 @@ class Encoder:
         for name, singleton in _SINGLETONS.items():
             if value is singleton:
                 return {"y": name}
-        if kind is pathlib.PosixPath:
+        if kind.__module__ == "pathlib" and kind.__name__ == "PosixPath":
             return {"P": str(value)}
         if is_numpy(value):
             return values.encode(value)
@@ -273,6 +272,8 @@ class Decoder:
         return self._resolve({"module": content})
 
     def _path(self, content: Any, _depth: int) -> Any:
+        import pathlib  # takes memory in every fork, for what few suites need
+
         return pathlib.PosixPath(content)
 
     def _reference(self, content: Any, _depth: int) -> Any:

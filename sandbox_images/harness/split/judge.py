@@ -6,13 +6,12 @@ to the tests' namespaces, to their classes' insides or to an expected value.
 """
 
 import builtins
-import inspect
 import os
 import sys
 import threading
+import types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox_images.harness.split.channel import Channel, ChannelClosed, ChannelError, Message
 from sandbox_images.harness.split.codec import Decoder, Encoder, update_in_place
@@ -37,8 +36,7 @@ class CandidateGone(BaseException):
     """The submission's process ended, or said something that is no message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What the submission's module has, or why there is none."""
 
     names: frozenset[str] = frozenset()
@@ -277,18 +275,17 @@ def _may_be_raised(kind: type) -> bool:
 
 
 _LENT_TYPES: tuple[type, ...] = (
-    type(lambda: None),
-    type(len),
-    type([].append),
-    type("".join),
-    type(_may_be_raised.__get__(0)),
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.MethodWrapperType,
 )
 
 
 def _may_be_lent(value: Any) -> bool:
     """Tell whether the candidate may hold a reference: what offers no way into the tests."""
     kind = type(value)
-    if isinstance(value, _LENT_TYPES) or inspect.isgenerator(value):
+    if isinstance(value, (*_LENT_TYPES, types.GeneratorType)):
         return True
     if kind.__module__.partition(".")[0] in ("builtins", "_pytest", "pytest", "pluggy"):
         return hasattr(kind, "__next__")
@@ -309,13 +306,13 @@ def _call(target: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _get(target: Any, name: Any) -> Any:
-    if inspect.isroutine(target) or inspect.isgenerator(target):
+    if isinstance(target, (*_LENT_TYPES, types.GeneratorType)):
         raise AttributeError("functions of the tests can only be called")
     return getattr(target, _public(name))
 
 
 def _set(target: Any, name: Any, value: Any) -> None:
-    if inspect.isroutine(target) or isinstance(target, type):
+    if isinstance(target, (*_LENT_TYPES, type)):
         raise AttributeError("functions and classes of the tests cannot be changed")
     setattr(target, _public(name), value)
 
