@@ -17,7 +17,9 @@ from grader.cli.doctor import doctor
 from grader.cli.formats import formats
 from grader.cli.grade import grade
 from grader.cli.images import images
+from grader.cli.status import status
 from grader.cli.version import before_command, version
+from grader.cli.worker import worker
 from grader.errors import ConfigurationError, GraderError, ImageNotFoundError, InputError
 
 app = typer.Typer(
@@ -39,6 +41,8 @@ app.command()(grade)
 app.command()(check)
 app.command()(doctor)
 app.add_typer(images, name="images")
+app.command()(worker)
+app.command()(status)
 app.command()(formats)
 app.command()(config)
 app.command()(version)

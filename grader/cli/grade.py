@@ -12,6 +12,7 @@ import typer
 
 from grader.cli.console import show_log, stoppable
 from grader.cli.options import (
+    BrokerOption,
     Chosen,
     ForceOption,
     OutPath,
@@ -27,10 +28,13 @@ from grader.errors import ConfigurationError
 from grader.verdict import Verdict
 
 if TYPE_CHECKING:
+    from grader.client import QueueGrader
+    from grader.engine import Grader
     from grader.model import GradeReport
     from grader.offline.resume import DoneRow, DoneRows
     from grader.offline.rows import RowRules, Sample
     from grader.offline.source import RowSource
+    from grader.settings import Settings
 
 _NOTES_SHOWN = 10
 """How many rows that could not be graded are named while the run goes on."""
@@ -50,6 +54,7 @@ def grade(
         Path | None,
         typer.Option(metavar="FILE", help="Problems with tests, found by the rows' ids."),
     ] = None,
+    broker: BrokerOption = None,
     sandbox: SandboxOption = None,
     slots: SlotsOption = None,
     policy: Annotated[
@@ -116,6 +121,7 @@ def grade(
         raise ConfigurationError(message)
     chosen = choose(
         set_,
+        broker=broker,
         sandbox=sandbox,
         slots=slots,
         policy=policy,
@@ -175,7 +181,6 @@ class _Job:
     ) -> int:
         """Grade and print the summary; return how many rows could not be graded."""
         from grader import wire
-        from grader.engine import Grader
         from grader.offline.finder import SuiteFinder
         from grader.offline.output import STDOUT, Output
         from grader.offline.problems import load_problems
@@ -196,7 +201,8 @@ class _Job:
             done = self._done(rules, seen) if resume else None
             # What encodes the reports loads while the slots start.
             threading.Thread(target=wire.prepare, daemon=True).start()
-            grader = stack.enter_context(Grader(settings))
+            grader = _open_grader(settings)
+            stack.callback(grader.close)
             cut_off(grader.close)
             stack.callback(seen.print_summary, err=self._out == STDOUT)
             stack.enter_context(seen.progress.shown())
@@ -241,6 +247,17 @@ class _Job:
             if path is not None and path.exists() and path.samefile(self._out):
                 message = f"OUT is {path}, which is read; name another file with -o"
                 raise ConfigurationError(message)
+
+
+def _open_grader(settings: "Settings") -> "Grader | QueueGrader":
+    """Return a grader of this process, or one over the queue where there is a broker."""
+    if settings.broker is None:
+        from grader.engine import Grader
+
+        return Grader(settings)
+    from grader.client import QueueGrader
+
+    return QueueGrader(settings)
 
 
 class _Seen:

@@ -21,6 +21,10 @@ SlotsOption = Annotated[
         "--slots", metavar="N", min=1, help="Submissions at once. [default: one per core]"
     ),
 ]
+BrokerOption = Annotated[
+    str | None,
+    typer.Option("--broker", metavar="URL", help="The queue, as redis://[:password@]host:port/n."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

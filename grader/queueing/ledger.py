@@ -22,7 +22,7 @@ CLIENT_LEASE_S = 60.0
 
 _SOCKET_TIMEOUT_S = 5.0
 _CONNECT_TIMEOUT_S = 3.0
-_REAP_INTERVAL_S = 1.0
+_REAP_INTERVAL_S = 0.5
 _EMPTY_QUEUE_S = 5.0
 """How old a hint may be while its queue is empty; then it was lost."""
 
@@ -264,7 +264,7 @@ class Ledger:
         return _hints(self._run(_LEAVE, worker))
 
     def reap(self, images: Iterable[str]) -> list[Hint]:
-        """Look for what dead workers held and for hints that were lost, at most once a second.
+        """Look for what dead workers held and for hints that were lost, at most twice a second.
 
         Returns:
             Jobs that workers are to be told of again.

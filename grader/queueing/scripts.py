@@ -299,14 +299,13 @@ local last = tonumber(redis.call('GET', 'grader:reaped') or '0')
 if now - last < tonumber(ARGV[1]) then return {} end
 redis.call('SET', 'grader:reaped', now)
 redis.call('PEXPIRE', 'grader:reaped', 3600000)
-if now - last > tonumber(ARGV[2]) / 2 then
+if now - last > math.max(tonumber(ARGV[2]) * 0.75, 2000) then
   -- Redis was away, or nobody was there to look: silence says nothing about anybody.
   for name, lease in pairs({['grader:workers'] = ARGV[2], ['grader:clients'] = ARGV[3]}) do
     for _, member in ipairs(redis.call('ZRANGE', name, 0, -1)) do
       redis.call('ZADD', name, 'GT', now + tonumber(lease), member)
     end
   end
-  return {}
 end
 local hints = {}
 for _, worker in ipairs(redis.call('ZRANGEBYSCORE', 'grader:workers', '-inf', now)) do

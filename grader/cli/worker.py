@@ -1,0 +1,53 @@
+"""`grader worker`."""
+
+import os
+import sys
+
+from grader.cli.options import BrokerOption, SandboxOption, SetOption, SlotsOption, choose
+from grader.errors import ConfigurationError
+from grader.settings import DESCRIPTIONS, Settings, value_of, variable
+
+
+def worker(
+    *,
+    broker: BrokerOption = None,
+    sandbox: SandboxOption = None,
+    slots: SlotsOption = None,
+    set_: SetOption = None,
+) -> None:
+    """Grade what comes through the queue, until SIGTERM or Ctrl-C.
+
+    A worker that is told to stop finishes what it runs, gives back what it does not, and leaves
+    no process or container behind. docs/deploy.md has compose, Kubernetes, systemd and Slurm.
+
+    **Examples**
+
+        grader worker --broker redis://queue.example:6379/0
+        grader worker --slots 8 --sandbox native
+    """
+    import importlib.util
+
+    settings = choose(set_, broker=broker, sandbox=sandbox, slots=slots).settings
+    if settings.broker is None:
+        message = "no broker: name one with --broker or GRADER_BROKER"
+        raise ConfigurationError(message)
+    if importlib.util.find_spec("worker") is None:
+        message = (
+            "the worker is not part of the installed package: run it from a checkout of the "
+            "repository (pip install -e .) or from the worker image, see docs/deploy.md"
+        )
+        raise ConfigurationError(message)
+    os.execve(
+        sys.executable, [sys.executable, "-m", "worker"], {**os.environ, **_environment(settings)}
+    )
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Return the settings as variables, which is how the worker gets them."""
+    defaults = Settings()
+    values = {key: value_of(settings, key) for key in DESCRIPTIONS}
+    return {
+        variable(key): str(value)
+        for key, value in values.items()
+        if value is not None and value != value_of(defaults, key)
+    }

@@ -1,0 +1,202 @@
+"""Real Redis servers and real workers for tests, each a process that a test may treat badly."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.queueing import names
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+REPO = Path(__file__).resolve().parent.parent
+
+STOPPED_WORKER_TIMEOUT_S = 30.0
+
+LASTING_KEYS = (
+    "_kombu.binding",
+    "unacked",
+    names.STATS,
+    names.ERRORS,
+    names.REAPED,
+    names.WAIT,
+    names.SUITE,
+    names.VERDICTS,
+)
+"""What docs/operations.md says may be there when all is done; beginnings of names."""
+
+
+def redis_program() -> str | None:
+    """Return where Redis is, or None."""
+    return shutil.which("redis-server")
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float, what: str) -> None:
+    """Poll a condition to a deadline."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            message = f"not within {timeout_s} s: {what}"
+            raise AssertionError(message)
+        time.sleep(0.02)
+
+
+class Process:
+    """A child process that can be killed, stopped, and started again the same way."""
+
+    def __init__(self, command: list[str], log: Path, environ: dict[str, str]) -> None:
+        self._command = command
+        self._log = log
+        self._environ = environ
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=REPO,
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it at once, and wait until it is gone."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def wait(self, timeout_s: float) -> int:
+        assert self._process is not None
+        return self._process.wait(timeout_s)
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+
+class RedisServer(Process):
+    """A Redis with an append-only file, on a port of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port)]
+        command += ["--save", "", "--appendonly", "yes", "--dir", str(folder)]
+        super().__init__(command, folder / "redis.log", dict(os.environ))
+
+    def start(self) -> None:
+        super().start()
+        wait_until(self._answers, 20, "Redis answers")
+
+    def connect(self) -> "Redis":
+        from redis import Redis
+
+        return Redis(host="127.0.0.1", port=self.port, decode_responses=True, protocol=2)
+
+    def keys(self) -> set[str]:
+        with self.connect() as client:
+            return set(client.keys("*"))
+
+    def stats(self) -> dict[str, int]:
+        with self.connect() as client:
+            return {name: int(value) for name, value in client.hgetall(names.STATS).items()}
+
+    def _answers(self) -> bool:
+        from redis.exceptions import RedisError
+
+        try:
+            with self.connect() as client:
+                return bool(client.ping())
+        except RedisError:
+            return False
+
+
+class Worker(Process):
+    """A worker as `python -m worker` starts it."""
+
+    def __init__(self, name: str, redis: RedisServer, folder: Path, **settings: Any) -> None:
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
+        environ["GRADER_BROKER"] = redis.url
+        for key, value in {"sandbox": "native", "slots": 2, **settings}.items():
+            environ[f"GRADER_{key.upper()}"] = str(value)
+        self.name = name
+        command = [sys.executable, "-m", "worker", "--hostname", f"{name}@test"]
+        super().__init__(command, folder / f"{name}.log", environ)
+
+    def stop(self) -> None:
+        """Stop it in order."""
+        if not self.is_running:
+            return
+        self.send(signal.SIGTERM)
+        try:
+            self.wait(STOPPED_WORKER_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            message = f"{self.name} did not stop; its log ends: {self.log()[-3000:]}"
+            raise AssertionError(message) from None
+
+
+class Deployment:
+    """One Redis and its workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.redis = RedisServer(folder / "redis")
+        self.workers: list[Worker] = []
+        self.redis.start()
+
+    def add_worker(self, **settings: Any) -> Worker:
+        """Start a worker; it need not serve yet."""
+        defaults = {"queue_lease_s": 2, "queue_drain_s": 5}
+        name = f"worker{len(self.workers)}"
+        worker = Worker(name, self.redis, self.folder, **{**defaults, **settings})
+        worker.start()
+        self.workers.append(worker)
+        return worker
+
+    def wait_for_workers(self, count: int) -> None:
+        """Wait until so many workers have told the ledger that they serve."""
+
+        def serving() -> bool:
+            with self.redis.connect() as client:
+                return int(client.zcard(names.WORKERS)) >= count
+
+        wait_until(serving, 60, f"{count} workers serve")
+
+    def close(self) -> None:
+        """Stop everything in order."""
+        try:
+            for worker in self.workers:
+                worker.stop()
+        finally:
+            for worker in self.workers:
+                worker.kill()
+            self.redis.kill()
+
+    def leftovers(self) -> set[str]:
+        """Return the keys that should not be there when nobody waits and no worker runs."""
+        return {key for key in self.redis.keys() if not key.startswith(LASTING_KEYS)}

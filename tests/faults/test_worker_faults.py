@@ -1,0 +1,101 @@
+"""Workers that die, stop, sleep or lose their slots: the batch must not show it."""
+
+import random
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.deployment import Deployment, wait_until
+from tests.faults.conftest import Batch, Repeatedly, assert_nothing_is_left
+
+pytestmark = [pytest.mark.redis, pytest.mark.slow]
+
+
+def test_batch_survives_workers_killed_at_random_moments(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    chance = random.Random(5)
+    workers = [deployment.add_worker() for _ in range(2)]
+    deployment.wait_for_workers(2)
+    batch = start_batch()
+    batch.wait_for(0.02)
+    kills = 0
+    for _ in Repeatedly(batch).every(lambda: chance.uniform(0.5, 3.0), times=10):
+        victim = chance.choice(workers)
+        victim.kill()
+        victim.start()
+        kills += 1
+    batch.finish()
+    assert kills >= 3
+    assert_nothing_is_left(deployment)
+
+
+def test_batch_survives_a_graceful_restart_of_every_worker(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    workers = [deployment.add_worker() for _ in range(2)]
+    deployment.wait_for_workers(2)
+    batch = start_batch()
+    for share, worker in zip((0.1, 0.4), workers, strict=True):
+        batch.wait_for(share)
+        assert not batch.is_over
+        worker.stop()
+        worker.start()
+    batch.finish()
+    stats = deployment.redis.stats()
+    assert stats.get("redelivered", 0) == 0
+    assert stats.get("workers_lost", 0) == 0
+    assert_nothing_is_left(deployment)
+
+
+def test_worker_that_slept_through_its_lease_changes_nothing(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    sleeper, _ = deployment.add_worker(), deployment.add_worker()
+    deployment.wait_for_workers(2)
+    batch = start_batch()
+    batch.wait_for(0.1)
+    sleeper.send(signal.SIGSTOP)
+    wait_until(lambda: deployment.redis.stats().get("workers_lost", 0) > 0, 20, "it is missed")
+    time.sleep(2)  # its work goes to the other
+    sleeper.send(signal.SIGCONT)
+    batch.finish()
+    assert deployment.redis.stats()["graded"] == deployment.redis.stats()["submitted"]
+    assert_nothing_is_left(deployment)
+
+
+def test_killed_slots_are_replaced(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    worker = deployment.add_worker(retries=5)
+    deployment.wait_for_workers(1)
+    batch = start_batch()
+    killed = 0
+    for _ in Repeatedly(batch).every(lambda: 1.0, times=4):
+        for pid in jails_of(worker.pid):
+            kill(pid)
+            killed += 1
+    batch.finish()
+    assert killed >= 2
+    assert_nothing_is_left(deployment)
+
+
+def jails_of(pid: int) -> list[int]:
+    """Return the wardens of a worker's native slots."""
+    from pathlib import Path
+
+    children: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        children += [int(child) for child in (task / "children").read_text().split()]
+    return children
+
+
+def kill(pid: int) -> None:
+    import os
+
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
