@@ -125,7 +125,12 @@ def judge_call(
     except values.ValueDecodeError as error:
         words = f"what it returned cannot be read: {inert(str(error))}"
         return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
-    return _compared(case, outcome, compare_value(comparison, expected=case.expected, got=got))
+    checked = compare_value(comparison, expected=case.expected, got=got)
+    if not checked.equal and any(
+        compare_value(comparison, expected=other, got=got).equal for other in case.alternatives
+    ):
+        checked = CheckResult(equal=True)
+    return _compared(case, outcome, checked)
 
 
 def _find_no_value(report: Report) -> Finding | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from grader.verdict import Integrity, LimitKind, Verdict
+from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -335,6 +335,8 @@ class GradeReport:
     limit_hit: LimitKind | None = None
     integrity: Integrity | None = None
     """None where nothing ran."""
+    suspicion: tuple[Suspicion, ...] = ()
+    """Signs of an attack on the grader; they change no verdict."""
     feedback: str = ""
     code: str | None = None
     """What was extracted and run, without the suite's prelude."""

@@ -16,7 +16,7 @@ class Task(StrEnum):
     """What grades a sample."""
 
     AUTO = "auto"
-    """As the label says: `{"math": ...}`, `{"conversation": ...}`, `{"combine": ...}`, else code."""
+    """As the label says: an object with `math`, `conversation` or `combine`, else code."""
     CODE = "code"
     MATH = "math"
     CONVERSATION = "conversation"
@@ -213,7 +213,7 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "reward.format": "form that pays reward.format_weight: fenced, boxed or think",
         "reward.format_weight": "added to the reward where the response has that form",
         "reward.length_chars": "characters up to which a response costs nothing",
-        "reward.length_weight": "taken off a response of twice reward.length_chars; less in between",
+        "reward.length_weight": "taken off a response twice as long; less in between",
         "math.place": "where the answer stands: auto, boxed, hashes, phrase or last_number",
         "math.right": "reward of a right answer",
         "math.wrong": "reward of a wrong answer",
@@ -230,7 +230,7 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "conversation.max_tokens": "tokens of a conversation that it reads, from the end",
         "conversation.short_words": "words below which a response is short",
         "conversation.short_penalty": "taken off the score of a short response",
-        "conversation.repetition_penalty": "taken off one that only repeats itself; less in between",
+        "conversation.repetition_penalty": "taken off one that only repeats itself; else less",
         "conversation.refusal_penalty": "taken off one that refuses",
         "conversation.relevance_weight": "share of the score that is the response's relevance",
         "agent.max_steps": "attempts that a model has in one episode",

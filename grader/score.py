@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from grader.errors import ConfigurationError, SuiteError
 from grader.model import CaseResult, GradeReport, Usage
-from grader.verdict import Integrity, LimitKind, Verdict
+from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
 _LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
 _NOTHING_RAN = frozenset({Verdict.COMPILE_ERROR, Verdict.NO_CODE, Verdict.TAMPERED})
@@ -142,6 +142,7 @@ def score_report(
     usage: Usage | None = None,
     limit_hit: LimitKind | None = None,
     integrity: Integrity | None = None,
+    suspicion: tuple[Suspicion, ...] = (),
     feedback: str = "",
     code: str | None = None,
     sandbox: str | None = None,
@@ -157,6 +158,7 @@ def score_report(
         usage: What all runs together took.
         limit_hit: As in `GradeReport`, like the arguments after it.
         integrity: See there.
+        suspicion: See there.
         feedback: See there.
         code: See there.
         sandbox: See there.
@@ -186,6 +188,7 @@ def score_report(
         usage=usage or Usage(),
         limit_hit=limit_hit,
         integrity=integrity,
+        suspicion=suspicion,
         feedback=feedback,
         code=code,
         sandbox=sandbox,

@@ -12,6 +12,7 @@ from grader.execution import compared, judged
 from grader.execution.modes import ModeBook
 from grader.execution.task import Graded, Task
 from grader.extract import extract
+from grader.judging.suspicion import find_suspicion
 from grader.model import (
     CallTests,
     GradeReport,
@@ -99,6 +100,11 @@ def _report(task: Task, graded: Graded, slot_name: str, settings: Settings) -> G
         usage=judgement.usage,
         limit_hit=judgement.limit_hit,
         integrity=graded.integrity,
+        suspicion=find_suspicion(
+            graded.outcomes,
+            reports_end=not isinstance(task.suite.tests, StdinTests),
+            tampered=graded.tampered,
+        ),
         feedback=judgement.feedback,
         code=task.code,
         sandbox=slot_name.rpartition("-")[0],

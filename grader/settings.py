@@ -113,10 +113,10 @@ class Settings:
     queue: QueueSettings = QueueSettings()
     task: Task = Task.AUTO
     debug: bool = False
-    reward: RewardSettings = RewardSettings()
-    math: MathSettings = MathSettings()
-    conversation: ConversationSettings = ConversationSettings()
-    agent: AgentSettings = AgentSettings()
+    reward: RewardSettings = field(default_factory=RewardSettings)
+    math: MathSettings = field(default_factory=MathSettings)
+    conversation: ConversationSettings = field(default_factory=ConversationSettings)
+    agent: AgentSettings = field(default_factory=AgentSettings)
 
     def __post_init__(self) -> None:
         """Check ranges.

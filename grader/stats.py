@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grader.model import GradeReport
-from grader.verdict import Verdict
+from grader.verdict import Suspicion, Verdict
 
 PASS_AT = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """The k for which pass@k is told, as far as the samples go."""
@@ -68,6 +68,8 @@ class Summary:
     """By CPU time, slowest first."""
     internal_errors: int
     first_errors: tuple[FailedRow, ...]
+    suspicion: Mapping[Suspicion, int]
+    """Reports with each sign of an attack on the grader; those that occurred."""
 
     def throughput(self, elapsed_s: float) -> float:
         """Return reports per second over `elapsed_s` seconds; 0 where no time has passed."""
@@ -84,6 +86,7 @@ class RunningSummary:
         self._slowest: list[tuple[float, int, SlowRow]] = []
         self._keep_slowest = keep_slowest
         self._first_errors: list[FailedRow] = []
+        self._suspicion: Counter[Suspicion] = Counter()
 
     def add(self, report: GradeReport, *, id: str, problem_id: str | None = None) -> None:
         """Take in one report.
@@ -99,6 +102,7 @@ class RunningSummary:
             if len(self._first_errors) < _KEPT_ERRORS:
                 self._first_errors.append(FailedRow(id=id, feedback=report.feedback))
             return
+        self._suspicion.update(report.suspicion)
         self._score += report.score
         self._reward += report.reward
         if problem_id is not None:
@@ -122,6 +126,7 @@ class RunningSummary:
             slowest=tuple(row for _, _, row in sorted(self._slowest, reverse=True)),
             internal_errors=self._verdicts[Verdict.INTERNAL_ERROR],
             first_errors=tuple(self._first_errors),
+            suspicion={s: self._suspicion[s] for s in Suspicion if self._suspicion[s]},
         )
 
     def _keep_if_slow(self, report: GradeReport, id: str) -> None:

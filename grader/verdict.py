@@ -89,6 +89,23 @@ class LimitKind(StrEnum):
     PROCESSES = "processes"
 
 
+class Suspicion(StrEnum):
+    """A sign that a submission worked on its grader; see `grader.judging.suspicion`."""
+
+    EARLY_EXIT = "early_exit"
+    """The process ended by itself before its tests were over."""
+    CANARY = "canary"
+    """A test of known outcome had another one."""
+    FORGED_REPORT = "forged_report"
+    """A case was reported more than once."""
+    FORGED_FRAME = "forged_frame"
+    """The submission's process said what no honest one says to the tests' process."""
+    FORBIDDEN_CALL = "forbidden_call"
+    """It made a system call that no honest program needs."""
+    NETWORK = "network"
+    """It tried to reach a network."""
+
+
 class Integrity(StrEnum):
     """Where the verdict was computed, as seen from the submission."""
 

@@ -51,6 +51,9 @@ def _facts(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[tuple
         for at in summary.pass_at:
             yield f"pass@{at.k}", f"{100 * at.value:.1f} %  ({at.problems:,} problems)"
     yield "CPU time", f"{summary.cpu_time_s:.1f} s in all submissions together"
+    if summary.suspicion:
+        signs = ", ".join(f"{sign} {count:,}" for sign, count in summary.suspicion.items())
+        yield "suspicion", signs
     if summary.internal_errors:
         yield "not graded", f"{summary.internal_errors:,}: our errors or bad rows, see `feedback`"
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 from grader import judge
 from grader.errors import SuiteError
 from grader.execution import canaries
-from grader.execution.modes import Mode, ModeBook, look
+from grader.execution.modes import Decision, Mode, ModeBook, look
 from grader.execution.task import Graded, Task, require_cases
-from grader.model import PytestTests, ScriptTests
+from grader.model import PytestTests, ScriptTests, TestSuite
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, Slot
 from grader.verdict import Integrity, Verdict
@@ -22,17 +22,19 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         SuiteError: The suite is broken, or cannot give the integrity that is required.
         SandboxUnavailableError: The slot broke.
     """
-    mode = modes.find(task.suite)
-    if mode is None or mode is Mode.SPLIT:
+    decision = modes.find(task.suite)
+    if decision is None or decision.mode is Mode.SPLIT:
         graded = run_suite(task, slot, split=True)
-        if mode is Mode.SPLIT or _all_passed(graded):
+        if decision is not None or _all_passed(graded):
             return graded
-        mode = _find_mode(task, slot)
-        modes.enter(task.suite, mode)
-        if mode is Mode.SPLIT:
+        decision = _decide(task, slot)
+        modes.enter(task.suite, decision)
+        if decision.mode is Mode.SPLIT:
             return graded
-    if mode is Mode.BROKEN:
-        message = "the suite's own reference solution does not pass it"
+    if decision.mode is Mode.BROKEN:
+        if task.code == task.suite.reference:
+            return run_suite(task, slot, split=True)
+        message = f"the suite's own reference solution does not pass it: {decision.reason}"
         raise SuiteError(message)
     if task.require is Integrity.SPLIT:
         message = "the suite cannot be judged apart from the submission, which is required"
@@ -40,28 +42,36 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
     return _run_with_canaries(task, slot)
 
 
-def _find_mode(task: Task, slot: Slot) -> Mode:
+def _decide(task: Task, slot: Slot) -> Decision:
     """Find out how a suite can be judged, by running its reference where it has one."""
     if task.suite.reference is None:
-        return look(task.suite)
+        return Decision(mode=look(task.suite))
     reference = replace(task, code=task.suite.reference, stop_early=True)
-    for mode in (Mode.SPLIT, Mode.SHARED):
-        if _all_passed(run_suite(reference, slot, split=mode is Mode.SPLIT)):
-            return mode
-    return Mode.BROKEN
+    if _all_passed(run_suite(reference, slot, split=True)):
+        return Decision(mode=Mode.SPLIT)
+    graded = run_suite(reference, slot, split=False)
+    if _all_passed(graded):
+        return Decision(mode=Mode.SHARED)
+    reason = judge.summarise(graded.cases, graded.outcomes).feedback
+    return Decision(mode=Mode.BROKEN, reason=reason)
+
+
+def _with_canaries(suite: TestSuite) -> tuple[TestSuite, canaries.Canaries]:
+    tests = suite.tests
+    if isinstance(tests, PytestTests):
+        find_tests(tests)  # a suite that does not parse is refused as such
+        hiding, hidden = canaries.into_pytest(tests)
+        return replace(suite, tests=hiding), hidden
+    if isinstance(tests, ScriptTests):
+        _require_sound(tests)
+        script, hidden = canaries.into_script(tests)
+        return replace(suite, tests=script), hidden
+    raise TypeError(tests)
 
 
 def _run_with_canaries(task: Task, slot: Slot) -> Graded:
     """Run a suite in the submission's process, with cases whose outcome is known beforehand."""
-    tests = task.suite.tests
-    if isinstance(tests, PytestTests):
-        find_tests(tests)  # a suite that does not parse is refused as such
-        with_canaries, hidden = canaries.into_pytest(tests)
-    elif isinstance(tests, ScriptTests):
-        with_canaries, hidden = canaries.into_script(tests)
-    else:
-        raise TypeError(tests)
-    suite = replace(task.suite, tests=with_canaries)
+    suite, hidden = _with_canaries(task.suite)
     # One canary fails, so that the run cannot stop at the first failure.
     graded = run_suite(replace(task, suite=suite, stop_early=False), slot, split=False)
     cases, results = hidden.split(graded.cases)

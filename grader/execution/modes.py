@@ -8,6 +8,7 @@ the suite itself is served: its reference solution tells, else a look at what th
 import ast
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from enum import StrEnum
 
 from grader.model import PytestTests, ScriptTests, TestSuite
@@ -26,22 +27,31 @@ class Mode(StrEnum):
     """Nowhere: its own reference solution passes in neither mode."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A suite's mode."""
+
+    mode: Mode
+    reason: str = ""
+    """Why the suite is broken."""
+
+
 class ModeBook:
     """What is known about suites, by their content. Safe for many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._modes: OrderedDict[tuple[JudgedTests, str], Mode] = OrderedDict()
+        self._modes: OrderedDict[tuple[JudgedTests, str], Decision] = OrderedDict()
 
-    def find(self, suite: TestSuite) -> Mode | None:
+    def find(self, suite: TestSuite) -> Decision | None:
         """Return a suite's mode, or None where nothing is known yet."""
         with self._lock:
             return self._modes.get(_key(suite))
 
-    def enter(self, suite: TestSuite, mode: Mode) -> None:
+    def enter(self, suite: TestSuite, decision: Decision) -> None:
         """Remember a suite's mode; the oldest are forgotten."""
         with self._lock:
-            self._modes[_key(suite)] = mode
+            self._modes[_key(suite)] = decision
             if len(self._modes) > _REMEMBERED:
                 self._modes.popitem(last=False)
 
@@ -113,6 +123,8 @@ def _reaches_in(node: ast.AST, solution: str, imported: frozenset[str]) -> bool:
             return name in _FIXTURES
         case ast.ClassDef(bases=bases):
             return any(isinstance(base, ast.Name) and base.id in imported for base in bases)
+        case ast.Call(func=ast.Name(id="open")):
+            return True
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[first, *_]):
             return name in _PATCHES and _patches_elsewhere(first, solution)
         case _:

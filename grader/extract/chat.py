@@ -53,6 +53,9 @@ _THINK_TAGS = tuple(
 )
 
 
+_Owned = Callable[[int, str], bool]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Token:
     start: int
@@ -174,7 +177,7 @@ def without_thinking(text: str, reader: Reader, *, opened: bool) -> Words:
     kept: list[str] = []
     kept_from, nested, sections = 0, 0, 0
     thinking = opened
-    inside = _nowhere if opened else _fences_from(text, 0, reader)
+    owned = _nowhere if opened else _fences_from(text, 0, reader)
     for position, tag in _think_tags(text):
         end = position + len(tag)
         if thinking and tag in openings:
@@ -182,8 +185,8 @@ def without_thinking(text: str, reader: Reader, *, opened: bool) -> Words:
         elif thinking:
             thinking, kept_from, sections = False, end, sections + 1
             fenced = sections < _MAX_FENCED_TAGS
-            inside = _fences_from(text, end, reader) if fenced else _nowhere
-        elif inside(position) and not _closes_alone(text, position, tag):
+            owned = _fences_from(text, end, reader) if fenced else _nowhere
+        elif owned(position, tag):
             continue
         elif tag in openings:
             kept.append(text[kept_from:position])
@@ -217,16 +220,32 @@ def _think_tags(text: str) -> list[tuple[int, str]]:
 
 
 def _closes_alone(text: str, position: int, tag: str) -> bool:
-    """Tell whether a closing tag has a line to itself, as it never has in a program's string."""
+    """Tell whether a closing tag has a line to itself, which it rarely has in a program."""
     before = text[max(0, position - 200) : position].rpartition("\n")[2]
     after = text[position + len(tag) : position + len(tag) + 200].partition("\n")[0]
     return "/" in tag and not before.strip() and not after.strip()
 
 
-def _fences_from(text: str, start: int, reader: Reader) -> Callable[[int], bool]:
-    inside = _inside(spans_of_closed(find_blocks(text[start:], reader)))
-    return lambda position: inside(position - start)
+def _fences_from(text: str, start: int, reader: Reader) -> _Owned:
+    """Return the test whether the tag at a position belongs to a program in a code block.
+
+    A closing tag alone on its line may stand in what only looks like a block, because a draft
+    before it left a fence open: then the block does not parse.
+    """
+    rest = text[start:]
+    blocks = [block for block in find_blocks(rest, reader) if block.closed]
+    starts = [block.start for block in blocks]
+
+    def owned(position: int, tag: str) -> bool:
+        index = bisect_right(starts, position - start) - 1
+        if index < 0 or position - start >= blocks[index].end:
+            return False
+        if not _closes_alone(text, position, tag):
+            return True
+        return reader.read(blocks[index].content(rest)).valid
+
+    return owned
 
 
-def _nowhere(_position: int) -> bool:
+def _nowhere(_position: int, _tag: str) -> bool:
     return False

@@ -137,10 +137,14 @@ class Chooser:
             if reading.valid and mended.strip():
                 return reading
         if not block.closed:
-            leading = self._reader.read_leading(content)
+            leading = self._read_leading(content)
             if leading.valid and self._is_answer(leading):
                 return leading
         return as_it_stands
+
+    def _read_leading(self, code: str) -> Reading:
+        # With a name to look for, a broken statement behind its definition is no loss.
+        return self._reader.read_leading(code, drop_code=self._wanted.entry_point is not None)
 
     @staticmethod
     def _mended(content: str) -> Iterator[str]:
@@ -192,7 +196,7 @@ class Chooser:
         if self._blocks:
             return None
         for start in code_starts(text):
-            reading = self._reader.read_leading(text[start:])
+            reading = self._read_leading(text[start:])
             if self._is_answer(reading) and not self._wanted.quoted(reading.code):
                 note = "Took the code between the prose."
                 return Choice(grade=Grade.WHOLE, note=note, reading=reading)
@@ -263,7 +267,7 @@ class Chooser:
         code = text if looks_like_code(text) else text[definition_start(text) :]
         if not code.strip() or self._wanted.quoted(code):
             return None
-        reading = self._reader.read_leading(code)
+        reading = self._reader.read(code)
         note = "Took the text, which has no code block, as code"
         note += "." if reading.valid else " that does not parse."
         return Choice(grade=Grade.BROKEN, note=note, reading=reading)

@@ -80,7 +80,7 @@ def join(stub: Stub, completion: str, reader: Reader, *, trim: bool) -> Reading 
         return None
     for body in _indented(completion, stub.body_indent):
         code = stub.source + body
-        reading = reader.read_leading(code) if trim else reader.read(code)
+        reading = reader.read_leading(code, drop_code=True) if trim else reader.read(code)
         if reading.valid and _grew(stub, reading):
             return reading
     return None

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 
 MAX_PARSE_CHARS = 64 * 1024
 """A longer text is taken unparsed. Dense hostile text of this size costs 0.15 s and 70 MB."""
@@ -101,17 +102,19 @@ class Reader:
             self._budget -= _cost(known)
         return known
 
-    def read_leading(self, code: str, *, attempts: int = 6) -> Reading:
+    def read_leading(self, code: str, *, drop_code: bool, attempts: int = 6) -> Reading:
         """Parse the longest run of whole top-level statements that `code` begins with.
 
-        Where no attempt parses, the reading is that of the whole text.
+        Only prose is dropped behind them, or with `drop_code` broken statements too. Where no
+        attempt parses, the reading is that of the whole text.
         """
         whole = reading = self.read(code)
         for _ in range(attempts):
             if reading.syntax is not Syntax.BROKEN or not reading.error_line:
                 break
             cut = _statement_start(reading.code, reading.error_line)
-            if not reading.code[:cut].strip():
+            line = reading.code[cut : cut + 200].partition("\n")[0]
+            if not reading.code[:cut].strip() or (_is_statement(line) and not drop_code):
                 break
             reading = self.read(reading.code[:cut].rstrip() + "\n")
         return reading if reading.valid else whole
@@ -266,7 +269,11 @@ def is_idle(node: ast.stmt) -> bool:
     """Tell whether a statement only mentions values, as "8", "YES" or "yes, it" do when parsed."""
     if isinstance(node, ast.AnnAssign):
         return node.value is None  # "Answer: yes" parses as an annotation
-    return isinstance(node, ast.Expr) and not any(
+    if not isinstance(node, ast.Expr):
+        return False
+    if isinstance(node.value, ast.Name | ast.Constant):
+        return True
+    return not any(
         isinstance(part, ast.Call | ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr)
         for part in ast.walk(node)
     )
@@ -278,7 +285,8 @@ def is_idle(node: ast.stmt) -> bool:
 def mentions(code: str, entry_point: str) -> bool:
     """Tell whether a line of `code` starts a definition of the entry point's last name."""
     name = re.escape(entry_point.replace("()", "").rpartition(".")[2])
-    for match in re.finditer(rf"(?:def|class)[ \t]+{name}\b", code):
+    matches = re.finditer(rf"(?:def|class)[ \t]+{name}\b", code)
+    for match in islice(matches, _MAX_MENTIONS):
         before = code[max(0, match.start() - 100) : match.start()].rpartition("\n")[2]
         if before.strip() in {"", "async"}:
             return True
@@ -288,10 +296,13 @@ def mentions(code: str, entry_point: str) -> bool:
 def code_starts(text: str) -> Iterator[int]:
     """Yield where code may start in prose: lines at the margin, the likeliest first.
 
-    First a line that can only be code (an import, a definition) with the statements right
-    above it, then that line alone, then the first line that has the form of a statement.
+    First the text's start, if that is a statement; then a line that can only be code (an import,
+    a definition) with the statements right above it; then that line alone; then the first line
+    that has the form of a statement.
     """
     text = text[:_MAX_PROSE_CHARS]
+    if _is_statement(text.lstrip().partition("\n")[0]):
+        yield 0
     certain = _TOP_LEVEL.search(text)
     if certain:
         extended = cursor = certain.start()
@@ -321,6 +332,7 @@ def _is_statement(line: str) -> bool:
 
 
 _MAX_LINES_ABOVE = 100
+_MAX_MENTIONS = 1000
 _MAX_PROSE_CHARS = 256 * 1024
 """In which the start of code that no fence marks is looked for."""
 _STATEMENT = re.compile(rf"^(?![ \t])(?:{_CODE_LINE.pattern})", re.MULTILINE)

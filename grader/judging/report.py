@@ -55,6 +55,8 @@ class Report:
     """The test that pytest began last."""
     cases: list[CaseEvent] = field(default_factory=list)
     done: bool = False
+    forged_frame: bool = False
+    """Whether the judge met what no honest candidate sends."""
     exit_status: int = 0
     """Of the pytest session, where it came to its end."""
 
@@ -108,6 +110,8 @@ def _add(found: Report, event: Mapping[str, Any]) -> None:
             found.started = _text(event, "id")
         case "done":
             found.done = True
+        case "forged_frame":
+            found.forged_frame = True
             status = event.get("exit", 0)
             found.exit_status = status if type(status) is int else 1
         case _:

@@ -66,6 +66,8 @@ class RunOutcome:
     usage: Usage
     limit_hit: LimitKind | None = None
     oom_killed: bool = False
+    forbidden_calls: tuple[str, ...] = ()
+    """Names of system calls that were tried and that no honest program needs."""
 
 
 class Slot(Protocol):

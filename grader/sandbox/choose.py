@@ -1,8 +1,14 @@
 """Which backend the settings mean, on this machine."""
 
+from typing import TYPE_CHECKING
+
 from grader.errors import SandboxError
 from grader.sandbox.base import Sandbox
 from grader.settings import SandboxChoice, Settings
+
+if TYPE_CHECKING:
+    from grader.sandbox.docker import DockerSandbox
+    from grader.sandbox.native import NativeSandbox
 
 
 def choose_sandbox(settings: Settings) -> Sandbox:
@@ -10,15 +16,13 @@ def choose_sandbox(settings: Settings) -> Sandbox:
 
     `auto` takes Docker where an engine answers and has the image, else the native one.
     """
-    from grader.sandbox.docker import DockerSandbox
-
     match settings.sandbox:
         case SandboxChoice.DOCKER:
-            return DockerSandbox(settings)
+            return _docker(settings)
         case SandboxChoice.NATIVE:
             return _native(settings)
         case SandboxChoice.AUTO:
-            docker = DockerSandbox(settings)
+            docker = _docker(settings)
             try:
                 docker.check("python")
             except SandboxError:
@@ -27,7 +31,16 @@ def choose_sandbox(settings: Settings) -> Sandbox:
             return docker
 
 
-def _native(settings: Settings) -> Sandbox:
+# Imported only where chosen: either backend's modules take a while.
+
+
+def _docker(settings: Settings) -> "DockerSandbox":
+    from grader.sandbox.docker import DockerSandbox
+
+    return DockerSandbox(settings)
+
+
+def _native(settings: Settings) -> "NativeSandbox":
     from grader.sandbox.native import NativeSandbox
 
     return NativeSandbox(settings)

@@ -170,4 +170,5 @@ def _decode_outcome(header: Header, blobs: list[bytes], seq: int, name: str) -> 
         ),
         limit_hit=None if limit_hit is None else LimitKind(limit_hit),
         oom_killed=header["oom_killed"],
+        forbidden_calls=tuple(header.get("forbidden_calls", ())),
     )

@@ -47,9 +47,11 @@ def _resolve(namespace: dict[str, Any], entry_point: str) -> Any:
     """Return the function, or the method of a new instance, that `entry_point` names."""
     owner_name, _, method = entry_point.rpartition(".")
     if not owner_name:
-        if entry_point not in namespace:
+        if entry_point in namespace:
+            return namespace[entry_point]
+        if not hasattr(namespace.get("Solution"), entry_point):
             raise NameError(f"the code defines no {entry_point!r}")
-        return namespace[entry_point]
+        owner_name = "Solution"
     if owner_name not in namespace:
         raise NameError(f"the code defines no class {owner_name!r}")
     return getattr(namespace[owner_name](), method)
