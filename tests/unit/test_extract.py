@@ -49,14 +49,21 @@ def found(text: str, *, entry_point: str | None = "f", prompt: str = "") -> str 
         pytest.param(block(F) + block(""), id="later-one-empty"),
         pytest.param(block(F) + "```python\n" + "def f(x", id="later-one-cut-off"),
         pytest.param(block(F) + "```python\n" + G, id="complete-before-unfinished"),
-        pytest.param("> note\n\n1. Code:\n\n   ```python\n   " + F.replace("\n", "\n   ") + "\n   ```", id="in-a-list"),
-        pytest.param("```python\n    " + F.replace("\n", "\n    ") + "\n```", id="indented-content"),
+        pytest.param(
+            "> note\n\n1. Code:\n\n   ```python\n   " + F.replace("\n", "\n   ") + "\n   ```",
+            id="in-a-list",
+        ),
+        pytest.param(
+            "```python\n    " + F.replace("\n", "\n    ") + "\n```", id="indented-content"
+        ),
         pytest.param("Draft:\n```python\nx = [\n" + block(F), id="earlier-one-not-closed"),
         pytest.param(block("\n" + block(F), "markdown"), id="nested-in-markdown"),
         pytest.param(F + "\n```\nThat closes the block.", id="only-a-closing-fence"),
         pytest.param(F + "\n```\nUse:\n" + block(USE), id="closing-fence-then-usage"),
         pytest.param("[PYTHON]\n" + F + "\n[/PYTHON]", id="codellama"),
-        pytest.param("[PYTHON]" + F + "[/PYTHON]\n[TESTS]\nassert f(1)\n[/TESTS]", id="codellama-inline"),
+        pytest.param(
+            "[PYTHON]" + F + "[/PYTHON]\n[TESTS]\nassert f(1)\n[/TESTS]", id="codellama-inline"
+        ),
         pytest.param("[PYTHON]\n" + block(F) + "[/PYTHON]", id="codellama-with-fence"),
         pytest.param("<answer>\n" + block(F) + "</answer>", id="answer-tag-with-fence"),
         pytest.param("<answer>" + F + "</answer>", id="answer-tag"),
@@ -65,7 +72,9 @@ def found(text: str, *, entry_point: str | None = "f", prompt: str = "") -> str 
         pytest.param("```python\n" + F + "</answer>", id="unfinished-before-tag"),
         pytest.param("```python\n" + F + "```\nThat's it.", id="closing-fence-glued-to-code"),
         pytest.param("```python\n" + F + "\n\nThis adds one to x.", id="unfinished-then-prose"),
-        pytest.param("```python\n" + F + "\n\ndef test():\n    assert f(1", id="unfinished-after-f"),
+        pytest.param(
+            "```python\n" + F + "\n\ndef test():\n    assert f(1", id="unfinished-after-f"
+        ),
     ],
 )
 def test_block_that_defines_the_entry_point_is_taken(text: str) -> None:
@@ -150,10 +159,16 @@ PROGRAM = "n = int(input())\nprint(n * 2)"
         pytest.param(block(PROGRAM) + "Output:\n" + block("8", ""), id="output"),
         pytest.param(block(PROGRAM) + "Input:\n" + block("3 4\n1 2", "text"), id="input"),
         pytest.param(block(PROGRAM) + "Prints:\n" + block("YES", ""), id="word"),
-        pytest.param(block(PROGRAM) + "The line\n" + block("print(n * 2)") + "doubles.", id="fragment"),
-        pytest.param(block(PROGRAM) + "First\n" + block("n = int(input())") + "reads.", id="first-line"),
+        pytest.param(
+            block(PROGRAM) + "The line\n" + block("print(n * 2)") + "doubles.", id="fragment"
+        ),
+        pytest.param(
+            block(PROGRAM) + "First\n" + block("n = int(input())") + "reads.", id="first-line"
+        ),
         pytest.param("Here it is:\n\n" + PROGRAM, id="prose-before"),
-        pytest.param("Here it is:\n\n" + PROGRAM + "\n\nThis doubles the number.", id="prose-around"),
+        pytest.param(
+            "Here it is:\n\n" + PROGRAM + "\n\nThis doubles the number.", id="prose-around"
+        ),
         pytest.param(PROGRAM + "\n\nThis doubles the number.", id="prose-after"),
         pytest.param("```python\n" + PROGRAM + "\n\nThis doubles the number.", id="unfinished"),
     ],
@@ -165,7 +180,18 @@ def test_whole_program_is_preferred_without_an_entry_point(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n\t", "Thanks", "Yes, it is", "8", "I cannot solve this.", "Answer: no", "```", "# TODO"]
+    "text",
+    [
+        "",
+        " \n\t",
+        "Thanks",
+        "Yes, it is",
+        "8",
+        "I cannot solve this.",
+        "Answer: no",
+        "```",
+        "# TODO",
+    ],
 )
 def test_text_without_statements_is_no_code(text: str) -> None:
     assert extract(text).code is None
@@ -298,8 +324,13 @@ def test_thinking_tags_inside_a_block_are_the_programs_own() -> None:
             f"<|start_header_id|>assistant<|end_header_id|>\n\n{block(F)}<|eot_id|>",
             id="llama3",
         ),
-        pytest.param(f"<s>[INST] <<SYS>>\nBe good.\n<</SYS>>\n\n{G} [/INST] {block(F)}</s>", id="llama2"),
-        pytest.param(f"<bos><start_of_turn>user\n{G}<end_of_turn>\n<start_of_turn>model\n{F}<end_of_turn>", id="gemma"),
+        pytest.param(
+            f"<s>[INST] <<SYS>>\nBe good.\n<</SYS>>\n\n{G} [/INST] {block(F)}</s>", id="llama2"
+        ),
+        pytest.param(
+            f"<bos><start_of_turn>user\n{G}<end_of_turn>\n<start_of_turn>model\n{F}<end_of_turn>",
+            id="gemma",
+        ),
         pytest.param(f"<|user|>\n{G}<|end|>\n<|assistant|>\n{F}<|end|>", id="phi"),
         pytest.param(
             f"<｜begin▁of▁sentence｜><｜User｜>{G}<｜Assistant｜><think>\n{G}\n</think>\n\n"  # noqa: RUF001
@@ -426,5 +457,7 @@ def test_verbatim_takes_everything() -> None:
         ("```\nx = '```'\ny\n```", "y"),
     ],
 )
-def test_livecodebench_rule_takes_text_between_last_two_fence_lines(text: str, code: str | None) -> None:
+def test_livecodebench_rule_takes_text_between_last_two_fence_lines(
+    text: str, code: str | None
+) -> None:
     assert extract(text, rule=ExtractionRule.LIVECODEBENCH).code == code

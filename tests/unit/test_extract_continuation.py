@@ -41,7 +41,10 @@ def completed(completion: str, stub: str = STUB, *, entry_point: str | None = "f
         pytest.param(" " + BODY.lstrip(), id="first-line-one-blank"),
         pytest.param("  " + BODY.replace("\n", "\n  "), id="too-deep"),
         pytest.param("```python\n" + BODY + "\n```", id="in-a-block"),
-        pytest.param("Here:\n```\n" + BODY.replace("\n    ", "\n").lstrip() + "\n```", id="dedented-in-a-block"),
+        pytest.param(
+            "Here:\n```\n" + BODY.replace("\n    ", "\n").lstrip() + "\n```",
+            id="dedented-in-a-block",
+        ),
         pytest.param(BODY + "<|endoftext|>", id="end-token"),
         pytest.param("<think>hm</think>\n" + BODY, id="after-thinking"),
         pytest.param(BODY + "\n```\nThat is it.", id="closing-fence"),
@@ -102,7 +105,9 @@ def test_future_import_stays_first() -> None:
     assert "def helper" in code
 
 
-@pytest.mark.parametrize("text", ["", "\n    \n", "Sorry", "I cannot do this.", "    # TODO", "```python\n```"])
+@pytest.mark.parametrize(
+    "text", ["", "\n    \n", "Sorry", "I cannot do this.", "    # TODO", "```python\n```"]
+)
 def test_nothing_to_join_is_no_code(text: str) -> None:
     assert extract(text, continues=STUB, entry_point="f").code is None
 
@@ -114,7 +119,9 @@ def test_broken_body_is_joined_so_that_it_fails_to_compile() -> None:
 
 
 def test_entry_point_is_read_from_the_prompt_when_not_given() -> None:
-    assert completed("So:\n```python\n" + WHOLE + "\n```\n```python\nprint(f([1]))\n```", entry_point=None).endswith(WHOLE)
+    assert completed(
+        "So:\n```python\n" + WHOLE + "\n```\n```python\nprint(f([1]))\n```", entry_point=None
+    ).endswith(WHOLE)
 
 
 def test_prompt_that_is_prose_is_no_stub() -> None:
