@@ -147,18 +147,25 @@ class Watch:
                 pipe.close()
 
     def _start(self, party: Party, payload: int) -> None:
-        party.zygote.start(
-            orders.RunOrder(
-                program=party.program,
-                limits=self._limits,
-                bundle=party.bundle,
-                payload=payload,
-                stdout=self._stdout.writer,
-                stderr=self._stderr.writer,
-                report=self._report.writer,
-                channel=party.channel,
+        # The tests and the report are the main process's alone: with either in hand, the
+        # submission could read what is expected, or write its own verdict.
+        nothing = os.open(os.devnull, os.O_RDWR)
+        is_main = party is self._main
+        try:
+            party.zygote.start(
+                orders.RunOrder(
+                    program=party.program,
+                    limits=self._limits,
+                    bundle=party.bundle,
+                    payload=payload if is_main else nothing,
+                    stdout=self._stdout.writer,
+                    stderr=self._stderr.writer,
+                    report=self._report.writer if is_main else nothing,
+                    channel=party.channel,
+                )
             )
-        )
+        finally:
+            os.close(nothing)
         if party.channel is not None:
             # Only the two processes hold it, so that each sees the end of the other.
             os.close(party.channel)
