@@ -1,0 +1,319 @@
+"""Real slots to attack, and what must hold on them after every attack.
+
+Each module has one warm slot per backend. After every test on it, plain right and wrong
+programs of each style get their honest verdicts there, a program that looks around finds what it
+found before the first attack, and the host sees no process of the slot that was not there then.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.engine import Grader
+from grader.model import (
+    CallCase,
+    CallTests,
+    Limits,
+    MiB,
+    PytestTests,
+    ScriptCase,
+    ScriptTests,
+    StdinCase,
+    StdinTests,
+    Submission,
+    SuiteFile,
+    Tests,
+    TestSuite,
+)
+from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
+from grader.settings import Settings
+from grader.verdict import Verdict
+
+MEMORY_BYTES = 128 * MiB
+
+LIMITS = Limits(
+    cpu_time_s=3.0,
+    wall_time_s=8.0,
+    memory_bytes=MEMORY_BYTES,
+    output_bytes=64 * 1024,
+    processes=16,
+    work_bytes=4 * MiB,
+    work_files=64,
+)
+
+BACKENDS = (
+    pytest.param("docker", id="docker", marks=pytest.mark.docker),
+    pytest.param("native", id="native"),
+)
+
+PRELUDE = """\
+import ctypes, errno, gc, json, mmap, os, resource, signal, socket, stat, subprocess, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+
+def attempt(action):
+    \"\"\"Return what an action returns, else the name of its error.\"\"\"
+    try:
+        return action()
+    except OSError as error:
+        return errno.errorcode.get(error.errno, type(error).__name__)
+    except Exception as error:
+        return type(error).__name__
+
+def syscall(number, *args):
+    values = [arg if isinstance(arg, bytes) else ctypes.c_long(arg) for arg in args]
+    result = libc.syscall(ctypes.c_long(number), *values)
+    return errno.errorcode[ctypes.get_errno()] if result == -1 else result
+"""
+
+LOOK = """
+import resource, signal, threading
+def walk(top):
+    return sorted(os.path.join(p, n) for p, ds, fs in os.walk(top) for n in (*ds, *fs))
+def mounts():
+    fields = (line.split() for line in open("/proc/self/mountinfo"))
+    return sorted([f[4], f[5], f[f.index("-") + 1]] for f in fields)
+def descriptors():
+    found = {}
+    for number in range(256):
+        kind = attempt(lambda: stat.S_IFMT(os.fstat(number).st_mode))
+        if kind != "EBADF":
+            found[number] = kind
+    return found
+print(json.dumps({
+    "mounts": mounts(),
+    "files": [walk(top) for top in ("/work", "/tmp", "/dev", "/box", "/opt/grader")],
+    "environment": dict(os.environ),
+    "descriptors": descriptors(),
+    "processes": sorted(filter(str.isdigit, os.listdir("/proc"))),
+    "threads": threading.active_count(),
+    "limits": {name: resource.getrlimit(getattr(resource, name))
+               for name in dir(resource) if name.startswith("RLIMIT_")},
+    "signals": [str(signal.getsignal(number)) for number in range(1, 65)],
+    "mask": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+    "timers": signal.getitimer(signal.ITIMER_REAL),
+    "host": [*os.uname()][1:2],
+    "identity": [os.getresuid(), os.getresgid(), os.getgroups(), os.getpid(), os.getsid(0)],
+    "priority": [os.getpriority(os.PRIO_PROCESS, 0), sorted(os.sched_getaffinity(0))],
+    "umask": os.umask(0),
+    "place": [os.getcwd(), sys.path, sys.argv],
+    "killed first": open("/proc/self/oom_score_adj").read(),
+    "modules": sorted(sys.modules),
+    "builtins": sorted(vars(__import__("builtins"))),
+    "recursion": sys.getrecursionlimit(),
+}, default=str))
+"""
+
+
+# ---------------------------------------------------------------- slots
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """The name of the backend under attack."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def sandbox(backend: str, request: pytest.FixtureRequest) -> Sandbox:
+    """The backend under attack."""
+    found: Sandbox = request.getfixturevalue(f"{backend}_sandbox")
+    return found
+
+
+@pytest.fixture(scope="module")
+def target(sandbox: Sandbox, backend: str) -> "Iterator[Target]":
+    """The warm slot that the attacks of a module share."""
+    slot = sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
+    with closing(slot):
+        yield Target(slot=slot, backend=backend)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hold the slot, after every attack, to what it was before the first."""
+    if "target" not in request.fixturenames:
+        yield
+        return
+    target: Target = request.getfixturevalue("target")
+    target.remember()
+    yield
+    target.check()
+
+
+@dataclass(slots=True)
+class Target:
+    """A slot under attack."""
+
+    slot: Slot
+    backend: str
+    _before: Mapping[str, Any] = field(default_factory=dict)
+    _processes: int = 0
+
+    @property
+    def has_cgroup(self) -> bool:
+        """Whether the kernel counts what the slot takes."""
+        facts: Mapping[str, Any] = self.slot.facts  # type: ignore[attr-defined]
+        return facts["cgroup"] is not None
+
+    def attack(
+        self,
+        source: str,
+        *runs: bytes,
+        program: Program = Program.STDIN,
+        limits: Mapping[str, Any] | None = None,
+    ) -> RunOutcome:
+        """Run an attack and return the outcome of its last run."""
+        return self.attack_all(source, *runs, program=program, limits=limits)[-1]
+
+    def attack_all(
+        self,
+        source: str,
+        *runs: bytes,
+        program: Program = Program.STDIN,
+        limits: Mapping[str, Any] | None = None,
+    ) -> list[RunOutcome]:
+        """Run an attack, on nothing where no runs are given, and return every outcome."""
+        job = Job(
+            program=program,
+            source=PRELUDE + source,
+            runs=runs or (b"",),
+            limits=replace(LIMITS, **(limits or {})),
+        )
+        return list(self.slot.run(job))
+
+    def tell(self, expression: str) -> Any:
+        """Return the value of an expression inside the sandbox, which may be an error's name."""
+        outcome = self.attack(f"print(json.dumps(attempt(lambda: {expression})))")
+        assert outcome.exit_code == 0, (outcome, outcome.stderr.decode())
+        return json.loads(outcome.stdout)
+
+    def tell_all(self, expressions: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return what `tell` would for each of several expressions, from one run."""
+        answers = ", ".join(
+            f"{name!r}: attempt(lambda: {expression})" for name, expression in expressions.items()
+        )
+        outcome = self.attack(f"print(json.dumps({{{answers}}}, default=str))")
+        assert outcome.exit_code == 0, (outcome, outcome.stderr.decode())
+        found: Mapping[str, Any] = json.loads(outcome.stdout)
+        return found
+
+    def look(self) -> Mapping[str, Any]:
+        """Return what a program finds when it looks around."""
+        outcome = self.attack(LOOK)
+        assert outcome.exit_code == 0, (outcome, outcome.stderr.decode())
+        found: Mapping[str, Any] = json.loads(outcome.stdout)
+        return found
+
+    def remember(self) -> None:
+        """Take down how the slot is, the first time."""
+        if not self._before:
+            self._grade_canaries()
+            self._before = self.look()
+            self._processes = _count_processes(self.slot)
+
+    def check(self) -> None:
+        """Assert that the slot is as it was, and judges as it should."""
+        after = self.look()
+        for name, value in self._before.items():
+            assert after[name] == value, f"{name} changed"
+        assert _count_processes(self.slot) == self._processes
+        self._grade_canaries()
+
+    def _grade_canaries(self) -> None:
+        settings = Settings(slots=1, limits=LIMITS, retries=0)
+        with Grader(settings, sandbox=_Lender(self.slot)) as grader:
+            for code, verdict in ((RIGHT, Verdict.PASSED), (WRONG, Verdict.FAILED)):
+                for tests in CANARIES:
+                    suite = TestSuite(tests=tests, format="canary", entry_point="double")
+                    report = grader.grade(Submission(id="canary", completion=code, suite=suite))
+                    assert report.verdict is verdict, (type(tests).__name__, report.feedback)
+
+
+RIGHT = "def double(n):\n    return 2 * n\n\nif __name__ == '__main__':\n    print(double(21))\n"
+WRONG = RIGHT.replace("2 * n", "2 + n")
+
+_MODULE = "from solution import double\n\ndef test_double():\n    assert double(21) == 42\n"
+
+CANARIES: tuple[Tests, ...] = (
+    StdinTests(cases=(StdinCase(id="0", stdin="", expected="42\n"),)),
+    CallTests(entry_point="double", cases=(CallCase(id="0", args=(21,), expected=42),)),
+    ScriptTests(cases=(ScriptCase(id="0", source="assert double(21) == 42"),)),
+    PytestTests(
+        files=(SuiteFile(path="test_double.py", content=_MODULE.encode()),),
+        test_paths=("test_double.py",),
+        solution_path="solution.py",
+    ),
+)
+"""Of each style, a suite that takes `double` and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lender:
+    """A backend that has only the slot under attack, and never closes it."""
+
+    slot: Slot
+    name: str = "lender"
+
+    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
+        assert (image, memory_bytes) == ("python", MEMORY_BYTES)
+        return _Lent(self.slot)
+
+    def layers(self) -> Mapping[str, str]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    slot: Slot
+
+    @property
+    def name(self) -> str:
+        return self.slot.name
+
+    def run(self, job: Job) -> Iterator[RunOutcome]:
+        return self.slot.run(job)
+
+    def close(self) -> None:
+        pass
+
+
+# ---------------------------------------------------------------- seen from the host
+
+
+def _count_processes(slot: Slot) -> int:
+    """Return how many processes of a slot the host sees."""
+    transport: Any = slot._transport  # type: ignore[attr-defined]
+    if hasattr(transport, "container"):
+        return len(transport._engine._client.top(transport.container)["Processes"])
+    return _count_below(transport._warden.pid)
+
+
+def _count_below(pid: int) -> int:
+    children = (
+        int(child)
+        for tasks in Path(f"/proc/{pid}/task").glob("*/children")
+        for child in tasks.read_text().split()
+    )
+    return sum(1 + _count_below(child) for child in children)
+
+
+@pytest.fixture
+def open_slot(sandbox: Sandbox) -> Iterator[Callable[[], Slot]]:
+    """Open slots of the test's own, which it may break."""
+    opened: list[Slot] = []
+
+    def open_one() -> Slot:
+        opened.append(sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES))
+        return opened[-1]
+
+    yield open_one
+    for slot in opened:
+        slot.close()
