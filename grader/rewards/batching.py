@@ -1,0 +1,102 @@
+"""Joins calls that come from many threads at once into batches."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class MicroBatcher(Generic[T, R]):
+    """Hands items that arrive within a few milliseconds to one call. Safe for many threads.
+
+    One batch is handled at a time, in a thread of its own: what arrives meanwhile is the next.
+    """
+
+    def __init__(
+        self, handle: Callable[[list[T]], list[R]], *, most: int, gather_s: float, name: str
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            handle: Returns a result for each item, in order. What it raises, each call of the
+                batch raises.
+            most: Items of a batch at most.
+            gather_s: How long the first item of a batch waits for more.
+            name: Of the thread.
+        """
+        self._handle = handle
+        self._most = most
+        self._gather_s = gather_s
+        self._name = name
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._items: queue.SimpleQueue[tuple[T, Future[R]] | None] = queue.SimpleQueue()
+        self._closed = False
+
+    def submit(self, item: T) -> "Future[R]":
+        """Add an item to a batch; returns at once.
+
+        Raises:
+            RuntimeError: The batcher is closed.
+        """
+        future: Future[R] = Future()
+        with self._lock:
+            if self._closed:
+                message = "the batcher is closed"
+                raise RuntimeError(message)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
+            self._items.put((item, future))
+        return future
+
+    def close(self) -> None:
+        """Handle what was submitted, and end the thread. Repeats harmlessly."""
+        with self._lock:
+            thread = self._thread
+            if not self._closed:
+                self._closed = True
+                self._items.put(None)
+        if thread is not None:
+            thread.join()
+
+    def _work(self) -> None:
+        while True:
+            batch, is_last = self._gather()
+            # A call that gave up has cancelled its future.
+            waiting = [(item, f) for item, f in batch if f.set_running_or_notify_cancel()]
+            if waiting:
+                self._run(waiting)
+            if is_last:
+                return
+
+    def _gather(self) -> tuple[list[tuple[T, Future[R]]], bool]:
+        """Wait for a first item, then some milliseconds for more; True where it was the end."""
+        batch: list[tuple[T, Future[R]]] = []
+        until: float | None = None
+        while len(batch) < self._most:
+            try:
+                wait_s = None if until is None else max(0.0, until - time.monotonic())
+                entry = self._items.get(timeout=wait_s)
+            except queue.Empty:
+                break
+            if entry is None:
+                return batch, True
+            batch.append(entry)
+            until = until or time.monotonic() + self._gather_s
+        return batch, False
+
+    def _run(self, waiting: list[tuple[T, Future[R]]]) -> None:
+        try:
+            results = self._handle([item for item, _ in waiting])
+            for (_, future), result in zip(waiting, results, strict=True):
+                future.set_result(result)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(error)

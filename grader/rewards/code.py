@@ -1,0 +1,237 @@
+"""Rates code: the label holds its tests, a grader of this process or a queue runs them."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from grader.errors import GraderError
+from grader.model import GradeReport, Submission, TestSuite
+from grader.reward_settings import ScoreMode
+from grader.rewards.sample import Rating, Sample, ungraded
+from grader.rewards.suspicion import suspicion_of
+from grader.score import score_report
+from grader.settings import Settings
+from grader.suites import parse_label
+from grader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from grader.queueing.calls import ReportFuture
+    from grader.queueing.futures import FutureGrader
+    from grader.suites.parse import Problems
+
+_log = logging.getLogger(__name__)
+
+_GRACE_S = 5.0
+"""How much later than asked a report may come: the grader keeps the deadline, we wait for it."""
+_OPEN_AGAIN_S = 5.0
+_CHECK_S = 60.0
+"""How long a check waits for workers that may only just be starting."""
+
+OpenGrader = Callable[[Settings], "FutureGrader"]
+
+
+def open_any_grader(settings: Settings) -> "FutureGrader":
+    """Open what the settings name: the queue, or slots of this process.
+
+    Raises:
+        GraderError: It cannot be opened.
+    """
+    from grader.client import open_grader
+
+    return open_grader(settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    future: "ReportFuture"
+    began: float
+    """Of `time.monotonic`."""
+
+
+class CodeRater:
+    """See `Rater`. The grader is opened when it is first needed and kept until `close`."""
+
+    def __init__(self, settings: Settings, *, open_grader: OpenGrader = open_any_grader) -> None:
+        """Open nothing yet.
+
+        Args:
+            settings: Of the grader, and how its reports become ratings.
+            open_grader: Opens it; tried again some seconds after it raised.
+        """
+        if settings.reward.score is ScoreMode.FRACTION and settings.stop_early is None:
+            # The share of passed cases needs them all, whatever the policy needs.
+            settings = replace(settings, stop_early=False)
+        self._settings = settings
+        self._open_grader = open_grader
+        self._lock = threading.Lock()
+        self._grader: FutureGrader | None = None
+        self._failure: tuple[float, GraderError] | None = None
+        self._parse = lru_cache(maxsize=512)(self._parse_text)
+
+    def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
+        """See `Rater.rate`."""
+        begun = [
+            self._begin(sample, label, deadline)
+            for sample, label in zip(samples, labels, strict=True)
+        ]
+        return [each if isinstance(each, Rating) else self._end(each, deadline) for each in begun]
+
+    def grade(self, sample: Sample, label: object, deadline: float) -> GradeReport:
+        """Grade one sample and return the whole report, by `deadline` of `time.monotonic`.
+
+        Raises:
+            GraderError: The label says nothing, or the grader cannot be opened.
+            TimeoutError: The grader does not even say that it is late.
+        """
+        future = self._open().submit(
+            self._submission(sample, label), timeout_s=max(0.001, deadline - time.monotonic())
+        )
+        return future.result(max(0.0, deadline - time.monotonic()) + _GRACE_S)
+
+    def check(self) -> None:
+        """Grade a trivial submission.
+
+        Raises:
+            GraderError: Grading does not work, and why.
+        """
+        label: object = {"assert_case": ["assert answer() == 42"]}
+        sample = Sample(query="def answer():\n    return 42\n")
+        timeout_s = min(_CHECK_S, self._settings.reward.deadline_s)
+        report = self.grade(sample, label, time.monotonic() + timeout_s)
+        if report.verdict is not Verdict.PASSED:
+            raise GraderError(report.feedback)
+
+    def close(self) -> None:
+        """Close the grader. Repeats harmlessly."""
+        with self._lock:
+            grader, self._grader = self._grader, None
+        if grader is not None:
+            grader.close()
+
+    # ------------------------------------------------------------ one sample
+
+    def _begin(self, sample: Sample, label: object, deadline: float) -> "_Call | Rating":
+        began = time.monotonic()
+        try:
+            submission = self._submission(sample, label)
+            # Calls of one sample come from many threads at once: the queue's client sends what
+            # has gathered while it sent before, so those that come together travel together.
+            future = self._open().submit(
+                submission, timeout_s=max(0.001, deadline - began), is_batch=True
+            )
+        except GraderError as error:
+            return self._ungraded(f"{type(error).__name__}: {error}")
+        except Exception as error:
+            # Whatever a label or the client does must cost one sample, never the training.
+            _log.exception("a sample met a fault in the grader")
+            return self._ungraded(f"{type(error).__name__}: {error}")
+        return _Call(future=future, began=began)
+
+    def _end(self, call: _Call, deadline: float) -> Rating:
+        try:
+            report = call.future.result(max(0.0, deadline - time.monotonic()) + _GRACE_S)
+            return self._rating(report, time.monotonic() - call.began)
+        except (TimeoutError, CancelledError):
+            call.future.cancel()
+            return self._ungraded("no report by the deadline")
+        except Exception as error:
+            _log.exception("a sample met a fault in the grader")
+            return self._ungraded(f"{type(error).__name__}: {error}")
+
+    def _submission(self, sample: Sample, label: object) -> Submission:
+        suite = self._parse(label) if isinstance(label, str) else self._parse_any(label)
+        return Submission(
+            id=suite.problem_id or "sample",
+            completion=sample.query,
+            prompt=sample.prompt,
+            suite=suite,
+        )
+
+    def _parse_text(self, label: str) -> TestSuite:
+        return self._parse_any(label)
+
+    def _parse_any(self, label: object) -> TestSuite:
+        return parse_label(label, problems=_problems(self._settings))
+
+    def _rating(self, report: GradeReport, elapsed_s: float) -> Rating:
+        if not report.graded:
+            return self._ungraded(report.feedback)
+        right = report.verdict is Verdict.PASSED
+        fraction = fraction_of(report)
+        score = float(right) if self._settings.reward.score is ScoreMode.BINARY else fraction
+        reward = score if self._settings.reward.unit else report.reward
+        usage = report.usage
+        return Rating(
+            reward=reward,
+            score=score,
+            graded=True,
+            logs={
+                "raw_reward": reward,
+                "code_reward": reward,
+                f"verdict_{report.verdict}": 1.0,
+                "cases_passed": report.passed,
+                "cases_total": report.total,
+                "cases_fraction": fraction,
+                "cpu_time_s": usage.cpu_time_s or 0.0,
+                "queue_time_s": max(0.0, elapsed_s - (usage.wall_time_s or 0.0)),
+                "cache_hits": self._hit_rate(),
+                "suspicion": suspicion_of(report),
+            },
+            answer=report.code,
+            note=f"{report.verdict} {report.passed}/{report.total}: {report.feedback}",
+        )
+
+    def _ungraded(self, reason: str) -> Rating:
+        return ungraded(reason, self._settings.reward.neutral)
+
+    # ------------------------------------------------------------ the grader
+
+    def _open(self) -> "FutureGrader":
+        with self._lock:
+            if self._grader is not None:
+                return self._grader
+            if self._failure is not None:
+                when, error = self._failure
+                if time.monotonic() < when + _OPEN_AGAIN_S:
+                    raise error
+            try:
+                self._grader = self._open_grader(self._settings)
+            except GraderError as error:
+                self._failure = (time.monotonic(), error)
+                raise
+            return self._grader
+
+    def _hit_rate(self) -> float:
+        from grader.client import QueueGrader
+
+        grader = self._grader
+        return grader.counts().hit_rate if isinstance(grader, QueueGrader) else 0.0
+
+
+def fraction_of(report: GradeReport) -> float:
+    """Return the share of its points that a submission earned, in [0, 1], by whatever policy."""
+    if report.verdict is Verdict.PASSED:
+        return 1.0
+    if not report.cases:
+        return 0.0
+    return score_report(
+        verdict=report.verdict, cases=report.cases, policy="fraction", total=report.total
+    ).score
+
+
+@lru_cache(maxsize=8)
+def _open_problems(path: str) -> "Problems":
+    from pathlib import Path
+
+    from grader.offline.problems import load_problems
+
+    return load_problems(Path(path))
+
+
+def _problems(settings: Settings) -> "Problems | None":
+    return None if settings.problems is None else _open_problems(str(settings.problems))

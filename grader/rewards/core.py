@@ -1,0 +1,212 @@
+"""The one call behind every adapter: samples in, ratings out; never raises for a sample."""
+
+import logging
+import os
+import threading
+import time
+from collections import defaultdict
+from dataclasses import replace
+
+from grader.errors import GraderError
+from grader.extract.chat import opens_thinking
+from grader.reward_settings import ScoreMode, Task
+from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
+from grader.rewards.conversation import ConversationRater
+from grader.rewards.labels import Part, Plan, plan_for
+from grader.rewards.maths.rater import MathRater
+from grader.rewards.normalise import RunningNormaliser
+from grader.rewards.response import raw_response
+from grader.rewards.sample import Rater, Rating, Sample, ungraded
+from grader.rewards.terms import format_term, length_term
+from grader.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+class RewardCore:
+    """Rates samples of any kind. Safe for many threads; what it needs starts when needed."""
+
+    def __init__(self, settings: Settings, *, open_grader: OpenGrader = open_any_grader) -> None:
+        """Start nothing yet.
+
+        Args:
+            settings: Of everything.
+            open_grader: Opens what runs code.
+        """
+        self.settings = settings
+        self.code = CodeRater(settings, open_grader=open_grader)
+        self.maths = MathRater(settings)
+        self.conversation = ConversationRater(settings)
+        self._raters: dict[Task, Rater] = {
+            Task.CODE: self.code,
+            Task.MATH: self.maths,
+            Task.CONVERSATION: self.conversation,
+        }
+        window = settings.reward.normalise
+        self._normaliser = RunningNormaliser(window) if window else None
+
+    def rate(self, samples: list[Sample], *, task: Task | None = None) -> list[Rating]:
+        """Return a rating for each sample, in order, by the deadline that is set.
+
+        Args:
+            samples: Any number; raters see them together.
+            task: What grades those whose label does not say; None: as set.
+        """
+        deadline = time.monotonic() + self.settings.reward.deadline_s
+        try:
+            plans = [self._plan(sample, task or self.settings.task) for sample in samples]
+            ratings = self._rate(samples, plans, deadline)
+            return self._normalised(ratings)
+        except Exception as error:
+            # A fault of this program must cost one call, and be seen, but never the training.
+            _log.exception("%d samples met a fault in the reward function", len(samples))
+            return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
+
+    def check(self, task: Task | None = None) -> None:
+        """See that what the settings ask for can work.
+
+        Raises:
+            GraderError: It cannot, and why.
+        """
+        match task or self.settings.task:
+            case Task.MATH:
+                self.maths.check()
+            case Task.CONVERSATION:
+                self.conversation.check()
+            case _:
+                self.code.check()
+
+    def close(self) -> None:
+        """Free everything. Repeats harmlessly."""
+        self.code.close()
+        self.maths.close()
+        self.conversation.close()
+
+    def _plan(self, sample: Sample, task: Task) -> Plan | Rating:
+        try:
+            return plan_for(sample.label, task)
+        except GraderError as error:
+            return self._ungraded(f"{type(error).__name__}: {error}")
+
+    def _rate(
+        self, samples: list[Sample], plans: list[Plan | Rating], deadline: float
+    ) -> list[Rating]:
+        wanted: dict[Task, list[tuple[int, int, Part]]] = defaultdict(list)
+        for index, plan in enumerate(plans):
+            if isinstance(plan, Plan):
+                for number, part in enumerate(plan.parts):
+                    wanted[part.task].append((index, number, part))
+        found: dict[tuple[int, int], Rating] = {}
+        for task, entries in wanted.items():
+            ratings = self._raters[task].rate(
+                [samples[index] for index, _, _ in entries],
+                [part.label for _, _, part in entries],
+                deadline,
+            )
+            for (index, number, _), rating in zip(entries, ratings, strict=True):
+                found[index, number] = rating
+        return [
+            plan
+            if isinstance(plan, Rating)
+            else self._combined(
+                samples[index], plan, [found[index, number] for number in range(len(plan.parts))]
+            )
+            for index, plan in enumerate(plans)
+        ]
+
+    def _combined(self, sample: Sample, plan: Plan, ratings: list[Rating]) -> Rating:
+        """Add up the parts of a sample's reward; the score tells of right and wrong alone."""
+        lost = next((rating for rating in ratings if not rating.graded), None)
+        if lost is not None:
+            return lost
+        weights = [part.weight for part in plan.parts]
+        logs: dict[str, float] = {}
+        for rating in reversed(ratings):  # Where several log the same, the first part counts.
+            logs.update(rating.logs)
+        terms = {} if self.settings.reward.unit else self._terms(sample, plan)
+        reward = sum(w * r.reward for w, r in zip(weights, ratings, strict=True))
+        reward += sum(terms.values())
+        return replace(
+            ratings[0],
+            reward=reward,
+            score=self._score(weights, ratings),
+            logs={**logs, **terms, "raw_reward": reward},
+            note="; ".join(rating.note for rating in ratings),
+        )
+
+    def _score(self, weights: list[float], ratings: list[Rating]) -> float:
+        scores = [(w, r.score) for w, r in zip(weights, ratings, strict=True) if w > 0]
+        if not scores:
+            return ratings[0].score
+        if len(scores) > 1 and self.settings.reward.score is ScoreMode.BINARY:
+            return float(all(score == 1 for _, score in scores))
+        total = sum(weight for weight, _ in scores)
+        return min(1.0, sum(weight * score for weight, score in scores) / total)
+
+    def _terms(self, sample: Sample, plan: Plan) -> dict[str, float]:
+        settings = self.settings.reward
+        length = settings.length_weight if plan.length_weight is None else plan.length_weight
+        form = settings.format_weight if plan.format_weight is None else plan.format_weight
+        if not length and not form:
+            return {}
+        response = raw_response(sample.query, sample.prompt)
+        opened = opens_thinking(sample.prompt)
+        return {
+            "length_term": length * length_term(response, settings.length_chars) if length else 0.0,
+            "format_term": form * format_term(response, settings.format, opened=opened)
+            if form
+            else 0.0,
+        }
+
+    def _normalised(self, ratings: list[Rating]) -> list[Rating]:
+        if self._normaliser is None:
+            return ratings
+        graded = [rating.reward for rating in ratings if rating.graded]
+        values = iter(self._normaliser.normalise(graded))
+        return [
+            replace(rating, reward=next(values)) if rating.graded else rating for rating in ratings
+        ]
+
+    def _ungraded(self, reason: str) -> Rating:
+        return ungraded(reason, self.settings.reward.neutral)
+
+
+# ---------------------------------------------------------------- one per process
+
+_lock = threading.Lock()
+_shared: dict[int, RewardCore] = {}
+
+
+def shared_core() -> RewardCore:
+    """Return this process's core, by the settings of its environment; made when first asked for.
+
+    Raises:
+        ConfigurationError: The environment holds a wrong setting.
+    """
+    pid = os.getpid()
+    core = _shared.get(pid)
+    if core is None:
+        from grader.settings import load_settings
+
+        with _lock:
+            core = _shared.get(pid)
+            if core is None:
+                core = _shared[pid] = RewardCore(load_settings().settings)
+                _close_at_exit(core)
+    return core
+
+
+def forget_shared_core() -> None:
+    """Close this process's core, so that the next one reads its settings anew."""
+    with _lock:
+        core = _shared.pop(os.getpid(), None)
+    if core is not None:
+        core.close()
+
+
+def _close_at_exit(core: RewardCore) -> None:
+    """Have slots and child processes closed before the interpreter stops its threads."""
+    import atexit
+
+    pid = os.getpid()
+    atexit.register(lambda: core.close() if os.getpid() == pid else None)

@@ -1,0 +1,115 @@
+"""Which raters a label asks for, and what it tells each of them."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from grader.errors import LabelError
+from grader.reward_settings import Task
+
+_MAX_PARTS = 16
+_OWN_KEYS = ("math", "conversation", "code", "combine")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One rater's share of a sample's reward."""
+
+    task: Task
+    """Never `AUTO`."""
+    label: object
+    """What it is told."""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a sample is graded."""
+
+    parts: tuple[Part, ...]
+    """At least one."""
+    length_weight: float | None = None
+    """None: as set."""
+    format_weight: float | None = None
+
+
+def plan_for(label: object, task: Task) -> Plan:
+    """Return how a sample with this label is graded.
+
+    Args:
+        label: As the dataset holds it: text, or what JSON text stands for.
+        task: The setting. Other than for `AUTO`, the whole label is for that rater, save that
+            one which names raters itself is still taken at its word.
+
+    Raises:
+        LabelError: It names raters, but not in a way that makes sense.
+    """
+    return _plan_for_text(label, task) if isinstance(label, str) else _plan(label, label, task)
+
+
+@lru_cache(maxsize=1024)
+def _plan_for_text(label: str, task: Task) -> Plan:
+    text = label.strip()
+    if not (text.startswith("{") and any(f'"{key}"' in text for key in _OWN_KEYS)):
+        return _plan(label, label, task)
+    try:
+        decoded = json.loads(text)
+    except (ValueError, RecursionError):
+        # Whoever takes the label says what is wrong with it.
+        return _plan(label, label, task)
+    return _plan(decoded, label, task)
+
+
+def _plan(decoded: object, label: object, task: Task) -> Plan:
+    if isinstance(decoded, Mapping):
+        if "combine" in decoded:
+            return _combination(decoded)
+        if len(decoded) == 1 and (part := _named(decoded)) is not None:
+            return Plan(parts=(part,))
+    chosen = Task.CODE if task is Task.AUTO else task
+    return Plan(parts=(Part(task=chosen, label=label),))
+
+
+def _named(row: Mapping[str, object], weight: float = 1.0) -> Part | None:
+    for task in (Task.MATH, Task.CONVERSATION, Task.CODE):
+        if task in row:
+            return Part(task=task, label=row[task], weight=weight)
+    return None
+
+
+def _combination(row: Mapping[str, object]) -> Plan:
+    """Read `{"combine": [{"code": ..., "weight": 0.8}, {"length": true, "weight": 0.1}]}`."""
+    entries = row["combine"]
+    if not isinstance(entries, list) or not 0 < len(entries) <= _MAX_PARTS:
+        message = f"combine must be a list of 1 to {_MAX_PARTS} objects"
+        raise LabelError(message)
+    parts: list[Part] = []
+    terms: dict[str, float] = {}
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            message = f"combine holds {type(entry).__name__}; expected objects"
+            raise LabelError(message)
+        weight = _weight(entry)
+        part = _named(entry, weight)
+        if part is not None:
+            parts.append(part)
+        elif term := next((name for name in ("length", "format") if entry.get(name)), None):
+            terms[f"{term}_weight"] = weight
+        else:
+            message = "a part of combine names none of code, math, conversation, length and format"
+            raise LabelError(message)
+    if not any(part.weight for part in parts):
+        message = "combine gives no weight to any of code, math and conversation"
+        raise LabelError(message)
+    return Plan(parts=tuple(parts), **terms)
+
+
+def _weight(entry: Mapping[str, object]) -> float:
+    weight = entry.get("weight", 1.0)
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not math.isfinite(weight):  # type: ignore[arg-type]
+        message = f"a weight must be a number, but is {weight!r}"
+        raise LabelError(message)
+    return float(weight)  # type: ignore[arg-type]

@@ -1,0 +1,113 @@
+"""Rates answers of math problems: 1 right, 0 wrong, -0.5 none or none that can be read."""
+
+import logging
+import threading
+
+from grader.errors import GraderError
+from grader.rewards.maths.answers import find_answer, gold_answer
+from grader.rewards.maths.compare import is_right
+from grader.rewards.maths.symbolic import Algebra
+from grader.rewards.response import response_of
+from grader.rewards.sample import Rating, Sample, ungraded
+from grader.settings import Settings
+from grader.verdict import Verdict
+
+_log = logging.getLogger(__name__)
+
+
+class MathRater:
+    """See `Rater`. Starts processes when they are first needed and keeps them until `close`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._algebra: Algebra | None = None
+
+    def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:  # noqa: ARG002
+        """See `Rater.rate`; each comparison has a limit of its own, far below any deadline."""
+        return [
+            self._rate(sample, label) for sample, label in zip(samples, labels, strict=True)
+        ]
+
+    def check(self) -> None:
+        """See that comparisons can be made.
+
+        Raises:
+            GraderError: They cannot, and why.
+        """
+        if self._settings.math.symbolic and not self._same("x + 1", "1 + x"):
+            message = "math-verify does not find x + 1 and 1 + x equal"
+            raise GraderError(message)
+
+    def close(self) -> None:
+        """End the processes. Repeats harmlessly."""
+        with self._lock:
+            algebra, self._algebra = self._algebra, None
+        if algebra is not None:
+            algebra.close()
+
+    def _rate(self, sample: Sample, label: object) -> Rating:
+        try:
+            expected = gold_text(label)
+            if not expected:
+                return self._ungraded(f"the label holds no answer: {label!r:.100}")
+            return self._compare(sample, expected)
+        except GraderError as error:
+            return self._ungraded(f"{type(error).__name__}: {error}")
+        except Exception as error:
+            _log.exception("a sample met a fault in the math grader")
+            return self._ungraded(f"{type(error).__name__}: {error}")
+
+    def _compare(self, sample: Sample, expected: str) -> Rating:
+        settings = self._settings.math
+        words = response_of(sample.query, sample.prompt)
+        answer = find_answer(words.text, settings.place)
+        if answer.text is None:
+            return self._rating(settings.missing, Verdict.NO_CODE, None, answer.note, expected)
+        same = self._same if settings.symbolic else None
+        if is_right(expected, answer.text, tolerance=settings.tolerance, same=same):
+            return self._rating(settings.right, Verdict.PASSED, answer.text, answer.note, expected)
+        return self._rating(settings.wrong, Verdict.FAILED, answer.text, answer.note, expected)
+
+    def _rating(
+        self, reward: float, verdict: Verdict, answer: str | None, note: str, expected: str
+    ) -> Rating:
+        score = float(verdict is Verdict.PASSED)
+        if self._settings.reward.unit:
+            reward = score
+        return Rating(
+            reward=reward,
+            score=score,
+            graded=True,
+            logs={
+                "raw_reward": reward,
+                "math_reward": reward,
+                "math_answered": float(answer is not None),
+                f"verdict_{verdict}": 1.0,
+                "cases_passed": score,
+                "cases_total": 1.0,
+                "cases_fraction": score,
+            },
+            answer=answer,
+            note=f"{verdict}: {note}; expected {expected:.100}",
+        )
+
+    def _same(self, left: str, right: str) -> bool:
+        with self._lock:
+            if self._algebra is None:
+                settings = self._settings.math
+                self._algebra = Algebra(
+                    processes=settings.processes, cpu_time_s=settings.symbolic_s
+                )
+            algebra = self._algebra
+        return algebra.same(left, right)
+
+    def _ungraded(self, reason: str) -> Rating:
+        return ungraded(reason, self._settings.reward.neutral)
+
+
+def gold_text(label: object) -> str:
+    """Return the answer that a label holds; empty where it holds none."""
+    if isinstance(label, bool) or not isinstance(label, str | int | float):
+        return ""
+    return gold_answer(str(label))

@@ -1,0 +1,127 @@
+"""OpenRLHF's side of the reward core: its call, its tensors, its ways to fail.
+
+What `reward_func` returns goes into the training unseen: OpenRLHF logs an exception and goes on
+with no reward, and crashes steps later. So whatever happens, there is a reward for each sample,
+and always the same logs.
+"""
+
+import logging
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from grader.errors import ConfigurationError, GraderError
+from grader.feedback import inert
+from grader.reward_settings import Task
+from grader.rewards.core import RewardCore, shared_core
+from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
+
+if TYPE_CHECKING:
+    import torch
+
+_log = logging.getLogger(__name__)
+
+_DEBUG_SAMPLES = 2
+"""Of each call that GRADER_DEBUG shows."""
+_DEBUG_CHARS = 600
+
+
+def rewards_for(
+    queries: Sequence[object],
+    prompts: Sequence[object] | None,
+    labels: Sequence[object] | None,
+    *,
+    task: Task | None = None,
+    core: RewardCore | None = None,
+) -> "dict[str, torch.Tensor | dict[str, torch.Tensor]]":
+    """Return what OpenRLHF wants of a reward function.
+
+    Args:
+        queries: Prompt and response together, or responses; any number, none too.
+        prompts: One for each query; what is missing is empty.
+        labels: One for each query, as the dataset holds it.
+        task: What grades samples whose label does not say; None: as set.
+        core: None for the one of this process.
+
+    Returns:
+        `rewards` and `scores`, and under `extra_logs` every key of `LOG_KEYS`: float32 tensors
+        of one finite number for each query.
+    """
+    try:
+        core = core or shared_core()
+        samples = [
+            Sample(query=_text(query), prompt=_text(_at(prompts, i)), label=_at(labels, i))
+            for i, query in enumerate(queries)
+        ]
+        ratings = core.rate(samples, task=None if task is None else Task(task))
+        if core.settings.debug:
+            _show(samples, ratings)
+    except Exception as error:
+        _log.exception("the reward function failed for %d samples", len(queries))
+        neutral = core.settings.reward.neutral if core else 0.0
+        ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]
+    for rating in ratings:
+        if not rating.graded:
+            _log.error("a sample was %s", inert(rating.note, _DEBUG_CHARS))
+    return _tensors(ratings)
+
+
+def check(task: Task | None = None) -> None:
+    """See that rewards can be had at all; called when a reward file is loaded.
+
+    Raises:
+        ConfigurationError: They cannot; the message is one line for the person who trains.
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        message = f"OpenRLHF's rewards are tensors, and torch does not import: {error}"
+        raise ConfigurationError(message) from error
+    core = shared_core()
+    if not core.settings.reward.check:
+        return
+    try:
+        core.check(None if task is None else Task(task))
+    except GraderError as error:
+        reason = " ".join(str(error).split())
+        message = (
+            f"nothing could be graded here: {reason}"
+            " (`grader doctor` tells more; GRADER_REWARD_CHECK=0 loads all the same)"
+        )
+        raise ConfigurationError(message) from error
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _at(values: Sequence[object] | None, index: int) -> object:
+    return values[index] if values is not None and index < len(values) else None
+
+
+def _tensors(ratings: list[Rating]) -> "dict[str, Any]":
+    import torch
+
+    def column(values: list[float]) -> "torch.Tensor":
+        finite = [value if math.isfinite(value) else 0.0 for value in values]
+        return torch.tensor(finite, dtype=torch.float32)
+
+    logs = [rating.all_logs() for rating in ratings]
+    return {
+        "rewards": column([rating.reward for rating in ratings]),
+        "scores": column([rating.score for rating in ratings]),
+        "extra_logs": {key: column([each[key] for each in logs]) for key in LOG_KEYS},
+    }
+
+
+def _show(samples: list[Sample], ratings: list[Rating]) -> None:
+    for sample, rating in list(zip(samples, ratings, strict=True))[:_DEBUG_SAMPLES]:
+        lines = (
+            f"[grader] query   {inert(sample.query[-_DEBUG_CHARS:], _DEBUG_CHARS)}",
+            f"[grader] label   {inert(repr(sample.label)[:_DEBUG_CHARS], _DEBUG_CHARS)}",
+            f"[grader] answer  {inert(rating.answer or '', _DEBUG_CHARS)}",
+            f"[grader] verdict {inert(rating.note, _DEBUG_CHARS)}",
+            f"[grader] reward  {rating.reward:+.3f} score {rating.score:.3f}",
+        )
+        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - asked for
