@@ -110,10 +110,10 @@ def _add(found: Report, event: Mapping[str, Any]) -> None:
             found.started = _text(event, "id")
         case "done":
             found.done = True
-        case "forged_frame":
-            found.forged_frame = True
             status = event.get("exit", 0)
             found.exit_status = status if type(status) is int else 1
+        case "forged_frame":
+            found.forged_frame = True
         case _:
             pass
 
