@@ -32,6 +32,7 @@ from grader.reward_settings import (
     RewardSettings,
     Task,
 )
+from grader.server_settings import SERVER_DESCRIPTIONS, ServerSettings
 from grader.verdict import Integrity
 
 _GiB = 1024 * MiB
@@ -117,6 +118,7 @@ class Settings:
     math: MathSettings = field(default_factory=MathSettings)
     conversation: ConversationSettings = field(default_factory=ConversationSettings)
     agent: AgentSettings = field(default_factory=AgentSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -178,6 +180,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "queue.worker_deaths": "workers that may die of one submission before it is given up",
         "queue.drain_s": "seconds that a stopping worker may finish what it runs",
         **REWARD_DESCRIPTIONS,
+        **SERVER_DESCRIPTIONS,
     }
 )
 """Every setting's dotted key, with its meaning and unit."""
@@ -329,6 +332,7 @@ _GROUPS: Mapping[str, type] = MappingProxyType(
         "docker": DockerSettings,
         "images": ImageSettings,
         "queue": QueueSettings,
+        "server": ServerSettings,
         **REWARD_GROUPS,
     }
 )

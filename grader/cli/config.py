@@ -11,6 +11,8 @@ import typer
 from grader.cli.console import terminal
 from grader.settings import DESCRIPTIONS, LoadedSettings, load_settings, value_of, variable
 
+_SECRETS = frozenset({"server.token"})
+
 
 def config(
     *,
@@ -23,7 +25,7 @@ def config(
     """
     loaded = load_settings()
     if as_json:
-        values = {key: _plain(value_of(loaded.settings, key)) for key in DESCRIPTIONS}
+        values = {key: _plain(key, value_of(loaded.settings, key)) for key in DESCRIPTIONS}
         typer.echo(json.dumps(values, indent=2))
         return
     console = terminal(err=False)
@@ -42,12 +44,14 @@ def config(
 
 def _rows(loaded: LoadedSettings) -> Iterator[tuple[str, str, str, str]]:
     for key, meaning in DESCRIPTIONS.items():
-        value = _plain(value_of(loaded.settings, key))
+        value = _plain(key, value_of(loaded.settings, key))
         shown = "-" if value is None else str(value)
         yield key, shown, loaded.origins.get(key, "default"), meaning
 
 
-def _plain(value: Any) -> Any:
+def _plain(key: str, value: Any) -> Any:
+    if key in _SECRETS and value is not None:
+        return "(set)"
     if isinstance(value, Enum):
         return value.value
     return str(value) if isinstance(value, Path) else value
