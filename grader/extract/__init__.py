@@ -65,7 +65,7 @@ class _Extractor:
     def __init__(self, *, prompt: str, entry_point: str | None, continues: str) -> None:
         self._reader = Reader()
         self._prompt = prompt
-        self._stub = read_stub(continues, self._reader) if continues.strip() else None
+        self._stub = read_stub(continues) if continues.strip() else None
         if entry_point is None and self._stub is not None:
             entry_point = self._stub.entry_point
         self._wanted = Wanted(entry_point=entry_point, stub=self._stub, prompt=prompt)

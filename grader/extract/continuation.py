@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grader.extract.source import (
     MAX_PARSE_CHARS,
@@ -33,12 +34,25 @@ class Stub:
     entry_point: str
     """The function that is left open, dotted where it is a method."""
     body_indent: int
-    tree: ast.Module
-    """Of the source, with `pass` added where it needs a body."""
+    others: tuple["Definition", ...]
+    """What it defines besides, in order; `from __future__` imports apart."""
 
 
-def read_stub(source: str, reader: Reader) -> Stub | None:
-    """Understand a code prompt; None where it does not end inside a function or class."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A statement of a code prompt that binds names."""
+
+    source: str
+    names: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def read_stub(source: str) -> Stub | None:
+    """Understand a code prompt; None where it does not end inside a function or class.
+
+    Remembered: many completions of one prompt come together.
+    """
+    reader = Reader()
     source = source.rstrip() + "\n"
     reading = reader.read(source)
     path = _open_definition(reading)
@@ -53,8 +67,17 @@ def read_stub(source: str, reader: Reader) -> Stub | None:
         source=source,
         entry_point=".".join(node.name for node in path),
         body_indent=path[-1].body[0].col_offset,
-        tree=reading.tree,
+        others=tuple(_definitions(source, reading.tree.body, besides=path[0].name)),
     )
+
+
+def _definitions(source: str, body: list[ast.stmt], *, besides: str) -> Iterator[Definition]:
+    lines = source.split("\n")
+    for node in body:
+        names = frozenset(bound_names([node]))
+        if names and besides not in names and not _is_future(node):
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            yield Definition(source="\n".join(lines[first - 1 : node.end_lineno]), names=names)
 
 
 def _open_definition(reading: Reading) -> list[_Definition]:
@@ -138,15 +161,7 @@ def with_prompt_definitions(stub: Stub, code: Reading) -> str:
     """
     if code.tree is None:
         return code.code
-    own = bound_names(code.tree.body)
-    lines = stub.source.split("\n")
-    outer = stub.entry_point.partition(".")[0]
-    parts: list[str] = []
-    for node in stub.tree.body:
-        names = bound_names([node])
-        if names and outer not in names and not names <= own and not _is_future(node):
-            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-            parts.append("\n".join(lines[first - 1 : node.end_lineno]))
+    parts = [other.source for other in stub.others if not other.names <= code.bound]
     if not parts:
         return code.code
     futures = [node.end_lineno or 0 for node in code.tree.body if _is_future(node)]

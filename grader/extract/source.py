@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 from itertools import islice
 
 MAX_PARSE_CHARS = 64 * 1024
@@ -49,9 +50,12 @@ class Syntax(Enum):
     """Too large, too deep or past the budget: nobody looked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A text with what the parser made of it."""
+    """A text with what the parser made of it.
+
+    Without slots: what it says about the tree is worked out when somebody asks, and kept.
+    """
 
     code: str
     syntax: Syntax
@@ -59,21 +63,32 @@ class Reading:
     """Only, and always, with `Syntax.VALID`."""
     error_line: int = 0
     """Counted from 1 in a broken text; 0 where the parser named none."""
-    bound: frozenset[str] = frozenset()
-    """The names that running the text binds, and `Class.member` for those of its classes."""
-    substantial: bool = False
-    """Whether anything would happen: some statement is more than a bare name or constant."""
-    is_program: bool = False
-    """Whether it could be a whole answer: uses no name it does not bind, and yields something.
-
-    Yielding something is printing, or defining a function or class. An explanation's fragment
-    or an example call of a function from another block is no program.
-    """
 
     @property
     def valid(self) -> bool:
         """Whether the text is known to be Python."""
         return self.tree is not None
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """The names that running the text binds, and `Class.member` for those of its classes."""
+        return frozenset(_dotted_names(self.tree.body) if self.tree else ())
+
+    @cached_property
+    def substantial(self) -> bool:
+        """Whether anything would happen: some statement is more than a bare name or constant."""
+        if self.tree is None:
+            return self._seems_code
+        return any(not is_idle(node) for node in self.tree.body)
+
+    @cached_property
+    def is_program(self) -> bool:
+        """Whether it could be a whole answer: uses no name it does not bind, and yields something.
+
+        Yielding something is printing, or defining a function or class. An explanation's fragment
+        or an example call of a function from another block is no program.
+        """
+        return self._seems_code if self.tree is None else _is_program(self.tree)
 
     def defines(self, entry_point: str) -> bool:
         """Tell whether running the text binds `entry_point`, a name or `Class.method`."""
@@ -81,6 +96,11 @@ class Reading:
             return mentions(self.code, entry_point)
         name = entry_point.replace("()", "")
         return name in self.bound or f"{name.partition('.')[0]}.*" in self.bound
+
+    @cached_property
+    def _seems_code(self) -> bool:
+        """Whether a text that nobody parsed has to be taken for code."""
+        return self.syntax is Syntax.UNREAD and looks_like_code(self.code)
 
 
 class Reader:
@@ -93,11 +113,11 @@ class Reader:
     def read(self, code: str) -> Reading:
         """Parse `code`, or say that it was not looked at. Never raises."""
         if len(code) > MAX_PARSE_CHARS:
-            return _unread(code)
+            return Reading(code=code, syntax=Syntax.UNREAD)
         known = self._seen.get(code)
         if known is None:
             if len(code) > self._budget or not _safe(code):
-                return _unread(code)
+                return Reading(code=code, syntax=Syntax.UNREAD)
             known = self._seen[code] = _parse(code)
             self._budget -= _cost(known)
         return known
@@ -131,21 +151,8 @@ def _parse(code: str) -> Reading:
         return Reading(code=code, syntax=Syntax.BROKEN)
     except (RecursionError, MemoryError, SystemError):
         # The parser gave up on nesting; a compiler in the sandbox may do better.
-        return _unread(code)
-    return Reading(
-        code=code,
-        syntax=Syntax.VALID,
-        tree=tree,
-        bound=frozenset(_dotted_names(tree.body)),
-        substantial=any(not is_idle(node) for node in tree.body),
-        is_program=_is_program(tree),
-    )
-
-
-def _unread(code: str) -> Reading:
-    """Return the reading of a text that has to be taken for what it looks like."""
-    code_like = looks_like_code(code)
-    return Reading(code=code, syntax=Syntax.UNREAD, substantial=code_like, is_program=code_like)
+        return Reading(code=code, syntax=Syntax.UNREAD)
+    return Reading(code=code, syntax=Syntax.VALID, tree=tree)
 
 
 def _cost(reading: Reading) -> int:
