@@ -1,19 +1,16 @@
 """Which tests a row asks for: a problem's, its label's, or those that it holds itself."""
 
 import json
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from grader.errors import LabelError
-from grader.model import MiB, TestSuite
+from grader.model import TestSuite
 from grader.suites import parse_label, parse_problem
+from grader.suites.cache import SuiteCache
 
 PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
 """Which fields may name a row's problem; the first whose value is a known problem counts."""
-
-_CACHED_BYTES = 8 * MiB
-"""Of rows whose labels are remembered: parsing one costs more than all else about its row."""
 
 
 class Problems(Protocol):
@@ -24,12 +21,11 @@ class Problems(Protocol):
 
 
 class SuiteFinder:
-    """Finds the tests of rows, and remembers labels that it saw. Not safe to share."""
+    """Finds the tests of rows, and remembers labels that it saw lately."""
 
     def __init__(self, problems: Problems | None = None) -> None:
         self._problems = problems
-        self._seen: OrderedDict[str, tuple[TestSuite, int]] = OrderedDict()
-        self._seen_bytes = 0
+        self._seen = SuiteCache()
 
     def find(self, row: Mapping[str, Any], size: int) -> TestSuite:
         """Return the tests of a row.
@@ -55,19 +51,10 @@ class SuiteFinder:
             return self._from_row_itself(row, ids)
         # By its text: 1, 1.0 and true are equal in Python and different in a test.
         key = label if isinstance(label, str) else json.dumps(label)
-        if (seen := self._seen.get(key)) is not None:
-            self._seen.move_to_end(key)
-            return seen[0]
-        suite = parse_label(label, problems=self._problems)
-        self._remember(key, suite, size)
+        if (suite := self._seen.get(key)) is None:
+            suite = parse_label(label, problems=self._problems)
+            self._seen.keep(key, suite, size)
         return suite
-
-    def _remember(self, key: str, suite: TestSuite, size: int) -> None:
-        self._seen[key] = suite, size
-        self._seen_bytes += size
-        # The last one stays, whatever its size: the next row is likely to have it too.
-        while self._seen_bytes > _CACHED_BYTES and len(self._seen) > 1:
-            self._seen_bytes -= self._seen.popitem(last=False)[1][1]
 
     def _from_row_itself(self, row: Mapping[str, Any], ids: list[str]) -> TestSuite:
         try:

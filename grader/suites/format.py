@@ -48,9 +48,9 @@ class Format:
     precedes: tuple[str, ...] = ()
     """The formats that it wins over where a row is recognised by both: its row says more."""
 
-    def recognises(self, row: Row) -> bool:
-        """Return whether `row` is of this format."""
-        return any(present(row) >= wanted for wanted in self.fields) and self.accepts(row)
+    def recognises(self, row: Row, has: frozenset[str]) -> bool:
+        """Return whether `row` is of this format; `has` are the fields `present` in it."""
+        return any(has >= wanted for wanted in self.fields) and self.accepts(row)
 
 
 def present(row: Row) -> frozenset[str]:

@@ -4,8 +4,6 @@ import gzip
 import json
 import os
 import tempfile
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,12 +13,10 @@ from typing import IO, Self
 
 from grader.errors import InputError
 from grader.model import TestSuite
+from grader.suites.cache import SuiteCache
 from grader.suites.format import Row
 from grader.suites.formats.quixbugs import SUPPORT_ROW
 from grader.suites.parse import parse_problem, problem_id_of
-
-_CACHED_SUITES = 64
-"""Samples of one problem come close together; a suite may be a megabyte."""
 
 Span = tuple[int, int]
 """Where a row's JSON is: offset and length in bytes."""
@@ -37,8 +33,7 @@ class ProblemIndex:
         self._file = file
         self._spans = spans
         self._opened = opened
-        self._suites: OrderedDict[str, TestSuite] = OrderedDict()
-        self._lock = threading.Lock()
+        self._suites = SuiteCache()
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
@@ -95,18 +90,13 @@ class ProblemIndex:
             LabelError: The row is in no known format.
             SuiteError: Its tests are broken.
         """
-        with self._lock:
-            if (suite := self._suites.get(problem_id)) is not None:
-                self._suites.move_to_end(problem_id)
-                return suite
+        if (suite := self._suites.get(problem_id)) is not None:
+            return suite
         row = self.row(problem_id)
         if row is None:
             return None
         suite = replace(parse_problem(row), problem_id=problem_id)
-        with self._lock:
-            self._suites[problem_id] = suite
-            if len(self._suites) > _CACHED_SUITES:
-                self._suites.popitem(last=False)
+        self._suites.keep(problem_id, suite, self._spans[problem_id][1])
         return suite
 
     def row(self, problem_id: str) -> Row | None:

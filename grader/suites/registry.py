@@ -65,7 +65,8 @@ def recognise(row: Row) -> Format:
     Raises:
         LabelError: No format recognises it, or several do and none precedes the others.
     """
-    found = [candidate for candidate in FORMATS if candidate.recognises(row)]
+    has = present(row)
+    found = [candidate for candidate in FORMATS if candidate.recognises(row, has)]
     beaten = {name for candidate in found for name in candidate.precedes}
     best = [candidate for candidate in found if candidate.name not in beaten]
     if len(best) == 1:
