@@ -228,17 +228,18 @@ class Bench:
 
     def _beat(self) -> None:
         chunks = self._open_chunks()
-        running = {c.key: c for c in chunks if c.key is not None}
-        pairs = [(c.token, key) for key, c in running.items()]
+        with self._lock:
+            # The run itself: its chunk may be at the next job when the answer comes.
+            running = {c.key: (c, c.run) for c in chunks if c.key is not None}
+        pairs = [(chunk.token, key) for key, (chunk, _) in running.items()]
         for key in self._ledger.beat(self.id, self._description(len(running)), pairs):
-            _log.info("stopping %s: cancelled, or given to another worker", key)
-            running[key].run.stop()
+            running[key][1].stop()
         now = time.monotonic()
         if now > self._stop_by:
             self._abandoned.set()
             for chunk in chunks:
                 chunk.run.stop()
-        for chunk in running.values():
+        for chunk, _ in running.values():
             if now - chunk.since > _SLOW_S or self._stopping.is_set():
                 self._shed(chunk)
         self._tell(self._ledger.reap(self._settings.queue.images.split(",")))

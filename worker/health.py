@@ -1,0 +1,25 @@
+"""`python -m worker.health`: whether the worker of this host holds its lease; for health checks."""
+
+import platform
+import sys
+
+from grader.errors import GraderError
+from grader.queueing.status import read_status
+from grader.settings import load_settings
+
+
+def main() -> int:
+    """Return 0 where a worker with this host's name is alive, else 1 with the reason."""
+    try:
+        status = read_status(load_settings().settings)
+    except GraderError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 1
+    if any(worker.host == platform.node() for worker in status.workers):
+        return 0
+    print(f"no worker of {platform.node()} has a lease", file=sys.stderr)  # noqa: T201
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
