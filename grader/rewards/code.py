@@ -13,7 +13,6 @@ from grader.errors import GraderError
 from grader.model import GradeReport, Submission, TestSuite
 from grader.reward_settings import ScoreMode
 from grader.rewards.sample import Rating, Sample, ungraded
-from grader.rewards.suspicion import suspicion_of
 from grader.score import score_report
 from grader.settings import Settings
 from grader.suites import parse_label
@@ -81,6 +80,18 @@ class CodeRater:
         ]
         return [each if isinstance(each, Rating) else self._end(each, deadline) for each in begun]
 
+    def rate_one(
+        self, sample: Sample, label: object, deadline: float
+    ) -> tuple[Rating, GradeReport | None]:
+        """Return the rating of one sample with its report; None where it was not graded."""
+        began = time.monotonic()
+        try:
+            report = self.grade(sample, label, deadline)
+        except (GraderError, TimeoutError) as error:
+            return self._ungraded(f"{type(error).__name__}: {error}"), None
+        rating = self._rating(report, time.monotonic() - began)
+        return rating, report if report.graded else None
+
     def grade(self, sample: Sample, label: object, deadline: float) -> GradeReport:
         """Grade one sample and return the whole report, by `deadline` of `time.monotonic`.
 
@@ -126,7 +137,7 @@ class CodeRater:
             )
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             # Whatever a label or the client does must cost one sample, never the training.
             _log.exception("a sample met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
@@ -139,7 +150,7 @@ class CodeRater:
         except (TimeoutError, CancelledError):
             call.future.cancel()
             return self._ungraded("no report by the deadline")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a sample met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 
@@ -180,7 +191,7 @@ class CodeRater:
                 "cpu_time_s": usage.cpu_time_s or 0.0,
                 "queue_time_s": max(0.0, elapsed_s - (usage.wall_time_s or 0.0)),
                 "cache_hits": self._hit_rate(),
-                "suspicion": suspicion_of(report),
+                "suspicion": float(bool(report.suspicion) or report.verdict is Verdict.TAMPERED),
             },
             answer=report.code,
             note=f"{report.verdict} {report.passed}/{report.total}: {report.feedback}",

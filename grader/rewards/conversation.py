@@ -15,7 +15,7 @@ from grader.rewards.sample import Rating, Sample, ungraded
 from grader.settings import Settings
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Classifier:
             message = f"rating conversations needs torch and transformers: {error}"
             raise ConfigurationError(message) from error
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(settings.model)  # type: ignore[no-untyped-call]
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(settings.model)
             model: Any = AutoModelForSequenceClassification.from_pretrained(settings.model)
             self._model = model.to(settings.device).eval()
         except (OSError, ValueError, RuntimeError) as error:
@@ -145,7 +145,7 @@ class ConversationRater:
         except (TimeoutError, CancelledError):
             future.cancel()
             return self._ungraded("the model did not answer by the deadline")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a conversation met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 

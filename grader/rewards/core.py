@@ -57,7 +57,7 @@ class RewardCore:
             plans = [self._plan(sample, task or self.settings.task) for sample in samples]
             ratings = self._rate(samples, plans, deadline)
             return self._normalised(ratings)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             # A fault of this program must cost one call, and be seen, but never the training.
             _log.exception("%d samples met a fault in the reward function", len(samples))
             return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]

@@ -11,7 +11,8 @@ _READ_CHARS = 50_000
 _GRAM = 4
 _LEAST_GRAMS = 8
 _REFUSAL = re.compile(
-    r"\b(?:i(?:'m| am)(?: (?:really|very|so))? sorry,? (?:but )?(?:i )?(?:can|could|am|will)(?:no|')?t"
+    r"\b(?:i(?:'m| am)(?: (?:really|very|so))? sorry,? (?:but )?(?:i )?"
+    r"(?:can|could|am|will)(?:no|')?t"
     r"|i(?: am|'m) (?:unable|not able) to (?:help|assist|answer|provide|comply|do that)"
     r"|i (?:can(?:no|')t|cannot|won't|will not|must decline to)"
     r" (?:help|assist|answer|provide|comply|do that|fulfil|fulfill|discuss|engage)"

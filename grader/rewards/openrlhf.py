@@ -57,7 +57,7 @@ def rewards_for(
         ratings = core.rate(samples, task=None if task is None else Task(task))
         if core.settings.debug:
             _show(samples, ratings)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
         _log.exception("the reward function failed for %d samples", len(queries))
         neutral = core.settings.reward.neutral if core else 0.0
         ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]

@@ -18,9 +18,7 @@ def response_of(query: str, prompt: str = "") -> Words:
     """
     prompt, query, reader = normalise(prompt), normalise(query), Reader()
     rest = after_prompt(query, prompt)
-    turns = assistant_turns(
-        query if rest is None else rest, reader, answer_first=rest is not None
-    )
+    turns = assistant_turns(query if rest is None else rest, reader, answer_first=rest is not None)
     if not turns:
         return Words(text="", unfinished=False)
     words = without_thinking(turns[0], reader, opened=opens_thinking(prompt))

@@ -25,9 +25,7 @@ class MathRater:
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:  # noqa: ARG002
         """See `Rater.rate`; each comparison has a limit of its own, far below any deadline."""
-        return [
-            self._rate(sample, label) for sample, label in zip(samples, labels, strict=True)
-        ]
+        return [self._rate(sample, label) for sample, label in zip(samples, labels, strict=True)]
 
     def check(self) -> None:
         """See that comparisons can be made.
@@ -54,7 +52,7 @@ class MathRater:
             return self._compare(sample, expected)
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a sample met a fault in the math grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 

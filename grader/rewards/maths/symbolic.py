@@ -122,6 +122,9 @@ class _Worker:
         except OSError as error:
             message = f"cannot start a process: {error}"
             raise AlgebraUnavailableError(message) from error
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError(self._process)
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         try:
             ready = self._line(_START_S)
         except BaseException:
@@ -135,10 +138,9 @@ class _Worker:
     def ask(self, left: str, right: str) -> bool | None:
         """Return whether two expressions are equal; None where the process died of it."""
         line = json.dumps([left, right]).encode() + b"\n"
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+            self._stdin.write(line)
+            self._stdin.flush()
         except OSError:
             self.kill()
             return None
@@ -152,18 +154,16 @@ class _Worker:
         """End the process. Repeats harmlessly."""
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for stream in (self._stdin, self._stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
 
     def _line(self, timeout_s: float) -> bool | None:
         """Read one answer; None where the process ended or took too long."""
-        assert self._process.stdout is not None
         alarm = threading.Timer(timeout_s, self._process.kill)
         alarm.start()
         try:
-            line = self._process.stdout.readline()
+            line = self._stdout.readline()
         finally:
             alarm.cancel()
         return json.loads(line) is True if line.endswith(b"\n") else None

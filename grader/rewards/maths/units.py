@@ -40,7 +40,9 @@ _UNITS = {
     for dimension, units in _TABLE.items()
     for name, factor in units.items()
 }
-_WORDS = re.compile(r"[a-zA-Z][a-zA-Z'./-]*(?:\s*\^\s*\{?[23]\}?)?(?:[ /][a-zA-Z][a-zA-Z'./-]*){0,4}")
+_WORDS = re.compile(
+    r"[a-zA-Z][a-zA-Z'./-]*(?:\s*\^\s*\{?[23]\}?)?(?:[ /][a-zA-Z][a-zA-Z'./-]*){0,4}"
+)
 _POWER = re.compile(r"\s*\^\s*\{?([23])\}?")
 _AMOUNT_END = re.compile(r"[\d.)}%]$")
 _MAX_CHARS = 200

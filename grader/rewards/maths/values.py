@@ -27,7 +27,7 @@ class Brackets(StrEnum):
     SQUARE = "[]"
     LEFT_OPEN = "(]"
     RIGHT_OPEN = "[)"
-    UNION = "∪"
+    UNION = "\\cup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +65,20 @@ _REMOVED = re.compile(
     r"\\(?:left|right|big|Big|bigg|Bigg|displaystyle|textstyle|limits|quad|qquad)(?![a-zA-Z])"
     r"|\\[,;:! ()\[\]]|\$|~"
 )
-_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox|textit|mathit|operatorname|bf|rm)\s*\{([^{}]*)\}")
+_TEXT = re.compile(
+    r"\\(?:text|mathrm|textbf|mathbf|mbox|textit|mathit|operatorname|bf|rm)\s*\{([^{}]*)\}"
+)
 _REPLACED = (
-    ("\\dfrac", "\\frac"), ("\\tfrac", "\\frac"), ("\\cfrac", "\\frac"),
-    ("\u2212", "-"), ("\u2013", "-"), ("\u00d7", "\\times "), ("\u00b7", "\\cdot "), ("\u2044", "/"),
+    ("\\dfrac", "\\frac"), ("\\tfrac", "\\frac"), ("\\cfrac", "\\frac"), ("\u2212", "-"),
+    ("\u2013", "-"), ("\u00d7", "\\times "), ("\u00b7", "\\cdot "), ("\u2044", "/"),
     ("\u221e", "\\infty "), ("\u222a", "\\cup "), ("\u03c0", "\\pi "), ("\u221a", "\\sqrt "),
     ("\u2264", "\\le "), ("\u2265", "\\ge "), ("\u00b1", "\\pm "), ("\u2260", "\\ne "),
     ("\\leq", "\\le"), ("\\geq", "\\ge"), ("\\lt ", "<"), ("\\gt ", ">"), ("\\neq", "\\ne"),
-    ("^\\circ", " degrees"), ("^{\\circ}", " degrees"), ("\u00b0", " degrees"), ("\\degree", " degrees"),
-    ("\\%", "%"), ("\\$", "$"), ("{,}", ","), ("\\lbrace", "\\{"), ("\\rbrace", "\\}"),
-    ("\\cdotp", "\\cdot"), ("\\varnothing", "\\emptyset"), ("\u2205", "\\emptyset"), ("\u00bd", " 1/2"),
-    ("\u00bc", " 1/4"), ("\u00be", " 3/4"), ("\u00a0", " "), ("\u202f", " "), ("\u2009", " "),
+    ("^\\circ", " degrees"), ("^{\\circ}", " degrees"), ("\u00b0", " degrees"),
+    ("\\degree", " degrees"), ("\\%", "%"), ("\\$", "$"), ("{,}", ","), ("\\lbrace", "\\{"),
+    ("\\rbrace", "\\}"), ("\\cdotp", "\\cdot"), ("\\varnothing", "\\emptyset"),
+    ("\u2205", "\\emptyset"), ("\u00bd", " 1/2"), ("\u00bc", " 1/4"), ("\u00be", " 3/4"),
+    ("\u00a0", " "), ("\u202f", " "), ("\u2009", " "),
 )  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
@@ -166,13 +169,11 @@ def _collection(text: str, depth: int) -> Collection | None:
 def _items(brackets: Brackets, parts: list[str], depth: int) -> Collection | None:
     if len(parts) > _MAX_ITEMS or not all(parts):
         return None
-    return Collection(
-        brackets=brackets, items=tuple(_read(part, depth + 1) for part in parts)
-    )
+    return Collection(brackets=brackets, items=tuple(_read(part, depth + 1) for part in parts))
 
 
 def _inequality(text: str) -> tuple[Brackets, list[str]] | None:
-    """Read "1 < x \\le 3" and "x > 3" as intervals."""
+    r"""Read "1 < x \le 3" and "x > 3" as intervals."""
     if match := _CHAIN.fullmatch(text):
         left, right = match[2] == "<", match[4] == "<"
         return _interval(left, right), [match[1], match[5]]
@@ -228,8 +229,9 @@ def _split(text: str, separator: re.Pattern[str]) -> list[str]:
     parts: list[str] = []
     start = 0
     for match in separator.finditer(text):
-        if match.start() >= start and match.end() > match.start() and _balanced(text[start : match.start()]):
-            parts.append(text[start : match.start()].strip())
+        part = text[start : max(start, match.start())]
+        if match.start() >= start and match[0] and _balanced(part):
+            parts.append(part.strip())
             start = match.end()
     parts.append(text[start:].strip())
     return [part for part in parts if part] if separator is _WORD_LIST else parts

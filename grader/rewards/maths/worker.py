@@ -86,7 +86,8 @@ def main(cpu_time_s: float) -> None:
         )
 
     same("x + 1", "1 + x")
-    print("true", flush=True)
+    sys.stdout.write("true\n")
+    sys.stdout.flush()
     for line in sys.stdin:
         left, right = json.loads(line)
         # No handler on purpose: the default action ends the process even inside C code.
@@ -95,10 +96,11 @@ def main(cpu_time_s: float) -> None:
             equal = same(left, right)
         except MemoryError:
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever algebra makes of it, it is not equal
             equal = False
         signal.setitimer(signal.ITIMER_PROF, 0)
-        print(json.dumps(equal), flush=True)
+        sys.stdout.write(f"{json.dumps(equal)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,20 @@
+"""The math agent: answer, be told whether it is right, think again."""
+
+from grader.feedback import inert
+from grader.reward_settings import Task
+from grader.rewards.agents.episode import Agent, Attempt
+from grader.rewards.sample import Sample
+
+_AGAIN = "Think step by step and give the final answer once more, as \\boxed{...}."
+
+
+class MathAgent(Agent):
+    """Grades each attempt by the answer of its label, which it never tells."""
+
+    def _attempt(self, sample: Sample, label: object, deadline: float) -> Attempt:  # noqa: ARG002
+        (rating,) = self._core.rate([sample], task=Task.MATH)
+        if rating.answer is None:
+            words = f"No final answer was found in what you wrote. {_AGAIN}"
+        else:
+            words = f"{inert(rating.answer, 100)} is not the right answer. {_AGAIN}"
+        return Attempt(rating=rating, solved=rating.graded and rating.score == 1, words=words)

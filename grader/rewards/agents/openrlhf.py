@@ -1,0 +1,115 @@
+"""OpenRLHF's side of the agents: its dictionaries, its tensors, its event loop.
+
+Its executors call `reset` once and `step` until that says `done`, without a timeout and without
+catching anything. Up to 0.9.0 each rollout has an instance, in a Ray actor; 0.9.1 has one
+instance for all rollouts at once, each in an asyncio task; from 0.9.2 on, one each again. So an
+instance finds the episode of a call by its task, and where that is new, takes the latest.
+"""
+
+import asyncio
+import functools
+import logging
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from grader.rewards.agents.episode import AGENT_LOG_KEYS, Agent, Episode, Step
+from grader.rewards.agents.maths import MathAgent
+from grader.rewards.agents.repair import RepairAgent
+from grader.rewards.core import RewardCore, shared_core
+from grader.rewards.openrlhf import check
+
+__all__ = ["AGENTS", "Session", "check", "session"]
+
+_log = logging.getLogger(__name__)
+
+AGENTS: Mapping[str, type[Agent]] = {"code": RepairAgent, "math": MathAgent}
+
+_THREADS = 128
+"""As many rollouts as OpenRLHF has under way in one engine; they wait, they do not work."""
+
+
+class Session:
+    """What an `AgentInstance` is made of. For one event loop."""
+
+    def __init__(self, agent: Agent, core: RewardCore) -> None:
+        """Know no episode yet.
+
+        Args:
+            agent: Plays the episodes.
+            core: That of the agent.
+        """
+        self._agent = agent
+        self._core = core
+        self._episodes: WeakKeyDictionary[asyncio.Task[Any], Episode] = WeakKeyDictionary()
+        self._latest: Episode | None = None
+
+    async def reset(self, states: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin an episode: `observation` and `label` in, `observation` out, unchanged."""
+        self._begin(states.get("observation"), states.get("label"))
+        return {"observation": states.get("observation", "")}
+
+    async def step(self, states: Mapping[str, Any]) -> dict[str, Any]:
+        """Grade an attempt; never raises.
+
+        Args:
+            states: `observation_text`, `action_text`, `label` and `sampling_params`.
+        """
+        conversation = str(states.get("observation_text") or "")
+        answer = str(states.get("action_text") or "")
+        try:
+            episode = self._episode(states)
+            step = await asyncio.get_running_loop().run_in_executor(
+                _threads(os.getpid()), self._agent.step, episode, conversation, answer
+            )
+        except Exception:  # noqa: BLE001 - logged; it must cost no more than this
+            _log.exception("an agent's step met a fault in the grader")
+            neutral = self._core.settings.reward.neutral
+            step = Step(reward=neutral, score=0.0, feedback="", done=True, logs={})
+        return _result(step, states.get("sampling_params"))
+
+    def _begin(self, prompt: object, label: object) -> Episode:
+        episode = self._agent.begin(str(prompt or ""), label)
+        self._latest = episode
+        if (task := asyncio.current_task()) is not None:
+            self._episodes[task] = episode
+        return episode
+
+    def _episode(self, states: Mapping[str, Any]) -> Episode:
+        task = asyncio.current_task()
+        episode = self._latest if task is None else self._episodes.get(task, self._latest)
+        return episode or self._begin(states.get("observation_text"), states.get("label"))
+
+
+def session(name: str) -> Session:
+    """Return a session of one of `AGENTS`, over the core of this process.
+
+    Raises:
+        ConfigurationError: The environment holds a wrong setting.
+    """
+    core = shared_core()
+    return Session(AGENTS[name](core), core)
+
+
+@functools.cache
+def _threads(_pid: int) -> ThreadPoolExecutor:
+    # Not the loop's own executor: that has too few threads for rollouts that only wait.
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="grader-agent")
+
+
+def _result(step: Step, sampling_params: object) -> dict[str, Any]:
+    import torch
+
+    return {
+        "rewards": torch.tensor(step.reward, dtype=torch.float32),
+        "scores": torch.tensor(step.score, dtype=torch.float32),
+        "environment_feedback": step.feedback,
+        "done": step.done,
+        "sampling_params": sampling_params,
+        "extra_logs": {
+            key: torch.tensor([step.logs.get(key, 0.0)], dtype=torch.float32)
+            for key in AGENT_LOG_KEYS
+        },
+    }

@@ -1,0 +1,85 @@
+"""The code-repair agent: write code, see which tests fail and how, write it anew."""
+
+from grader.errors import GraderError
+from grader.feedback import inert
+from grader.model import CaseResult, GradeReport
+from grader.reward_settings import Task
+from grader.rewards.agents.episode import Agent, Attempt
+from grader.rewards.labels import plan_for
+from grader.rewards.sample import Sample, ungraded
+from grader.verdict import LimitKind, Verdict
+
+_SHOWN_CASES = 3
+_SHOWN_CHARS = 500
+_AGAIN = "Find the mistake, then answer with the whole corrected code in one code block."
+
+_WORDS = {
+    Verdict.FAILED: "wrong result",
+    Verdict.RUNTIME_ERROR: "it crashed",
+    Verdict.TIME_LIMIT: "it took too long",
+    Verdict.MEMORY_LIMIT: "it used too much memory",
+    Verdict.OUTPUT_LIMIT: "it printed too much",
+    Verdict.COMPILE_ERROR: "it does not compile",
+    Verdict.TAMPERED: "it interfered with its tests",
+}
+
+
+class RepairAgent(Agent):
+    """Grades each attempt by the tests of its label."""
+
+    def _attempt(self, sample: Sample, label: object, deadline: float) -> Attempt:
+        try:
+            plan = plan_for(label, Task.CODE)
+        except GraderError as error:
+            rating = ungraded(str(error), self._core.settings.reward.neutral)
+            return Attempt(rating=rating, solved=False, words="")
+        tests = next((part.label for part in plan.parts if part.task is Task.CODE), label)
+        rating, report = self._core.code.rate_one(sample, tests, deadline)
+        return Attempt(
+            rating=rating,
+            solved=report is not None and report.verdict is Verdict.PASSED,
+            words="" if report is None else describe(report, hide=self._settings.hide_cases),
+        )
+
+
+def describe(report: GradeReport, *, hide: bool = False) -> str:
+    """Return what a model should know about its code, to mend it.
+
+    Args:
+        report: Of code that did not pass.
+        hide: Whether nothing may be told of what is inside the tests: no input, no expected
+            value, and no message, into which the code could have put its input.
+    """
+    if report.verdict is Verdict.NO_CODE:
+        return f"There is no code in your answer: {report.feedback}\n{_AGAIN}"
+    if report.verdict is Verdict.COMPILE_ERROR:
+        return f"Your code was not run: {report.feedback}\n{_AGAIN}"
+    lines = [f"Your code passed {report.passed} of {report.total} tests."]
+    lost = [case for case in report.cases if case.verdict not in (Verdict.PASSED, Verdict.SKIPPED)]
+    lines += [_line(case, hide=hide) for case in lost[:_SHOWN_CASES]]
+    if len(lost) > _SHOWN_CASES:
+        lines.append(f"{len(lost) - _SHOWN_CASES} more tests failed.")
+    if report.limit_hit is not None:
+        lines.append(_limit_words(report.limit_hit))
+    return "\n".join([*lines, _AGAIN])
+
+
+def _line(case: CaseResult, *, hide: bool) -> str:
+    words = _WORDS.get(case.verdict, str(case.verdict))
+    if hide:
+        return f"- A hidden test failed: {words}."
+    return f"- Test {inert(case.id, 60)} failed, {words}: {inert(case.feedback, _SHOWN_CHARS)}"
+
+
+def _limit_words(limit: LimitKind) -> str:
+    match limit:
+        case LimitKind.CPU_TIME:
+            return "The limit on CPU time was hit: the algorithm is too slow, or a loop never ends."
+        case LimitKind.WALL_TIME:
+            return "The limit on time was hit: the code waits for something, or never ends."
+        case LimitKind.MEMORY:
+            return "The limit on memory was hit."
+        case LimitKind.OUTPUT:
+            return "The limit on output was hit: print only what is asked for."
+        case LimitKind.PROCESSES:
+            return "The limit on processes was hit: start none."
