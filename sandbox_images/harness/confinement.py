@@ -8,6 +8,7 @@ gives up every capability and most system calls.
 import gc
 import os
 import resource
+import signal
 import socket
 from typing import Any, NamedTuple
 
@@ -76,6 +77,8 @@ def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> R
     os.setsid()
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
+    # The run's own /proc is going to be read-only, and this one out of reach by its name.
+    proc_self = os.open("/proc/self", os.O_RDONLY)
     _mount_work_area(order.limits["work_bytes"], order.limits["work_files"])
     bundle = orders.read_bundle(order.bundle)
     _stage(bundle)
@@ -86,10 +89,13 @@ def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> R
     keep = {0, 1, 2, order.payload, order.report, control.fileno()}
     if order.channel is not None:
         keep.add(order.channel)
+    namespaces.enter_own_user((INSIDE_UID, INSIDE_UID), proc_self)
     _close_all_but(keep)
+    # Only now: the number of processes is counted in the new user namespace.
     _set_rlimits(order.limits)
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     namespaces.drop_capabilities()
     orders.send(control, {"event": "started"})
     control.close()

@@ -103,27 +103,37 @@ def prctl(option: int, *args: int) -> int:
     return _check(libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
 
 
-def map_own_user(inside: tuple[int, int], outside: tuple[int, int]) -> None:
+def map_own_user(
+    inside: tuple[int, int], outside: tuple[int, int], proc_self: int | None = None
+) -> None:
     """In a new user namespace, give this process's own user and group other numbers.
 
     Args:
         inside: User and group as seen in the namespace.
         outside: The process's own, read before it entered: now they read as "nobody".
+        proc_self: Descriptor of this process's folder in /proc, where that is mounted over.
     """
-    for path, text in (
+    folder = os.open("/proc/self", os.O_RDONLY) if proc_self is None else proc_self
+    for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{inside[0]} {outside[0]} 1"),
         ("gid_map", f"{inside[1]} {outside[1]} 1"),
     ):
-        with open(f"/proc/self/{path}", "w") as file:
-            file.write(text)
+        file = os.open(name, os.O_WRONLY, dir_fd=folder)
+        os.write(file, text.encode())
+        os.close(file)
+    if proc_self is None:
+        os.close(folder)
 
 
-def enter_own_user(inside: tuple[int, int]) -> None:
-    """Move to a new user namespace, with all capabilities in it and none outside."""
+def enter_own_user(inside: tuple[int, int], proc_self: int | None = None) -> None:
+    """Move to a new user namespace, with all capabilities in it and none outside.
+
+    Arguments as of `map_own_user`.
+    """
     outside = (os.getuid(), os.getgid())
     unshare(CLONE_NEWUSER)
-    map_own_user(inside, outside)
+    map_own_user(inside, outside, proc_self)
 
 
 def clone(flags: int) -> int:
