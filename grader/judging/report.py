@@ -9,11 +9,13 @@ helps a submission.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 MAX_REPORT_BYTES = 32 * 1024 * 1024
 MAX_EVENTS = 50_000
 _MAX_TEXT_CHARS = 100_000
+_SHORT_BYTES = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,14 @@ class Report:
 
 
 def read_report(report: bytes) -> Report:
-    """Return the events in `report`; never raises, whatever it holds."""
+    """Return the events in `report`; never raises, whatever it holds.
+
+    Shared with others who read the same: not to be changed.
+    """
+    return _read_short(report) if len(report) <= _SHORT_BYTES else _read(report)
+
+
+def _read(report: bytes) -> Report:
     found = Report()
     if report:
         for event in _events(report):
@@ -75,9 +84,15 @@ def read_report(report: bytes) -> Report:
     return found
 
 
+_read_short = lru_cache(maxsize=256)(_read)
+"""Several look at a report, and those of submissions that pass are all the same."""
+
+
 def _events(report: bytes) -> Iterator[Mapping[str, Any]]:
     lines = report[:MAX_REPORT_BYTES].split(b"\n", MAX_EVENTS)
     for line in lines[:MAX_EVENTS]:
+        if not line:
+            continue
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):  # not JSON, not UTF-8, a number or nesting too large

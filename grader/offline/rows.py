@@ -79,12 +79,8 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
         origin = _origin(row, None, crc, rules)
         return [_refused(row, _head(row, found, {}), origin, row_id, str(error))]
     prompt = found.get("prompt")
-    template = Submission(
-        id=row_id,
-        completion="",
-        suite=replace(suite, limits=_overridden(suite.limits, rules.limits)),
-        prompt=prompt if isinstance(prompt, str) else "",
-    )
+    if rules.limits != LimitOverrides():
+        suite = replace(suite, limits=_overridden(suite.limits, rules.limits))
     problem_id = suite.problem_id or _problem_id(found) or row_id
     return [
         Sample(
@@ -94,7 +90,12 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
             origin=_origin(row, index if several else None, crc, rules, problem=problem_id),
             id=row_id,
             problem_id=problem_id,
-            submission=replace(template, completion=completion),
+            submission=Submission(
+                id=row_id,
+                completion=completion,
+                suite=suite,
+                prompt=prompt if isinstance(prompt, str) else "",
+            ),
         )
         for index, completion in enumerate(completions)
     ]
@@ -185,7 +186,7 @@ def _text(value: object) -> str | None:
 
 def _overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:
     values = {f.name: v for f in fields(given) if (v := getattr(given, f.name)) is not None}
-    return replace(suite, **values) if values else suite
+    return replace(suite, **values)
 
 
 def _head(row: Row, found: Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:

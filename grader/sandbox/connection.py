@@ -4,8 +4,9 @@ The supervisor's side, with the list of frames, is sandbox_images/harness/superv
 """
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any, Protocol
 
 from grader.errors import SandboxUnavailableError
@@ -144,7 +145,8 @@ def _encode_job(job: Job, seq: int) -> bytes:
     return encode(header, source, *(file.content for file in job.files), *job.runs)
 
 
-def limits_to_json(limits: Limits) -> dict[str, Any]:
+@lru_cache
+def limits_to_json(limits: Limits) -> Mapping[str, Any]:
     """Return the limits as the harness takes them."""
     return asdict(limits)
 
