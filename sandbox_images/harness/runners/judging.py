@@ -2,43 +2,43 @@
 
 import os
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.channel import Channel
-from sandbox_images.harness.split.judge import CandidateGone, Judge, Loaded
-from sandbox_images.harness.split.proxies import named_identifiers
+from sandbox_images.harness.split.judge import Judge, Loaded
+from sandbox_images.harness.split.scope import named_identifiers
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE
-
-__all__ = ["CANDIDATE_GONE", "connect", "end", "load"]
 
 
 def connect(run: Run, sources: list[str]) -> Judge:
     """Return the judge's end of the channel; `sources` are the suite's."""
-    return Judge(Channel(run.connection), named_identifiers(sources))
+    # At once: a test that expects an exception would take the end of the submission for one.
+    return Judge(Channel(run.connection), named_identifiers(sources), lambda: end(CANDIDATE_GONE))
 
 
-def load(judge: Judge, reporter: Reporter) -> Loaded | Exception:
+def load(judge: Judge, reporter: Reporter) -> Loaded | Exception | SystemExit:
     """Have the submission executed; return what it has, or what it raised.
 
-    Ends the process where there is nothing to test: the source does not compile, or the
-    submission ended its own process.
+    Ends the process where there is nothing to test: the source does not compile.
     """
     try:
         loaded = judge.load()
-    except CandidateGone:
-        end(CANDIDATE_GONE)
-    except Exception as error:  # noqa: BLE001 - whatever the submission raised
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the submission raised
         return error
     if loaded.compile_error is not None:
-        reporter.emit("compile_error", **_as_fields(loaded.compile_error))
+        reporter.emit("compile_error", **loaded.compile_error)
         end(0)
     return loaded
 
 
-def _as_fields(compile_error: dict[str, Any]) -> dict[str, Any]:
-    return {name: compile_error.get(name) for name in ("type", "message", "line")}
+def spoil(judge: Judge, outcome: dict[str, str]) -> dict[str, str]:
+    """Return a case's outcome, or why it is none, though the tests may have hidden that."""
+    refused = judge.take_refusal()
+    if refused is None:
+        return outcome
+    return {"outcome": "error", "type": "NotServed", "message": refused}
 
 
 def end(status: int) -> NoReturn:

@@ -20,8 +20,9 @@ from sandbox_images.harness import zygote
 from sandbox_images.harness.confinement import WORK, Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
-from sandbox_images.harness.split.judge import CandidateGone, Judge, Loaded
+from sandbox_images.harness.split.judge import Judge, Loaded
 from sandbox_images.harness.split.proxies import SolutionModule
+from sandbox_images.harness.split.scope import Scope
 
 _BASE_ARGS = (
     f"--rootdir={WORK}",
@@ -54,11 +55,12 @@ class _Session:
         reporter = Reporter(run.report)
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
+        conversation = None
         if run.program == "judge_pytest":
-            _import_from_candidate(run, reporter)
+            conversation = _import_from_candidate(run, reporter)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
-        plugin = _Recorder(reporter, loading.path_of(run.bundle))
+        plugin = _Recorder(reporter, loading.path_of(run.bundle), conversation)
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         if _needs_own_session(run, payload):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -69,7 +71,7 @@ class _Session:
         session.config.pluginmanager.register(plugin)
 
 
-def _import_from_candidate(run: Run, reporter: Reporter) -> None:
+def _import_from_candidate(run: Run, reporter: Reporter) -> Judge:
     """Have tests that import the submission get proxies of what another process holds."""
     sources = [
         content.decode("utf-8", "replace")
@@ -78,18 +80,22 @@ def _import_from_candidate(run: Run, reporter: Reporter) -> None:
     ]
     conversation = judging.connect(run, sources)
     loaded = judging.load(conversation, reporter)
-    sys.meta_path.insert(
-        0, _SubmissionFinder(loading.module_name(run.bundle.source_path), conversation, loaded)
-    )
+    scope = Scope(sources, conversation.named)
+    name = loading.module_name(run.bundle.source_path)
+    sys.meta_path.insert(0, _SubmissionFinder(name, conversation, loaded, scope))
+    return conversation
 
 
 class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the submission's module, and only that, in the candidate's process."""
 
-    def __init__(self, name: str, judge: Judge, loaded: Loaded | Exception) -> None:
+    def __init__(
+        self, name: str, judge: Judge, loaded: Loaded | BaseException, scope: Scope
+    ) -> None:
         self._name = name
         self._judge = judge
         self._loaded = loaded
+        self._scope = scope
 
     def find_spec(
         self, fullname: str, _path: Any = None, _target: Any = None
@@ -101,12 +107,10 @@ class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, _spec: importlib.machinery.ModuleSpec) -> SolutionModule:
         """Return the proxy of the module, or raise what the submission raised when it loaded."""
-        if isinstance(self._loaded, Exception):
+        if isinstance(self._loaded, BaseException):
             raise self._loaded
-        named = self._judge.proxies.named
-        # A test that the submission brings is none of the suite's.
-        public = [n for n in self._loaded.public if n in named or not n.lower().startswith("test")]
-        return SolutionModule(self._judge, self._name, public)
+        star = self._scope.of_star_import(self._loaded.public)
+        return SolutionModule(self._judge, self._name, star)
 
     def exec_module(self, _module: Any) -> None:
         """Do nothing: the candidate has executed it."""
@@ -122,9 +126,10 @@ def _needs_own_session(run: Run, payload: dict[str, Any]) -> bool:
 class _Recorder:
     """Reports what was collected and what became of each test."""
 
-    def __init__(self, reporter: Reporter, source_path: str) -> None:
+    def __init__(self, reporter: Reporter, source_path: str, judge: Judge | None) -> None:
         self._reporter = reporter
         self._source_path = source_path
+        self._judge = judge
         self._outcome = ""
         self._details: dict[str, str] = {}
 
@@ -134,8 +139,6 @@ class _Recorder:
         """Report a module that cannot be collected."""
         if isinstance(node, pytest.Collector) and call.excinfo is not None:
             error = call.excinfo.value
-            if isinstance(error, CandidateGone):
-                judging.end(judging.CANDIDATE_GONE)
             cause = error.__cause__ or error
             details = describe(cause, self._source_path)
             self._reporter.emit("collect_error", path=node.nodeid, **details)
@@ -158,8 +161,6 @@ class _Recorder:
         report = yield
         if not report.passed and call.excinfo is not None and not self._details:
             self._details = describe(call.excinfo.value, self._source_path)
-        if call.excinfo is not None and isinstance(call.excinfo.value, CandidateGone):
-            judging.end(judging.CANDIDATE_GONE)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -175,7 +176,10 @@ class _Recorder:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Report the test."""
-        self._reporter.emit("case", id=nodeid, outcome=self._outcome, **self._details)
+        found = {"outcome": self._outcome, **self._details}
+        if self._judge is not None:
+            found = judging.spoil(self._judge, found)
+        self._reporter.emit("case", id=nodeid, **found)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> NoReturn:

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
-from sandbox_images.harness.split.judge import CandidateGone
+from sandbox_images.harness.split.judge import Judge
+from sandbox_images.harness.split.scope import Scope
 
 
 def run(run: Run, reporter: Reporter) -> NoReturn:
@@ -35,21 +36,17 @@ def judge(run: Run, reporter: Reporter) -> NoReturn:
     sources = [payload["setup"], *payload["cases"]]
     conversation = judging.connect(run, sources)
     path = loading.path_of(run.bundle)
-    try:
-        loaded = judging.load(conversation, reporter)
-        if isinstance(loaded, Exception):
-            reporter.exception("load", loaded, path)
-            judging.end(0)
-        reporter.emit("loaded")
-        named = conversation.proxies.named
-        # A suite that looks around in its namespace is to find all that is there.
-        used = loaded.names if "globals" in named else loaded.names & named
-        module = types.ModuleType("solution")
-        module.__dict__.update((name, conversation.get(None, name)) for name in sorted(used))
-        if _run_cases(payload, module.__dict__, path, reporter):
-            reporter.emit("done")
-    except CandidateGone:
-        judging.end(judging.CANDIDATE_GONE)
+    loaded = judging.load(conversation, reporter)
+    if isinstance(loaded, BaseException):
+        reporter.exception("load", loaded, path)
+        judging.end(0)
+    reporter.emit("loaded")
+    taken = Scope(sources, conversation.named).of_script(loaded.names)
+    module = types.ModuleType("solution")
+    module.__dict__.update(taken.own)
+    module.__dict__.update((name, conversation.get(None, name)) for name in taken.names)
+    if _run_cases(payload, module.__dict__, path, reporter, conversation):
+        reporter.emit("done")
     judging.end(0)
 
 
@@ -59,19 +56,23 @@ def _read_payload(run: Run) -> dict[str, Any]:
 
 
 def _run_cases(
-    payload: dict[str, Any], namespace: dict[str, Any], path: str, reporter: Reporter
+    payload: dict[str, Any],
+    namespace: dict[str, Any],
+    path: str,
+    reporter: Reporter,
+    conversation: Judge | None = None,
 ) -> bool:
     """Run setup and cases; tell whether the end was reached."""
     try:
         if payload["setup"]:
             exec(_compile(payload["setup"], "setup"), namespace)  # noqa: S102 - the suite's own
-    except CandidateGone:
-        raise
     except BaseException as error:  # noqa: BLE001 - whatever the submission raised
         reporter.exception("setup", error, path)
         return False
     for index, source in enumerate(payload["cases"]):
         outcome = _run_case(index, source, namespace, path)
+        if conversation is not None:
+            outcome = judging.spoil(conversation, outcome)
         reporter.emit("case", i=index, **outcome)
         if payload["stop_early"] and outcome["outcome"] != "passed":
             return False
@@ -83,8 +84,6 @@ def _run_case(index: int, source: str, namespace: dict[str, Any], path: str) -> 
         exec(_compile(source, f"case {index}"), namespace)  # noqa: S102 - as above
     except AssertionError as error:
         return {"outcome": "failed", **_describe_assertion(error, index, path)}
-    except CandidateGone:
-        raise
     except BaseException as error:  # noqa: BLE001 - whatever the submission raised
         return {"outcome": "error", **describe(error, path)}
     return {"outcome": "passed"}

@@ -3,11 +3,12 @@
     judge -> candidate                         candidate -> judge
     ["load"]                                   ["ret", value, changed arguments, printed]
     ["get", target, name]                      ["exc", exception, changed arguments, printed]
-    ["set", target, name, value]               ["ask", what, target, args, kwargs, printed]
-    ["delete", target, name]                   answers to "ask":
-    ["replace", module, name, value]           ["ret", value] or ["exc", exception]
-    ["restore", module, name]
+    ["set", target, name, value]               ["no", reason, None, printed]
+    ["delete", target, name]                   ["ask", what, target, args, kwargs, printed]
+    ["replace", module, name, value]           answers to "ask":
+    ["restore", module, name]                  ["ret", value] or ["exc", exception]
     ["call", target, args, kwargs]
+    ["method", target, name, args, kwargs]
     ["op", name, operands]
     ["describe", class number]
     ["environ", changed variables, removed variables]
@@ -18,183 +19,19 @@ an object of the judge's.
 """
 
 import builtins
-import io
-import operator
 import os
 import sys
 import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from sandbox_images.harness.split import library
 from sandbox_images.harness.split.channel import Channel, Message
 from sandbox_images.harness.split.codec import Decoder, Encoder
-from sandbox_images.harness.values import UnencodableError
-
-_PRINTED_CHARS = 1 << 20
-_DATA_BASES = (int, float, complex, str, bytes, tuple, frozenset, list, dict, set)
-
-
-def _enter(manager: Any) -> Any:
-    return type(manager).__enter__(manager)
-
-
-def _exit(manager: Any, *exception: Any) -> Any:
-    return type(manager).__exit__(manager, *exception)
-
-
-def _await(awaitable: Any) -> Any:
-    import asyncio  # takes a third of a zygote's memory, which every fork copies
-
-    async def wait() -> Any:
-        return await awaitable
-
-    return asyncio.run(wait())
-
-
-def _step(generator: Any) -> Any:
-    return _await(generator.__anext__())
-
-
-_IN_PLACE = "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift imatmul"
-_BINARY = "add sub mul truediv floordiv mod and_ or_ xor lshift rshift matmul eq ne lt le gt ge"
-_UNARY = "neg pos invert index getitem setitem delitem contains"
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(operator, name) for name in f"{_IN_PLACE} {_BINARY} {_UNARY}".split()},
-    **{
-        f.__name__: f
-        for f in (abs, bool, bytes, complex, dir, divmod, float, format, hash, int, iter, len)
-    },
-    **{f.__name__: f for f in (next, pow, repr, reversed, round, str)},
-    "enter": _enter,
-    "exit": _exit,
-    "await": _await,
-    "anext": _step,
-    "isinstance": isinstance,
-    "issubclass": issubclass,
-}
-"""What the judge may ask for by name, beside calls and attributes."""
-
-
-class _Printed(io.TextIOBase):
-    """Standard output or error of the submission, on its way to the tests."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._parts: list[str] = []
-        self._room = _PRINTED_CHARS
-        self.buffer: Any = _Binary(self)
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """As of the usual standard output."""
-        return "utf-8"
-
-    def write(self, text: str) -> int:
-        """Keep the text until the next message."""
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        self._parts.append(text[: self._room])
-        self._room -= len(self._parts[-1])
-        return len(text)
-
-    def fileno(self) -> int:
-        """Return the descriptor, where what is written past this object goes."""
-        return self._descriptor
-
-    def take(self) -> str:
-        """Return what was printed since last time."""
-        if not self._parts:
-            return ""
-        text = "".join(self._parts)
-        self._parts.clear()
-        self._room = _PRINTED_CHARS
-        return text
-
-
-class _Binary(io.RawIOBase):
-    def __init__(self, text: _Printed) -> None:
-        self._text = text
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._text.write(bytes(data).decode("utf-8", "replace"))
-        return len(data)
-
-
-class _Input(io.TextIOBase):
-    """Standard input: whatever the tests have put there."""
-
-    def __init__(self, ask: Callable[..., Any]) -> None:
-        self._ask = ask
-
-    def readable(self) -> bool:
-        return True
-
-    def readline(self, size: int = -1) -> str:  # type: ignore[override]
-        return str(self._ask("stdin", None, ["readline", size], {}))
-
-    def read(self, size: int | None = -1) -> str:
-        return str(self._ask("stdin", None, ["read", -1 if size is None else size], {}))
-
-
-class Remote:
-    """An object of the tests in the submission's hands: call it, iterate it, read from it."""
-
-    def __init__(self, candidate: "Candidate", number: int) -> None:
-        object.__setattr__(self, "_candidate", candidate)
-        object.__setattr__(self, "_number", number)
-
-    def _ask(self, what: str, *args: Any, **kwargs: Any) -> Any:
-        return self._candidate.ask(what, self._number, list(args), kwargs)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Have the tests' process call its object."""
-        return self._ask("call", *args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._ask("get", name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._ask("set", name, value)
-
-    def __iter__(self) -> Any:
-        return self._ask("iter")
-
-    def __next__(self) -> Any:
-        return self._ask("next")
-
-    def __bool__(self) -> bool:
-        return bool(self._ask("bool"))
-
-    def __len__(self) -> int:
-        return int(self._ask("len"))
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._ask("getitem", key)
-
-    def __contains__(self, item: Any) -> bool:
-        return bool(self._ask("contains", item))
-
-    def __enter__(self) -> Any:
-        return self._ask("enter")
-
-    def __exit__(self, *_exception: Any) -> None:
-        self._ask("exit")
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or bool(self._ask("eq", other))
-
-    def __hash__(self) -> int:
-        return hash(self._number)
-
-    def __str__(self) -> str:
-        return str(self._ask("str"))
-
-    __repr__ = __str__
+from sandbox_images.harness.split.operations import DATA_BASES, OPERATIONS, plain
+from sandbox_images.harness.split.remote import Remote
+from sandbox_images.harness.split.streams import Input, Printed
+from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 
 class Candidate:
@@ -215,12 +52,12 @@ class Candidate:
         self._remotes: dict[int, Any] = {}
         self._judge_exceptions: dict[int, BaseException] = {}
         self._replaced: dict[tuple[str, str], Any] = {}
-        self._out, self._err = _Printed(1), _Printed(2)
+        self._out, self._err = Printed(1), Printed(2)
 
     def serve(self) -> None:
         """Serve until the judge hangs up; then the channel's exception is raised."""
         sys.stdout, sys.stderr = self._out, self._err
-        sys.stdin = _Input(self.ask)
+        sys.stdin = Input(self.ask)
         builtins.input = self._input
         while True:
             self._handle(self._channel.receive())
@@ -242,37 +79,54 @@ class Candidate:
         return str(self.ask("input", None, [str(prompt)], {}))
 
     def _handle(self, message: Message) -> None:
-        kind, *content = message
         decoder = Decoder(self._resolve)
         arguments: list[Any] = []
+        answer: list[Any]
         try:
-            if kind == "call":
-                target, args, kwargs = (decoder.decode(part) for part in content)
-                arguments = [args, kwargs]
-                result = target(*args, **dict(kwargs))
-            elif kind == "op":
-                args = decoder.decode(content[1])
-                arguments = [args]
-                result = OPERATIONS[content[0]](*args)
+            run, arguments = self._prepare(message, decoder)
+            try:
+                result = run()
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the judge is to have it
+                answer = ["exc", self._encode_exception(error)]
             else:
-                result = self._SERVICES[kind](self, *(decoder.decode(part) for part in content))
-            answer = ["ret", self._encoder().encode(result)]
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the judge is to have it
-            answer = ["exc", self._encode_exception(error)]
-        answer.append(
-            self._changed(content[1:3], arguments) if arguments and decoder.has_mutable else None
-        )
+                answer = ["ret", self._encoder().encode(result)]
+        except (UnencodableError, ValueDecodeError) as error:
+            answer, arguments = ["no", str(error)], []
+        changed = arguments and decoder.has_mutable
+        answer.append(self._changed(message[-len(arguments) :], arguments) if changed else None)
         answer.append(self._printed())
         self._channel.send(answer)
 
+    def _prepare(self, message: Message, decoder: Decoder) -> tuple[Callable[[], Any], list[Any]]:
+        """Return what to do, and the arguments for it that may be changed in place."""
+        kind, *content = message
+        match kind:
+            case "op":
+                operation, operands = OPERATIONS[content[0]], decoder.decode(content[1])
+                return lambda: operation(*operands), [operands]
+            case "call" | "method":
+                *target, args, kwargs = (decoder.decode(part) for part in content)
+                return lambda: self._call(*target)(*args, **dict(kwargs)), [args, kwargs]
+            case _:
+                parts = [decoder.decode(part) for part in content]
+                return lambda: self._SERVICES[kind](self, *parts), []
+
+    @staticmethod
+    def _call(target: Any, method: str | None = None) -> Any:
+        return target if method is None else getattr(target, method)
+
     def _changed(self, before: list[Any], arguments: list[Any]) -> Any:
         """Return the arguments anew where the submission changed them."""
-        encoder = self._encoder()
+        after: list[Any] = before
         try:
-            after = [encoder.encode(part) for part in arguments]
+            # By the names that the judge gave first, some of which it would not take back.
+            for encoder in (Encoder(self._reference), self._encoder()):
+                after = [encoder.encode(part) for part in arguments]
+                if after == before:
+                    return None
         except UnencodableError:
             return None
-        return after if after != before else None
+        return after
 
     def _printed(self) -> list[str] | None:
         printed = [self._out.take(), self._err.take()]
@@ -317,23 +171,25 @@ class Candidate:
 
     def _describe(self, number: int) -> dict[str, Any]:
         kind = self._classes[number]
+        data = next((base for base in DATA_BASES if issubclass(kind, base)), None)
         attributes = {
             name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()
         }
-        own = {n: v for n, v in attributes.items() if v is not getattr(object, n, None)}
+        builtin = data or object
+        own = {n: v for n, v in attributes.items() if v is not getattr(builtin, n, None)}
         return {
             "name": kind.__name__,
             "qualname": kind.__qualname__,
             "module": kind.__module__,
             "doc": kind.__doc__ if isinstance(kind.__doc__, str) else None,
-            "bases": list(kind.__bases__),
-            "special": [n for n in own if n.startswith("__") and own[n] is not None],
+            "bases": [base for base in kind.__bases__ if _is_worth_telling(base)],
+            "special": [n for n, v in own.items() if n.startswith("__") and v is not None],
             "methods": [
                 n
                 for n, v in own.items()
                 if isinstance(v, types.FunctionType) and not n.startswith("__")
             ],
-            "data": next((b for b in _DATA_BASES if issubclass(kind, b)), None),
+            "data": data,
         }
 
     _SERVICES: ClassVar[dict[str, Callable[..., Any]]] = {
@@ -350,7 +206,7 @@ class Candidate:
     # ------------------------------------------------------------ values
 
     def _encoder(self) -> Encoder:
-        return Encoder(self._reference)
+        return Encoder(self._reference, library.name_of_harmless)
 
     def _decode(self, encoded: Any) -> Any:
         return Decoder(self._resolve).decode(encoded)
@@ -360,6 +216,8 @@ class Candidate:
             return {"j": value._number}
         if isinstance(value, type):
             return {"k": self._class_number(value)}
+        if isinstance(value, BaseException) and (known := self._find_judge_exception(value)):
+            return known
         reference: dict[str, Any] = {
             "c": self._object_number(value),
             "k": self._class_number(type(value)),
@@ -370,11 +228,8 @@ class Candidate:
             reference["how"] = "asyncgen"
         elif isinstance(value, BaseException):
             reference["exception"] = self._encode_exception(value)
-        elif not isinstance(value, bool):
-            for base in _DATA_BASES:
-                if isinstance(value, base):
-                    reference["data"] = self._encoder().encode(_plain(value, base))
-                    break
+        elif isinstance(value, DATA_BASES):
+            reference["data"] = self._encoder().encode(plain(value))
         return reference
 
     def _object_number(self, value: Any) -> int:
@@ -399,14 +254,21 @@ class Candidate:
             if number not in self._remotes:
                 self._remotes[number] = Remote(self, number)
             return self._remotes[number]
+        if "raised" in reference:
+            return self._judge_exception(reference["raised"])
         if "c" in reference:
             return self._objects[reference["c"]]
         return self._classes[reference["k"]]
 
-    def _encode_exception(self, error: BaseException) -> dict[str, Any]:
+    def _find_judge_exception(self, error: BaseException) -> dict[str, Any] | None:
         for number, known in self._judge_exceptions.items():
             if known is error:
                 return {"judge": number}
+        return None
+
+    def _encode_exception(self, error: BaseException) -> dict[str, Any]:
+        if (known := self._find_judge_exception(error)) is not None:
+            return known
         try:
             text = str(error)
         except BaseException:  # noqa: BLE001 - the submission wrote this __str__
@@ -417,8 +279,11 @@ class Candidate:
                 encoded["args"].append(self._encoder().encode(arg))
             except UnencodableError:
                 encoded["args"].append(repr(arg)[:1000])
-        named = Encoder(lambda value: {"k": self._class_number(value)}).encode(type(error))
-        return {**encoded, "type": named, "c": self._object_number(error)}
+        return {
+            **encoded,
+            "type": self._encoder().encode(type(error)),
+            "c": self._object_number(error),
+        }
 
     def _judge_exception(self, encoded: dict[str, Any]) -> BaseException:
         """Make an exception of the judge's that can go through the submission and back."""
@@ -431,19 +296,10 @@ class Candidate:
         return error
 
 
-def _plain(value: Any, base: type) -> Any:
-    """Return the builtin part of an instance of a builtin's subclass."""
-    if issubclass(base, dict):
-        return dict(dict.items(value))
-    if base in (list, tuple, set, frozenset):
-        return base(base.__iter__(value))
-    if base is str:
-        return str.__str__(value)
-    if base is bytes:
-        return bytes(memoryview(value))
-    if base is complex:
-        return complex(value.real, value.imag)
-    return int.__index__(value) if base is int else float.__float__(value)
+def _is_worth_telling(base: type) -> bool:
+    """Tell whether a base can be one in the tests' process as well."""
+    known = base.__module__.partition(".")[0] in sys.stdlib_module_names
+    return not known or base in DATA_BASES or issubclass(base, BaseException)
 
 
 def _trace(error: BaseException) -> list[list[Any]]:

@@ -15,7 +15,6 @@ Plain data is what has exactly one of the types below; a subclass is not. Leaves
     {"x": ..}       a reference; what it means is each end's own affair
 """
 
-import builtins
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -23,6 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sandbox_images.harness import values
+from sandbox_images.harness.split import library
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 MAX_DEPTH = 100
@@ -33,6 +33,8 @@ _KEYED = {"d": dict, "C": Counter, "O": OrderedDict}
 
 Reference = Callable[[Any], Any]
 Resolve = Callable[[Any], Any]
+NameOf = Callable[[Any], list[str] | None]
+Find = Callable[[Any, Any], Any]
 
 
 def is_numpy(value: object) -> bool:
@@ -48,9 +50,15 @@ def _is_scalar(numpy: Any, value: object) -> bool:
 class Encoder:
     """Encodes one value, or several that may share parts."""
 
-    def __init__(self, reference: Reference) -> None:
-        """`reference` encodes what is not plain data, or raises `UnencodableError`."""
+    def __init__(self, reference: Reference, name_of: NameOf = library.name_of) -> None:
+        """Begin a value.
+
+        Args:
+            reference: Encodes what is not plain data, or raises `UnencodableError`.
+            name_of: Names what of the standard library may cross by name.
+        """
         self._reference = reference
+        self._name_of = name_of
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []
         self._nodes = 0
@@ -87,7 +95,10 @@ class Encoder:
             return {"P": str(value)}
         if is_numpy(value):
             return values.encode(value)
-        return _standard(value) or {"x": self._reference(value)}
+        if kind is types.ModuleType and (module := library.module_name(value)) is not None:
+            return {"M": module}
+        named = self._name_of(value)
+        return {"x": self._reference(value)} if named is None else {"g": named}
 
     def _items(self, items: Iterable[Any], depth: int) -> list[Any]:
         return [self.encode(item, depth + 1) for item in items]
@@ -119,51 +130,18 @@ class Encoder:
 _MUTABLE = frozenset({list, set, dict, bytearray, deque, defaultdict, Counter, OrderedDict})
 
 
-_NAMED_TYPES = (
-    type,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-)
-
-
-def _standard(value: Any) -> Any:
-    """Return a reference by name to something of the standard library, or None."""
-    if type(value) is types.ModuleType:
-        module_name = value.__name__
-        known = (
-            module_name.partition(".")[0] in sys.stdlib_module_names and module_name != "__main__"
-        )
-        return {"M": module_name} if known and sys.modules.get(module_name) is value else None
-    if not isinstance(value, _NAMED_TYPES):
-        return None
-    owner = getattr(value, "__objclass__", value)  # of a method such as str.upper
-    module, name = getattr(owner, "__module__", None), getattr(value, "__qualname__", None)
-    if not isinstance(module, str) or not isinstance(name, str):
-        return None
-    found = _find(module, name)
-    return {"g": [module, name]} if found is value else None
-
-
-def _find(module: str, name: str) -> Any:
-    """Return what the name means in this process's standard library, or None."""
-    if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
-        return None
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        if found is None or (part.startswith("_") and found is builtins):
-            return None
-        found = vars(found).get(part)
-    return found
-
-
 class Decoder:
     """Decodes one value, or several that may share parts."""
 
-    def __init__(self, resolve: Resolve) -> None:
-        """`resolve` makes a value of a reference, or raises `ValueDecodeError`."""
+    def __init__(self, resolve: Resolve, find: Find = library.find) -> None:
+        """Begin a value.
+
+        Args:
+            resolve: Makes a value of a reference, or raises `ValueDecodeError`.
+            find: Returns what a name of the standard library stands for, or None.
+        """
         self._resolve = resolve
+        self._find = find
         self._mutable: list[Any] = []
         self._nodes = 0
 
@@ -261,14 +239,14 @@ class Decoder:
 
     def _named(self, content: Any, _depth: int) -> Any:
         module, name = content
-        found = _find(module, name)
+        found = self._find(module, name)
         if found is None:
-            raise ValueDecodeError(f"{module[:40]}.{name[:40]} is not in the standard library")
+            raise ValueDecodeError("something that cannot cross by name")
         return found
 
     def _module(self, content: Any, _depth: int) -> Any:
-        if content.partition(".")[0] not in sys.stdlib_module_names:
-            raise ValueDecodeError("not a module of the standard library")
+        if not library.is_safe_module(content):
+            raise ValueDecodeError("not a module that can cross by name")
         return self._resolve({"module": content})
 
     def _path(self, content: Any, _depth: int) -> Any:
