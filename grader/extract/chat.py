@@ -173,12 +173,15 @@ def without_thinking(text: str, reader: Reader, *, opened: bool) -> Words:
         reader: Its budget is used for telling where code blocks end.
         opened: Whether the answer starts inside a section.
     """
+    tags = _think_tags(text)
+    if not tags:  # nearly always; what follows looks for code blocks
+        return Words(text="" if opened else text, unfinished=opened)
     openings = {tag for tag, _ in _THINK_TAGS}
     kept: list[str] = []
     kept_from, nested, sections = 0, 0, 0
     thinking = opened
     owned = _nowhere if opened else _fences_from(text, 0, reader)
-    for position, tag in _think_tags(text):
+    for position, tag in tags:
         end = position + len(tag)
         if thinking and tag in openings:
             nested += 1
