@@ -23,17 +23,17 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         SandboxUnavailableError: The slot broke.
     """
     decision = modes.find(task.suite)
-    if decision is None or decision.mode is Mode.SPLIT:
+    if decision is None or decision.mode is not Mode.SHARED:
         graded = run_suite(task, slot, split=True)
-        if decision is not None or _all_passed(graded):
+        if _all_passed(graded):
             return graded
-        decision = _decide(task, slot)
-        modes.enter(task.suite, decision)
-        if decision.mode is Mode.SPLIT:
+        if decision is None:
+            decision = _decide(task, slot)
+            modes.enter(task.suite, decision)
+        is_reference = task.code == task.suite.reference
+        if decision.mode is Mode.SPLIT or (decision.mode is Mode.BROKEN and is_reference):
             return graded
     if decision.mode is Mode.BROKEN:
-        if task.code == task.suite.reference:
-            return run_suite(task, slot, split=True)
         message = f"the suite's own reference solution does not pass it: {decision.reason}"
         raise SuiteError(message)
     if task.require is Integrity.SPLIT:

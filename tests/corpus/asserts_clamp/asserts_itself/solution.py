@@ -1,0 +1,3 @@
+def clamp(value, low, high):
+    assert low <= value <= high
+    return value

@@ -1,0 +1,4 @@
+def clamp(value, low, high):
+    while value > high:
+        pass
+    return max(low, value)

@@ -1,0 +1,3 @@
+def clamp(value, low, high):
+    '''Clamp.
+    return value

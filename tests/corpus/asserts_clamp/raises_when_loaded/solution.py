@@ -1,0 +1,4 @@
+def clamp(value, low, high):
+    return max(low, min(value, high))
+
+raise RuntimeError('not ready')

@@ -1,0 +1,1 @@
+I am sorry, but I cannot help with that.

@@ -1,0 +1,2 @@
+def halves(numbers):
+    return [number / 2 for number in numbers]

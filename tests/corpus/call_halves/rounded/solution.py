@@ -1,0 +1,2 @@
+def halves(numbers):
+    return [round(number / 2, 1) for number in numbers]

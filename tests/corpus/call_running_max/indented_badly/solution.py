@@ -1,0 +1,3 @@
+def running_max(numbers):
+    found = []
+   return found

@@ -1,0 +1,5 @@
+from itertools import accumulate
+
+
+def running_max(numbers):
+    print(*accumulate(numbers, max))

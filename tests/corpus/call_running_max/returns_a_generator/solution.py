@@ -1,0 +1,3 @@
+def running_max(numbers):
+    for end in range(len(numbers)):
+        yield max(numbers[: end + 1])

@@ -1,0 +1,1 @@
+    return sum(character in "aeiou" for character in text.lower())

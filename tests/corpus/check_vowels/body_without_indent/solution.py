@@ -1,0 +1,1 @@
+return sum(text.lower().count(vowel) for vowel in "aeiou")

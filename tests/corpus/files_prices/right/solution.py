@@ -1,0 +1,2 @@
+def total(items, prices):
+    return sum(prices[name] * count for name, count in items.items())

@@ -1,0 +1,15 @@
+import no_such_module
+
+
+class Stack:
+    def __init__(self):
+        self._items = []
+
+    def __len__(self):
+        return len(self._items)
+
+    def push(self, item):
+        self._items.append(item)
+
+    def pop(self):
+        return self._items.pop()

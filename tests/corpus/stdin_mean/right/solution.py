@@ -1,0 +1,2 @@
+numbers = [float(word) for word in input().split()]
+print(sum(numbers) / len(numbers))

@@ -1,0 +1,4 @@
+count = int(input())
+while not count:
+    pass
+print(sum(map(int, input().split())))

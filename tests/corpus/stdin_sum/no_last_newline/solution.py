@@ -1,0 +1,3 @@
+import sys
+
+sys.stdout.write(str(sum(map(int, sys.stdin.read().split()[1:]))))

@@ -1,0 +1,7 @@
+<think>
+```python
+import sys
+
+print(sum(map(int, sys.stdin.read().split()[1:])))
+```
+I am not sure about

@@ -1,0 +1,1 @@
+print("\n".join(dict.fromkeys(input().split())))

@@ -1,0 +1,15 @@
+class Overdrawn(Exception):
+    pass
+
+
+class Account:
+    def __init__(self, balance):
+        self.balance = balance
+
+    def deposit(self, amount):
+        self.balance += amount
+
+    async def withdraw(self, amount):
+        if amount > self.balance:
+            raise ValueError(amount)
+        self.balance -= amount
