@@ -62,7 +62,9 @@ class Run(NamedTuple):
         return self.channel
 
 
-def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> Run:
+def lock_in(
+    order: RunOrder, control: socket.socket, seccomp_filter: bytes, *, telling: bool
+) -> Run:
     """Turn this process into one that hostile code may have.
 
     Args:
@@ -70,6 +72,7 @@ def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> R
         control: To the supervisor, which is told when all went well; closed afterwards, like
             every other descriptor of the harness.
         seccomp_filter: From `seccomp.build_candidate_filter`.
+        telling: Whether the filter is one that tells.
 
     Raises:
         OSError: A layer of the isolation is not to be had; nothing of the run was executed.
@@ -97,9 +100,14 @@ def lock_in(order: RunOrder, control: socket.socket, seccomp_filter: bytes) -> R
     os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     namespaces.drop_capabilities()
-    orders.send(control, {"event": "started"})
+    if telling:
+        listener = seccomp.install_telling(seccomp_filter)
+        orders.send(control, {"event": "started"}, (listener,))
+        os.close(listener)
+    else:
+        seccomp.install(seccomp_filter)
+        orders.send(control, {"event": "started"})
     control.close()
-    seccomp.install(seccomp_filter)
     gc.enable()
     return Run(
         program=order.program,

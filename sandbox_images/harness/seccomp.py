@@ -25,10 +25,13 @@ from sandbox_images.harness.syscalls import (
     LAST_KNOWN,
     NUMBERS,
     SUPERVISOR_EXTRA,
+    WATCHED,
 )
 
 _PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_SET_MODE_FILTER = 1
+_SECCOMP_GET_ACTION_AVAIL = 2
+_FILTER_FLAG_NEW_LISTENER = 8
 
 # Offsets into the record that the filter sees (struct seccomp_data); both machines are
 # little-endian, so an argument's low half comes first.
@@ -49,6 +52,7 @@ _RETURN = 0x06
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 _ERRNO = 0x00050000
+_TELL = 0x7FC00000
 
 _LONGEST_JUMP = 255
 
@@ -74,13 +78,13 @@ class OneOf(NamedTuple):
     values: tuple[int, ...]
     error: int = errno.EPERM
 
-    def block(self) -> _Block:
+    def block(self, refusal: _Instruction) -> _Block:
         """Return the instructions that check the argument."""
         compare = (
             _Instruction(_JUMP_IF_EQUAL, value, if_true=len(self.values) - i)
             for i, value in enumerate(self.values)
         )
-        return (_load_argument(self.argument), *compare, _refuse(self.error), _return(_ALLOW))
+        return (_load_argument(self.argument), *compare, refusal, _return(_ALLOW))
 
 
 class NoneOf(NamedTuple):
@@ -91,10 +95,10 @@ class NoneOf(NamedTuple):
     mask: int
     error: int = errno.EPERM
 
-    def block(self) -> _Block:
+    def block(self, refusal: _Instruction) -> _Block:
         """Return the instructions that check the argument."""
         test = _Instruction(_JUMP_IF_ANY_BIT, self.mask, if_false=1)
-        return (_load_argument(self.argument), test, _refuse(self.error), _return(_ALLOW))
+        return (_load_argument(self.argument), test, refusal, _return(_ALLOW))
 
 
 Rule = OneOf | NoneOf
@@ -125,8 +129,6 @@ _PRCTLS = (
 )
 
 _SHARED_RULES: Mapping[str, Rule] = {
-    # There is no network to speak to; with no other family, none of its code can be reached.
-    "socket": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
     "socketpair": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
     # The machine's pool of huge pages counts towards no memory limit.
     "mmap": NoneOf(argument=3, mask=_MAP_HUGETLB, error=errno.ENOMEM),
@@ -134,6 +136,8 @@ _SHARED_RULES: Mapping[str, Rule] = {
 
 CANDIDATE_RULES: Mapping[str, Rule] = {
     **_SHARED_RULES,
+    # There is no network to speak to; with no other family, none of its code can be reached.
+    "socket": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
     # No new namespace, and no child that hangs under somebody else.
     "clone": NoneOf(argument=0, mask=_NEW_NAMESPACES | _CLONE_PARENT),
     "ioctl": OneOf(argument=1, values=_IOCTLS),
@@ -142,16 +146,19 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
 """Allowed calls whose arguments matter."""
 
 
-def build_candidate_filter(machine: str | None = None) -> bytes:
+def build_candidate_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
     """Return the filter for a submission's processes.
 
     Args:
         machine: As `os.uname().machine` names it; this machine when None.
+        telling: Whether to tell the supervisor of calls in `WATCHED`, which then refuses them;
+            only for `install_telling`.
 
     Raises:
         NotImplementedError: There is no table of system calls for that machine.
     """
-    return build_filter(CANDIDATE_ALLOWED, CANDIDATE_RULES, machine)
+    watched = WATCHED if telling else frozenset()
+    return build_filter(CANDIDATE_ALLOWED, CANDIDATE_RULES, machine, watched)
 
 
 def build_supervisor_filter(machine: str | None = None) -> bytes:
@@ -160,7 +167,10 @@ def build_supervisor_filter(machine: str | None = None) -> bytes:
 
 
 def build_filter(
-    allowed: frozenset[str], rules: Mapping[str, Rule], machine: str | None = None
+    allowed: frozenset[str],
+    rules: Mapping[str, Rule],
+    machine: str | None = None,
+    watched: frozenset[str] = frozenset(),
 ) -> bytes:
     """Assemble a filter.
 
@@ -168,6 +178,7 @@ def build_filter(
         allowed: Names of system calls; those that the machine lacks are passed over.
         rules: Of the allowed ones, those that depend on an argument.
         machine: As `os.uname().machine` names it; this machine when None.
+        watched: Names whose refusal is left to the listener that `install_telling` returns.
 
     Returns:
         The instructions as `install` takes them.
@@ -180,11 +191,15 @@ def build_filter(
     if numbers is None:
         message = f"no system call table for {machine}; there are {', '.join(NUMBERS)}"
         raise NotImplementedError(message)
-    blocks = {
-        number: rules[name].block() if name in rules else (_return(_ALLOW),)
-        for name, number in numbers.items()
-        if name in allowed
-    }
+    blocks: dict[int, _Block] = {}
+    for name, number in numbers.items():
+        refusal = _return(_TELL) if name in watched else _refuse(refusal_of(name))
+        if name not in allowed:
+            blocks[number] = (refusal,)
+        elif name in rules:
+            blocks[number] = rules[name].block(refusal)
+        else:
+            blocks[number] = (_return(_ALLOW),)
     blocks[numbers["clone3"]] = (_refuse(errno.ENOSYS),)
     program = (
         _Instruction(_LOAD, _MACHINE),
@@ -196,6 +211,19 @@ def build_filter(
     return b"".join(struct.pack("<HBBI", i.code, i.if_true, i.if_false, i.value) for i in program)
 
 
+def refusal_of(name: str) -> int:
+    """Return the error that a refused call gets."""
+    rule = CANDIDATE_RULES.get(name)
+    return errno.EPERM if rule is None else rule.error
+
+
+def can_tell() -> bool:
+    """Tell whether this kernel can leave the refusal of a call to another process."""
+    number = ctypes.c_long(NUMBERS[os.uname().machine]["seccomp"])
+    action = ctypes.byref(ctypes.c_uint32(_TELL))
+    return bool(_libc().syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, action) == 0)
+
+
 def install(program: bytes) -> None:
     """Put this process, and what it forks or executes, under a filter for good.
 
@@ -205,14 +233,31 @@ def install(program: bytes) -> None:
     Raises:
         OSError: The kernel refused.
     """
+    _install(program, 0)
+
+
+def install_telling(program: bytes) -> int:
+    """Install a filter that tells; return the descriptor where another process is told.
+
+    Who holds it answers each watched call; once nobody does, such calls fail.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    return _install(program, _FILTER_FLAG_NEW_LISTENER)
+
+
+def _install(program: bytes, flags: int) -> int:
     libc = _libc()
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl: cannot give up gaining privileges")
     number = ctypes.c_long(NUMBERS[os.uname().machine]["seccomp"])
     filter_program = ctypes.byref(_as_struct(program))
-    if libc.syscall(number, _SECCOMP_SET_MODE_FILTER, 0, filter_program) != 0:
+    result = libc.syscall(number, _SECCOMP_SET_MODE_FILTER, flags, filter_program)
+    if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"seccomp: {os.strerror(code)}")
+    return int(result)
 
 
 class _FilterProgram(ctypes.Structure):

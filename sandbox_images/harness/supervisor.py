@@ -235,6 +235,7 @@ def _outcome(seq: int, index: int, ended: Ended) -> Header:
         "peak_memory_bytes": ended.peak_memory_bytes,
         "limit_hit": ended.limit_hit,
         "oom_killed": ended.oom_killed,
+        "forbidden_calls": ended.forbidden_calls,
     }
 
 

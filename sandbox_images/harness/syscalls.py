@@ -81,6 +81,7 @@ SUPERVISOR_EXTRA = frozenset(
         "mount",
         "mount_setattr",
         "pivot_root",
+        "ptrace",
         "seccomp",
         "sethostname",
         "setns",
@@ -88,9 +89,44 @@ SUPERVISOR_EXTRA = frozenset(
         "unshare",
     }
 )
-"""What the supervisor, its zygotes and the building of a candidate's box call besides."""
+"""What the supervisor, its zygotes and the locking in of a run call besides.
+
+Nobody calls `ptrace`: were it refused here too, in the outer of two filters, the inner one could
+not tell of a submission that tries."""
+
+WATCHED = frozenset(
+    {
+        "add_key",
+        "bpf",
+        "chroot",
+        "clone",
+        "finit_module",
+        "init_module",
+        "io_uring_setup",
+        "kexec_load",
+        "keyctl",
+        "mount",
+        "open_by_handle_at",
+        "perf_event_open",
+        "pivot_root",
+        "process_vm_readv",
+        "process_vm_writev",
+        "ptrace",
+        "request_key",
+        "setns",
+        "socket",
+        "umount2",
+        "unshare",
+        "userfaultfd",
+    }
+)
+"""What a program that only solves its problem never tries: the supervisor is told of each try
+that is refused."""
 
 _X86_64 = """
+    ptrace=101 init_module=175 kexec_load=246 add_key=248 request_key=249 keyctl=250
+    perf_event_open=298 open_by_handle_at=304 process_vm_readv=310 process_vm_writev=311
+    finit_module=313 bpf=321 userfaultfd=323 io_uring_setup=425
     read=0 write=1 open=2 close=3 stat=4 fstat=5 lstat=6 poll=7 lseek=8 mmap=9 mprotect=10
     munmap=11 brk=12 rt_sigaction=13 rt_sigprocmask=14 rt_sigreturn=15 ioctl=16 pread64=17
     pwrite64=18 readv=19 writev=20 access=21 pipe=22 select=23 sched_yield=24 mremap=25 msync=26
@@ -125,6 +161,9 @@ _X86_64 = """
 """
 
 _AARCH64 = """
+    kexec_load=104 init_module=105 ptrace=117 add_key=217 request_key=218 keyctl=219
+    perf_event_open=241 open_by_handle_at=265 process_vm_readv=270 process_vm_writev=271
+    finit_module=273 bpf=280 userfaultfd=282 io_uring_setup=425
     setxattr=5 lsetxattr=6 fsetxattr=7 getxattr=8 lgetxattr=9 fgetxattr=10 listxattr=11
     llistxattr=12 flistxattr=13 removexattr=14 lremovexattr=15 fremovexattr=16 getcwd=17
     eventfd2=19 epoll_create1=20 epoll_ctl=21 epoll_pwait=22 dup=23 dup3=24 fcntl=25 ioctl=29

@@ -11,6 +11,7 @@ from sandbox_images.harness import orders, processes
 from sandbox_images.harness.cgroup import CgroupReader
 from sandbox_images.harness.pipes import CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE
+from sandbox_images.harness.telling import Tellings
 from sandbox_images.harness.zygotes import SlotBroken, Zygote
 
 _TICK_S = 0.025
@@ -39,6 +40,7 @@ class Ended:
     peak_memory_bytes: int
     limit_hit: str | None
     oom_killed: bool
+    forbidden_calls: tuple[str, ...]
 
     @property
     def streams(self) -> tuple[bytes, bytes, bytes]:
@@ -66,14 +68,24 @@ class Party:
         self.channel = channel
         self.started_at: float | None = None
         self.ended: dict[str, Any] | None = None
+        self.listener: int | None = None
+        """Where the kernel tells of calls that no honest program makes; this object's own."""
+        self.tellings = Tellings()
 
     def hear(self) -> None:
         """Take a message about the process; waits for it."""
-        message = self.zygote.receive()
+        message, descriptors = self.zygote.receive()
         if message["event"] == "started":
             self.started_at = time.monotonic()
+            self.listener = descriptors[0] if descriptors else None
         else:
             self.ended = message
+
+    def close(self) -> None:
+        """Close what the process sent."""
+        if self.listener is not None:
+            os.close(self.listener)
+            self.listener = None
 
     @property
     def status(self) -> int:
@@ -145,6 +157,8 @@ class Watch:
         finally:
             for pipe in self._pipes:
                 pipe.close()
+            for party in self._parties:
+                party.close()
 
     def _start(self, party: Party, payload: int) -> None:
         # The tests and the report are the main process's alone: with either in hand, the
@@ -174,14 +188,24 @@ class Watch:
         poll = select.poll()
         drains: dict[int, CappedPipe] = {pipe.reader: pipe for pipe in self._pipes}
         controls = {party.zygote.control.fileno(): party for party in self._parties}
+        listeners: dict[int, Party] = {}
         for descriptor in (*drains, *controls, self._host_descriptor):
             poll.register(descriptor, select.POLLIN)
         next_tick = self._asked_at + _TICK_S
         while self._main.ended is None and self._limit_hit is None:
             now = time.monotonic()
-            for descriptor, _event in poll.poll(max(0.0, next_tick - now) * 1000):
+            for descriptor, event in poll.poll(max(0.0, next_tick - now) * 1000):
                 if descriptor in controls:
-                    controls[descriptor].hear()
+                    party = controls[descriptor]
+                    party.hear()
+                    if party.listener is not None and party.ended is None:
+                        listeners[party.listener] = party
+                        poll.register(party.listener, select.POLLIN)
+                elif descriptor in listeners:
+                    if event & select.POLLIN:
+                        listeners[descriptor].tellings.hear(descriptor)
+                    else:  # nobody is left who could be refused anything
+                        poll.unregister(descriptor)
                 elif descriptor == self._host_descriptor:
                     if self._is_stopped():
                         self._kill()
@@ -288,6 +312,8 @@ class Watch:
             peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
             limit_hit=self._limit_hit,
             oom_killed=oom_killed,
+            # Where there are two, the first is the candidate, and what tests do is their affair.
+            forbidden_calls=tuple(self._parties[0].tellings.names),
         )
 
 

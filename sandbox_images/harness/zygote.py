@@ -94,7 +94,8 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
     Returns only in the processes that it forks for runs, locked in and ready to start; the
     zygote itself ends here.
     """
-    seccomp_filter = seccomp.build_candidate_filter()
+    telling = seccomp.can_tell()
+    seccomp_filter = seccomp.build_candidate_filter(telling=telling)
     # A handler of ours would be one of process 1 of each pid namespace too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     pid_namespaces = namespaces.PidNamespaces()
@@ -107,7 +108,7 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
         init = pid_namespaces.enter_new()
         pid = _fork_run(init)
         if pid == 0:
-            return confinement.lock_in(order, control, seccomp_filter)
+            return confinement.lock_in(order, control, seccomp_filter, telling=telling)
         for descriptor in order.descriptors:
             os.close(descriptor)
         orders.send(control, _ended(signal.SIGKILL) if pid is None else _await_end(pid, init))

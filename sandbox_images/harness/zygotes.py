@@ -45,7 +45,7 @@ class Zygote:
         )
         theirs.close()
         self.control.settimeout(_START_TIMEOUT_S)
-        self.memory_bytes: int = self.receive()["memory_bytes"]
+        self.memory_bytes: int = self.receive()[0]["memory_bytes"]
         self.control.settimeout(None)
 
     def start(self, order: orders.RunOrder) -> None:
@@ -56,15 +56,15 @@ class Zygote:
         except OSError as error:
             raise self._broken(f"does not answer: {error}") from error
 
-    def receive(self) -> dict[str, Any]:
-        """Wait for the next message about the run."""
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Wait for the next message about the run, with the descriptors that came along."""
         try:
             received = orders.receive(self.control)
         except OSError as error:
             raise self._broken(f"does not answer: {error}") from error
         if received is None:
             raise self._broken("is gone")
-        return received[0]
+        return received
 
     def _broken(self, what: str) -> SlotBroken:
         return SlotBroken(f"the {self._name} zygote {what}")

@@ -17,11 +17,12 @@ from sandbox_images.harness.syscalls import (
     LAST_KNOWN,
     NUMBERS,
     SUPERVISOR_EXTRA,
+    WATCHED,
 )
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 I386, ARM = 0x40000003, 0x40000028
-ALLOW, KILL = "allow", "kill"
+ALLOW, KILL, TELL = "allow", "kill", "tell"
 
 # Calls that a submission must never be able to make, by any argument.
 FORBIDDEN = {
@@ -72,7 +73,7 @@ def run_filter(program: bytes, number: int, *, machine: int, args: tuple[int, ..
 def _name_action(value: int) -> str:
     if value & 0xFFFF0000 == 0x00050000:
         return errno.errorcode[value & 0xFFFF]
-    return {0x7FFF0000: ALLOW, 0x80000000: KILL}[value]
+    return {0x7FFF0000: ALLOW, 0x80000000: KILL, 0x7FC00000: TELL}[value]
 
 
 @pytest.fixture(params=MACHINES)
@@ -106,7 +107,7 @@ def test_supervisor_filter_allows_the_lists_and_nothing_else(machine: str) -> No
                if v == ALLOW}  # fmt: skip
     names = CANDIDATE_ALLOWED | SUPERVISOR_EXTRA
     numbers = {n for name, n in NUMBERS[machine].items() if name in names}
-    assert allowed == numbers - {NUMBERS[machine]["socket"], NUMBERS[machine]["socketpair"]}
+    assert allowed == numbers - {NUMBERS[machine]["socketpair"]}
 
 
 @pytest.mark.parametrize(
@@ -202,5 +203,18 @@ def test_numbers_are_the_kernel_headers_own() -> None:
 
 
 def test_every_name_has_a_number_on_some_machine() -> None:
-    assert set(NUMBERS["x86_64"]) == CANDIDATE_ALLOWED | SUPERVISOR_EXTRA | {"clone3"}
+    named = CANDIDATE_ALLOWED | SUPERVISOR_EXTRA | WATCHED | {"clone3"}
+    assert set(NUMBERS["x86_64"]) == named
     assert set(NUMBERS["aarch64"]) < set(NUMBERS["x86_64"])
+
+
+def test_telling_filter_leaves_the_watched_refusals_to_the_listener(machine: str) -> None:
+    silent = build_candidate_filter(machine)
+    telling = build_candidate_filter(machine, telling=True)
+    for name in WATCHED & NUMBERS[machine].keys():
+        # An internet socket, and a clone into a new user namespace.
+        args = (2, 1) if name == "socket" else (0x10000000,)
+        number = NUMBERS[machine][name]
+        refused = "EAFNOSUPPORT" if name == "socket" else "EPERM"
+        assert run_filter(silent, number, machine=MACHINES[machine], args=args) == refused
+        assert run_filter(telling, number, machine=MACHINES[machine], args=args) == TELL
