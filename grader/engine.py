@@ -63,6 +63,11 @@ class Grader:
         """Close it."""
         self.close()
 
+    @property
+    def slots(self) -> SlotPool:
+        """The slots, for whoever has something else to run in them."""
+        return self._pool
+
     def grade(self, submission: Submission) -> GradeReport:
         """Grade one submission; waits for a free slot. Never raises for what it was given."""
         try:

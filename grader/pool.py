@@ -21,6 +21,17 @@ class SlotKind:
         return self.image == need.image and self.memory_bytes >= need.memory_bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotCounts:
+    """How many slots of a pool are in which state."""
+
+    busy: int
+    """Lent, or being opened to be lent."""
+    idle: int
+    unopened: int
+    """Not there yet, or no more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Idle:
     kind: SlotKind
@@ -65,6 +76,12 @@ class SlotPool:
             self._give_up(idle)
             raise
         self._give_back(idle)
+
+    def counts(self) -> SlotCounts:
+        """Return how many slots are in which state now."""
+        with self._changed:
+            idle = len(self._idle)
+            return SlotCounts(busy=self._count - idle, idle=idle, unopened=self._size - self._count)
 
     def close(self) -> None:
         """Close every idle slot, and each borrowed one when it comes back."""

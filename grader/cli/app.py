@@ -17,6 +17,7 @@ from grader.cli.doctor import doctor
 from grader.cli.formats import formats
 from grader.cli.grade import grade
 from grader.cli.images import images
+from grader.cli.serve import serve
 from grader.cli.status import status
 from grader.cli.version import before_command, version
 from grader.cli.worker import worker
@@ -41,6 +42,7 @@ app.command()(grade)
 app.command()(check)
 app.command()(doctor)
 app.add_typer(images, name="images")
+app.command()(serve)
 app.command()(worker)
 app.command()(status)
 app.command()(formats)

@@ -1,0 +1,185 @@
+"""What one service grades and runs with, from its start to its end."""
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from grader.client import LocalGrader, QueueGrader
+from grader.errors import GraderError
+from grader.model import CallCase, CallTests, ExtractionRule, GradeReport, Submission, TestSuite
+from grader.offline.problems import load_problems
+from grader.pool import SlotPool
+from grader.queueing.calls import ReportFuture
+from grader.queueing.futures import FutureGrader
+from grader.queueing.status import QueueStatus, read_status
+from grader.reward_settings import ScoreMode
+from grader.rewards.core import RewardCore
+from grader.server.attend import Attendance
+from grader.server.labels import LabelReader
+from grader.server.lobby import Lobby
+from grader.server.metrics import Metrics
+from grader.server.observed import ObservedGrader, error_kind
+from grader.server.programs import ProgramRunner
+from grader.server.replays import Replays
+from grader.settings import Settings
+from grader.stoppable import Run, StoppableGrader
+from grader.verdict import Verdict
+
+_log = logging.getLogger(__name__)
+
+_STATUS_LASTS_S = 2.0
+_PROBE_TIMEOUT_S = 120.0
+_RATING_THREADS = 512
+"""A /get_reward request has one of these while it is graded; further ones wait for one."""
+
+OnTurn = Callable[[Submission], None]
+"""Called in the thread of a slot, or of the caller, when a submission has its turn."""
+
+
+class Engine:
+    """Everything behind the endpoints. Made and closed with the application."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        """Choose the sandbox or the queue; no slot is opened yet.
+
+        Raises:
+            GraderError: What the settings name does not exist or cannot work here.
+        """
+        self.settings = settings = _for_service(settings)
+        self.metrics = metrics
+        self.lobby = Lobby()
+        self.attendance = Attendance()
+        self.replays = Replays(settings.server)
+        with contextlib.ExitStack() as held:
+            problems = None
+            if settings.problems is not None:
+                problems = held.enter_context(load_problems(settings.problems))
+            self.labels = LabelReader(problems, metrics)
+            opened = _Opened(settings)
+            self.grader = ObservedGrader(
+                settings.server, opened.open, lobby=self.lobby, metrics=metrics
+            )
+            held.callback(self.grader.close)
+            self.programs = ProgramRunner(settings, self.lobby, opened.slots)
+            held.callback(self.programs.close)
+            self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
+            held.callback(self.rewards.close)
+            self.rating_threads = ThreadPoolExecutor(
+                _RATING_THREADS, thread_name_prefix="get-reward"
+            )
+            held.callback(self.rating_threads.shutdown, wait=False, cancel_futures=True)
+            self._held = held.pop_all()
+        self._queue = None if settings.broker is None else _QueueWatch(settings)
+        metrics.watch(
+            self.lobby, self.programs.counts, None if self._queue is None else self._queue.read
+        )
+
+    def obstacle(self) -> str | None:
+        """Return why nothing could be graded now; None where it could. May wait.
+
+        The first call with slots of this process grades a small program, and so warms one up.
+        """
+        if self._queue is not None:
+            status = self._queue.read()
+            if status is None:
+                return "Redis does not answer"
+            return None if status.workers else "there is no worker"
+        report = self.grader.inner.grade(_PROBE, timeout_s=_PROBE_TIMEOUT_S)
+        if report.verdict is Verdict.PASSED:
+            return None
+        _log.warning("nothing can be graded: %s", report.feedback)
+        return error_kind(report.feedback)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether workers of a queue grade, and not this process."""
+        return self._queue is not None
+
+    def close(self) -> None:
+        """Stop what still runs and free everything. Repeats harmlessly."""
+        self._held.close()
+
+
+def _for_service(settings: Settings) -> Settings:
+    """Return the settings with what every endpoint of one service has to share."""
+    reward = settings.reward
+    deadline_s = min(reward.deadline_s, settings.server.reward_deadline_s)
+    stop_early = settings.stop_early
+    if reward.score is ScoreMode.FRACTION and stop_early is None:
+        stop_early = False  # The share of passed cases needs them all.
+    return replace(settings, stop_early=stop_early, reward=replace(reward, deadline_s=deadline_s))
+
+
+class _Opened:
+    """Opens the grader that the settings name, so that it tells when a submission has its turn."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.slots: SlotPool | None = None
+        """Those of this process, once it is open."""
+
+    def open(self, on_turn: OnTurn) -> FutureGrader:
+        if self._settings.broker is not None:
+            return _TellingQueueGrader(self._settings, on_turn)
+        grader = _TellingGrader(self._settings, on_turn)
+        self.slots = grader.slots
+        return LocalGrader(self._settings, grader=grader)
+
+
+class _TellingGrader(StoppableGrader):
+    def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
+        super().__init__(settings)
+        self._on_turn = on_turn
+
+    def grade_run(
+        self, submission: Submission, run: Run, settings: Settings | None = None
+    ) -> GradeReport:
+        self._on_turn(submission)
+        return super().grade_run(submission, run, settings)
+
+
+class _TellingQueueGrader(QueueGrader):
+    """Where a submission waits once it is in the queue, the queue itself knows."""
+
+    def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
+        super().__init__(settings)
+        self._on_turn = on_turn
+
+    def submit(
+        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+    ) -> ReportFuture:
+        self._on_turn(submission)
+        return super().submit(submission, timeout_s=timeout_s, is_batch=is_batch)
+
+
+class _QueueWatch:
+    """Asks Redis how the queue is, but not more often than needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._last: tuple[float, QueueStatus | None] = (float("-inf"), None)
+
+    def read(self) -> QueueStatus | None:
+        """Return the state of the queue; None where it does not answer. May wait."""
+        when, status = self._last
+        if time.monotonic() - when > _STATUS_LASTS_S:
+            try:
+                status = read_status(self._settings)
+            except GraderError:
+                status = None
+            self._last = (time.monotonic(), status)
+        return status
+
+
+_PROBE = Submission(
+    id="readyz",
+    completion="def answer():\n    return 42\n",
+    suite=TestSuite(
+        tests=CallTests(entry_point="answer", cases=(CallCase(id="0", expected=42),)),
+        format="probe",
+        extraction=ExtractionRule.VERBATIM,
+    ),
+)

@@ -1,0 +1,239 @@
+"""`POST /v1/grade`: reports for one submission or many."""
+
+import asyncio
+import hashlib
+import time
+from typing import Annotated, Any
+
+import structlog
+from fastapi import APIRouter, Body, Header, HTTPException, Request, Response
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from grader.errors import GraderError
+from grader.model import GradeReport, Submission
+from grader.server.engine import Engine
+from grader.server.observed import error_kind
+from grader.server.problem import REFUSALS, Problem
+from grader.server.replays import Answer, KeyReusedError
+from grader.server.visit import Visit, current_visit
+from grader.service import not_graded
+from grader.wire import json_bytes, report_json
+
+_log = structlog.stdlib.get_logger(__name__)
+
+_MAX_DEADLINE_S = 86_400.0
+_MANY_PER_STEP = 64
+"""Submissions of one request that are prepared before the event loop looks at others."""
+
+_DEADLINE = Field(
+    default=None,
+    gt=0,
+    le=_MAX_DEADLINE_S,
+    allow_inf_nan=False,
+    description="seconds until the answer; what is not graded by then is an internal_error. "
+    "Default: the setting queue.deadline_s",
+)
+
+
+class Sample(BaseModel):
+    """A completion and its tests."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(default="", max_length=1000, description="comes back, and stands in the logs")
+    completion: str = Field(description="raw model output, or a query that starts with the prompt")
+    prompt: str = Field(default="", description="cut off the completion where it starts with it")
+    label: Any = Field(default=None, description="the tests, in any known format")
+    problem_id: str | None = Field(
+        default=None, description="a problem of the file that the setting problems names"
+    )
+
+
+class One(Sample):
+    """A request with one submission."""
+
+    deadline_s: float | None = _DEADLINE
+
+
+class Many(BaseModel):
+    """A request with many submissions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    submissions: list[Sample]
+    deadline_s: float | None = _DEADLINE
+
+
+def _kind(body: Any) -> str:
+    is_many = "submissions" in body if isinstance(body, dict) else isinstance(body, Many)
+    return "many" if is_many else "one"
+
+
+GradeRequest = Annotated[
+    Annotated[One, Tag("one")] | Annotated[Many, Tag("many")], Discriminator(_kind)
+]
+
+
+class OneResult(BaseModel):
+    """A submission's report."""
+
+    id: str
+    report: GradeReport
+
+
+class ManyResults(BaseModel):
+    """Reports, in the order of the submissions."""
+
+    results: list[OneResult]
+
+
+def make_router(engine: Engine) -> APIRouter:
+    """Return the endpoint."""
+    router = APIRouter(tags=["grade"])
+
+    @router.post(
+        "/v1/grade",
+        summary="Grade one submission, or many",
+        response_model=None,
+        responses={
+            200: {"model": OneResult | ManyResults},
+            409: {"model": Problem, "description": "the idempotency key came with another body"},
+            **REFUSALS,
+        },
+    )
+    async def grade(
+        request: Request,
+        body: Annotated[GradeRequest, Body()],
+        idempotency_key: Annotated[
+            str | None,
+            Header(
+                min_length=1,
+                max_length=200,
+                description="requests of one key are graded once and get one answer",
+            ),
+        ] = None,
+    ) -> Response:
+        """Grade.
+
+        What cannot be graded gets a report that says so: verdict `internal_error`, `graded`
+        false. Only the tests of a single submission that cannot be read are refused with 422.
+        """
+        work = _Work(engine, body, len(await request.body()))
+        visit = current_visit()
+        if idempotency_key is None or visit is None:
+            waiting = engine.attendance.wait(request, work.do())
+            answer = await waiting
+        else:
+            digest = hashlib.sha256(await request.body()).digest()
+            try:
+                answer = await engine.attendance.wait(
+                    request, engine.replays.answer(idempotency_key, digest, visit, work.do)
+                )
+            except KeyReusedError:
+                reason = "the Idempotency-Key was used for another request"
+                raise HTTPException(409, reason) from None
+        headers = {}
+        if answer.is_replay:
+            engine.metrics.replays.inc()
+            headers["Idempotency-Replayed"] = "true"
+        return Response(answer.body, media_type="application/json", headers=headers)
+
+    return router
+
+
+class _Work:
+    """One request's grading."""
+
+    def __init__(self, engine: Engine, body: One | Many, size: int) -> None:
+        self._engine = engine
+        self._body = body
+        self._size = size
+
+    async def do(self) -> Answer:
+        """Grade everything.
+
+        Raises:
+            HTTPException: There are too many submissions, or the only one has no tests.
+        """
+        if isinstance(self._body, One):
+            report = await self._grade_one(self._body)
+            return Answer(body=_result(self._body, report), lasts=report.graded)
+        most = self._engine.settings.server.submissions
+        if len(self._body.submissions) > most:
+            reason = (
+                f"{len(self._body.submissions)} submissions in one request; at most {most} are "
+                "taken (server.submissions)"
+            )
+            raise HTTPException(422, reason)
+        reports = await self._grade_many(self._body)
+        results = [
+            _result(sample, report)
+            for sample, report in zip(self._body.submissions, reports, strict=True)
+        ]
+        body = b'{"results":[%s]}' % b",".join(results)
+        return Answer(body=body, lasts=all(report.graded for report in reports))
+
+    async def _grade_one(self, sample: One) -> GradeReport:
+        submission = self._read(sample)
+        if isinstance(submission, GraderError):
+            raise HTTPException(422, _words(submission))
+        if isinstance(submission, GradeReport):
+            return submission
+        future = self._engine.grader.submit(submission, timeout_s=self._time_left_s())
+        return await asyncio.wrap_future(future)
+
+    async def _grade_many(self, body: Many) -> list[GradeReport]:
+        waiting: list[asyncio.Future[GradeReport] | GradeReport] = []
+        for number, sample in enumerate(body.submissions):
+            if number % _MANY_PER_STEP == _MANY_PER_STEP - 1:
+                await asyncio.sleep(0)
+            submission = self._read(sample)
+            if isinstance(submission, GraderError):
+                waiting.append(self._refused(submission))
+            elif isinstance(submission, GradeReport):
+                waiting.append(submission)
+            else:
+                future = self._engine.grader.submit(
+                    submission, timeout_s=self._time_left_s(), is_batch=True
+                )
+                waiting.append(asyncio.wrap_future(future))
+        return [each if isinstance(each, GradeReport) else await each for each in waiting]
+
+    def _read(self, sample: Sample) -> Submission | GraderError | GradeReport:
+        """Return the submission, what is wrong with its tests, or the report of our fault."""
+        try:
+            suite = self._engine.labels.read(sample.label, sample.problem_id, self._size)
+        except GraderError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
+            # Whatever a label does to us must cost its own report only.
+            _log.exception("a label met a fault in the grader")
+            return self._refused(error)
+        return Submission(
+            id=sample.id or suite.problem_id or "",
+            completion=sample.completion,
+            prompt=sample.prompt,
+            suite=suite,
+        )
+
+    def _refused(self, error: Exception) -> GradeReport:
+        report = not_graded(f"{type(error).__name__}: {_words(error)}", self._engine.settings)
+        self._engine.metrics.report(report, 0.0)
+        _log.warning("tests cannot be read", error=error_kind(report.feedback))
+        return report
+
+    def _time_left_s(self) -> float:
+        deadline_s = self._body.deadline_s
+        if deadline_s is None:
+            deadline_s = self._engine.settings.queue.deadline_s
+        visit: Visit | None = current_visit()
+        spent_s = 0.0 if visit is None else time.monotonic() - visit.arrived
+        return max(0.001, deadline_s - spent_s)
+
+
+def _words(error: Exception) -> str:
+    return str(error).encode("utf-8", "replace").decode()
+
+
+def _result(sample: Sample, report: GradeReport) -> bytes:
+    return b'{"id":%s,"report":%s}' % (json_bytes(sample.id), report_json(report))
