@@ -14,7 +14,8 @@ Becomes, by what the source is:
 - else a script, a case for each top-level statement that asserts, in order in one namespace,
   the submission's own; `from solution import ...` is left out.
 
-No limits, prelude or extraction rule of its own.
+No limits, prelude or extraction rule of its own; but `functional` has the imports of APPS before
+the code, since LeetCode's answers name `List` without importing it, and rLLM grades them so.
 """
 
 import ast
@@ -28,6 +29,7 @@ from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import check_tests
+from grader.suites.formats.stdio import PRELUDE
 from grader.suites.source import SourceKind
 
 _TEST_PATH = "test_solution.py"
@@ -134,6 +136,8 @@ def read_source(row: Row) -> TestSuite:
         fields.optional_text(row, "entry_point"),
         fields.any_text(row, "solution", "reference", "canonical_solution") or None,
     )
+    if name == "functional":
+        suite = replace(suite, prelude=PRELUDE)
     return _with_origin(suite, row)
 
 

@@ -247,6 +247,12 @@ def test_check_source_finds_its_candidate(
     assert run_suite(suite, code.replace("2 * n", "3 * n"), tmp_path) == [False]
 
 
+def test_functional_label_has_the_imports_of_its_harness(tmp_path: Path) -> None:
+    check = "def check(candidate):\n    assert candidate([2]) == 4\ncheck(Box().double)"
+    code = "class Box:\n    def double(self, given: List[int]):\n        return 2 * given[0]\n"
+    assert run_suite(parse_label({"functional": check}), code, tmp_path) == [True]
+
+
 def test_assert_lines_are_cases_in_one_namespace(tmp_path: Path) -> None:
     suite = parse_label(
         "from solution import double\nx = 2\nassert double(x) == 4\nassert double(x) == 5\n"
