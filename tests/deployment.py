@@ -117,7 +117,7 @@ class RedisServer(Process):
 
         return Redis(host="127.0.0.1", port=self.port, decode_responses=True, protocol=2)
 
-    def keys(self) -> set[str]:
+    def key_names(self) -> set[str]:
         with self.connect() as client:
             return set(client.keys("*"))
 
@@ -199,4 +199,4 @@ class Deployment:
 
     def leftovers(self) -> set[str]:
         """Return the keys that should not be there when nobody waits and no worker runs."""
-        return {key for key in self.redis.keys() if not key.startswith(LASTING_KEYS)}
+        return {key for key in self.redis.key_names() if not key.startswith(LASTING_KEYS)}

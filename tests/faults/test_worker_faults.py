@@ -1,9 +1,12 @@
 """Workers that die, stop, sleep or lose their slots: the batch must not show it."""
 
+import contextlib
+import os
 import random
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +19,7 @@ pytestmark = [pytest.mark.redis, pytest.mark.slow]
 def test_batch_survives_workers_killed_at_random_moments(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    chance = random.Random(5)
+    chance = random.Random(5)  # noqa: S311 - moments, not secrets
     workers = [deployment.add_worker() for _ in range(2)]
     deployment.wait_for_workers(2)
     batch = start_batch()
@@ -84,8 +87,6 @@ def test_killed_slots_are_replaced(
 
 def jails_of(pid: int) -> list[int]:
     """Return the wardens of a worker's native slots."""
-    from pathlib import Path
-
     children: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         children += [int(child) for child in (task / "children").read_text().split()]
@@ -93,9 +94,5 @@ def jails_of(pid: int) -> list[int]:
 
 
 def kill(pid: int) -> None:
-    import os
-
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

@@ -1,0 +1,114 @@
+"""Submissions that kill workers, and clients that die."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from grader.client import QueueGrader
+from grader.queueing import names
+from grader.settings import Settings
+from grader.verdict import Verdict
+from tests.deployment import Deployment, wait_until
+from tests.faults.conftest import Batch, assert_nothing_is_left, client_settings
+from tests.mixture import mixture
+
+pytestmark = [pytest.mark.redis, pytest.mark.slow]
+
+
+def kill_whoever_runs(marker: str, deployment: Deployment, over: threading.Event) -> None:
+    """Stand in for a submission that kills its worker; restart workers as a supervisor does."""
+    with deployment.redis.connect() as client:
+        while not over.wait(0.002):
+            for key in client.scan_iter(names.JOB + "*", count=1000):
+                state, owner, code = client.hmget(key, "state", "owner", "code")
+                if state == "running" and code.startswith(marker):
+                    pid = int(owner.split(":")[1])
+                    for worker in deployment.workers:
+                        if worker.is_running and worker.pid == pid:
+                            worker.kill()
+            for worker in deployment.workers:
+                if not worker.is_running:
+                    worker.start()
+
+
+def test_submission_that_kills_its_workers_is_reported_and_takes_no_neighbour_along(
+    deployment: Deployment,
+) -> None:
+    for _ in range(2):
+        deployment.add_worker()
+    deployment.wait_for_workers(2)
+    batch = [submission for submission, _ in mixture(40)]
+    expected = [verdict for _, verdict in mixture(40)]
+    killer = 13
+    over = threading.Event()
+    thread = threading.Thread(
+        target=kill_whoever_runs, args=(f"# {killer}\n", deployment, over), daemon=True
+    )
+    thread.start()
+    try:
+        with QueueGrader(client_settings(deployment)) as grader:
+            reports = grader.grade_batch(batch)
+    finally:
+        over.set()
+        thread.join()
+    expected[killer] = Verdict.INTERNAL_ERROR
+    assert [report.verdict for report in reports] == expected
+    assert "2 workers died" in reports[killer].feedback
+    assert not reports[killer].graded
+    assert 2 <= deployment.redis.stats()["workers_lost"] <= 4
+    assert_nothing_is_left(deployment)
+
+
+def grade_slowly(settings: Settings, started: str) -> None:
+    """Be a client that dies in the middle; runs in a process of its own."""
+    with QueueGrader(settings) as grader:
+        for number, _ in enumerate(grader.as_completed(s for s, _ in mixture(120))):
+            if number == 10:
+                with open(started, "w"):  # noqa: PTH123
+                    pass
+
+
+def test_client_that_died_resumes(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    deployment.add_worker()
+    deployment.wait_for_workers(1)
+    mark = str(deployment.folder / "started")
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=grade_slowly, args=(client_settings(deployment), mark))
+    process.start()
+    wait_until(lambda: os.path.exists(mark), 60, "ten reports")  # noqa: PTH110
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join()
+    batch = start_batch(120)
+    batch.finish()
+    stats = deployment.redis.stats()
+    # What the dead client had begun was not begun again.
+    assert stats["cache_hits"] + stats["joined"] >= 10
+    assert stats["graded"] <= 130
+    with deployment.redis.connect() as client:
+        client.zadd(names.CLIENTS, dict.fromkeys(client.zrange(names.CLIENTS, 0, -1), 0))
+    wait_until(lambda: not streams(deployment), 20, "the dead client's answers are gone")
+    assert_nothing_is_left(deployment)
+
+
+def streams(deployment: Deployment) -> list[str]:
+    return [key for key in deployment.redis.key_names() if key.startswith(names.OUT)]
+
+
+def test_jobs_of_a_dead_client_are_not_run(deployment: Deployment) -> None:
+    grader = QueueGrader(client_settings(deployment))
+    futures = [grader.submit(submission) for submission, _ in mixture(20)]
+    wait_until(lambda: deployment.redis.stats().get("submitted") == 20, 20, "all are sent")
+    with deployment.redis.connect() as client:
+        client.delete(names.CLIENTS)  # as if its lease had run out
+    deployment.add_worker()
+    wait_until(lambda: deployment.redis.stats().get("expired", 0) > 0, 60, "they are dropped")
+    # It lives after all, and sends them again.
+    assert [f.result(60).verdict for f in futures] == [verdict for _, verdict in mixture(20)]
+    grader.close()
+    assert_nothing_is_left(deployment)
