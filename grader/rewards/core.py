@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 
-from grader.errors import GraderError
+from grader.errors import ConfigurationError, GraderError
 from grader.extract.chat import opens_thinking
 from grader.reward_settings import ScoreMode, Task
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
@@ -45,14 +45,17 @@ class RewardCore:
         window = settings.reward.normalise
         self._normaliser = RunningNormaliser(window) if window else None
 
-    def rate(self, samples: list[Sample], *, task: Task | None = None) -> list[Rating]:
-        """Return a rating for each sample, in order, by the deadline that is set.
+    def rate(
+        self, samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
+    ) -> list[Rating]:
+        """Return a rating for each sample, in order.
 
         Args:
             samples: Any number; raters see them together.
             task: What grades those whose label does not say; None: as set.
+            deadline_s: Seconds by which all that can be graded is; None: as set.
         """
-        deadline = time.monotonic() + self.settings.reward.deadline_s
+        deadline = time.monotonic() + (deadline_s or self.settings.reward.deadline_s)
         try:
             plans = [self._plan(sample, task or self.settings.task) for sample in samples]
             ratings = self._rate(samples, plans, deadline)
@@ -196,6 +199,27 @@ def shared_core() -> RewardCore:
     return core
 
 
+def checked_core(task: Task | None = None) -> RewardCore:
+    """Return this process's core, once something could be graded with it.
+
+    Raises:
+        ConfigurationError: Nothing could; the message is one line for the person who trains.
+    """
+    core = shared_core()
+    if not core.settings.reward.check:
+        return core
+    try:
+        core.check(task)
+    except GraderError as error:
+        reason = " ".join(str(error).split())
+        message = (
+            f"nothing could be graded here: {reason}"
+            " (`grader doctor` tells more; GRADER_REWARD_CHECK=0 goes on all the same)"
+        )
+        raise ConfigurationError(message) from error
+    return core
+
+
 def forget_shared_core() -> None:
     """Close this process's core, so that the next one reads its settings anew."""
     with _lock:
@@ -205,8 +229,8 @@ def forget_shared_core() -> None:
 
 
 def _close_at_exit(core: RewardCore) -> None:
-    """Have slots and child processes closed before the interpreter stops its threads."""
-    import atexit
+    """Have slots and child processes closed when this process ends."""
+    from multiprocessing.util import Finalize
 
-    pid = os.getpid()
-    atexit.register(lambda: core.close() if os.getpid() == pid else None)
+    # Unlike atexit's, it also runs in the processes of a pool, which is where AReaL calls us.
+    Finalize(None, core.close, exitpriority=1)

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import ConfigurationError, GraderError
+from grader.errors import ConfigurationError
 from grader.feedback import inert
 from grader.reward_settings import Task
-from grader.rewards.core import RewardCore, shared_core
+from grader.rewards.core import RewardCore, checked_core, shared_core
 from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
 
 if TYPE_CHECKING:
@@ -78,18 +78,7 @@ def check(task: Task | None = None) -> None:
     except ImportError as error:
         message = f"OpenRLHF's rewards are tensors, and torch does not import: {error}"
         raise ConfigurationError(message) from error
-    core = shared_core()
-    if not core.settings.reward.check:
-        return
-    try:
-        core.check(None if task is None else Task(task))
-    except GraderError as error:
-        reason = " ".join(str(error).split())
-        message = (
-            f"nothing could be graded here: {reason}"
-            " (`grader doctor` tells more; GRADER_REWARD_CHECK=0 loads all the same)"
-        )
-        raise ConfigurationError(message) from error
+    checked_core(None if task is None else Task(task))
 
 
 def _text(value: object) -> str:

@@ -69,13 +69,18 @@ def template_of(conversation: str) -> ChatTemplate:
     return template if position >= 0 else ChatTemplate.PLAIN
 
 
-def next_turn(words: str, *, answer: str, template: ChatTemplate) -> str:
+_OPENED = re.compile(r"<think(?:ing)?>\s*\Z")
+
+
+def next_turn(words: str, *, answer: str, template: ChatTemplate, prompt: str = "") -> str:
     """Return the text between an answer of the model and its next.
 
     Args:
         words: What the user's turn says; nothing in it is taken for a token of the template.
         answer: The model's, as sampled; its end token is added only where it has none.
         template: Not `AUTO`.
+        prompt: That of the first turn; where it opens a thinking section for the model, so does
+            every other.
     """
     turns = TEMPLATES[template]
     ended = not turns.ends or answer.rstrip("\n").endswith(turns.ends)
@@ -84,7 +89,8 @@ def next_turn(words: str, *, answer: str, template: ChatTemplate) -> str:
     if answer.endswith("\n") and before.startswith("\n") and ended and turns.ends:
         # The end token was sampled with the newline that follows it.
         before = before[1:]
-    return f"{end}{before}{defused(words)}{turns.after}"
+    opened = _OPENED.search(prompt)
+    return f"{end}{before}{defused(words)}{turns.after}{opened[0] if opened else ''}"
 
 
 def defused(text: str) -> str:

@@ -18,6 +18,7 @@ AGENT_LOG_KEYS = (*LOG_KEYS, "steps", "solved", "solved_at_once")
 class Episode:
     """What is known of an episode under way. Used by one thread at a time."""
 
+    prompt: str
     label: object
     template: ChatTemplate
     """Never `AUTO`."""
@@ -64,19 +65,20 @@ class Agent(ABC):
         template = self._settings.template
         if template is ChatTemplate.AUTO:
             template = template_of(prompt)
-        return Episode(label=label, template=template)
+        return Episode(prompt=prompt, label=label, template=template)
 
-    def step(self, episode: Episode, conversation: str, answer: str) -> Step:
+    def step(self, episode: Episode, answer: str) -> Step:
         """Grade an attempt and say what comes next; takes until it is graded.
 
         Args:
             episode: Changed by this.
-            conversation: All that was said before the answer.
             answer: What the model said, as sampled.
         """
         episode.steps += 1
         deadline = time.monotonic() + self._core.settings.reward.deadline_s
-        sample = Sample(query=conversation + answer, prompt=conversation, label=episode.label)
+        # As if it were the first answer: to a model that hands in the same code once more, the
+        # code would otherwise count as quoted from what was said before.
+        sample = Sample(query=episode.prompt + answer, prompt=episode.prompt, label=episode.label)
         attempt = self._attempt(sample, episode.label, deadline)
         rating = attempt.rating
         # What we cannot grade now, we cannot tell anything about either: the episode is over.
@@ -86,7 +88,9 @@ class Agent(ABC):
             score=rating.score,
             feedback=""
             if done
-            else next_turn(attempt.words, answer=answer, template=episode.template),
+            else next_turn(
+                attempt.words, answer=answer, template=episode.template, prompt=episode.prompt
+            ),
             done=done,
             logs={
                 **rating.all_logs(),

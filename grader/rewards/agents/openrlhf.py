@@ -57,12 +57,11 @@ class Session:
         Args:
             states: `observation_text`, `action_text`, `label` and `sampling_params`.
         """
-        conversation = str(states.get("observation_text") or "")
         answer = str(states.get("action_text") or "")
         try:
             episode = self._episode(states)
             step = await asyncio.get_running_loop().run_in_executor(
-                _threads(os.getpid()), self._agent.step, episode, conversation, answer
+                _threads(os.getpid()), self._agent.step, episode, answer
             )
         except Exception:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("an agent's step met a fault in the grader")

@@ -1,0 +1,279 @@
+"""OpenRLHF's own agent loops drive our agents over scripted outputs, tokens checked one by one."""
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from grader.rewards.agents.episode import AGENT_LOG_KEYS
+from grader.rewards.core import forget_shared_core
+from tests.conftest import missing
+from tests.openrlhf_client import (
+    SamplingParams,
+    ScriptedEngine,
+    StreamingEngine,
+    client,
+    make_tokenizer,
+)
+
+if TYPE_CHECKING:
+    from grader.sandbox.native import NativeSandbox
+
+try:
+    import torch
+    import transformers  # noqa: F401
+except ImportError as error:
+    missing("The trainers' side (torch, transformers)", str(error))
+
+pytestmark = [
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("default"),  # theirs, not ours
+]
+
+LOOP_RELEASES = ("0.9.1", "0.10.2", "0.11.2")
+ACTOR_RELEASES = ("0.8.7", "0.9.0")
+
+LABEL = json.dumps({"inputs": ["2 3\n", "4 4\n"], "outputs": ["5\n", "8\n"]})
+WRONG = "```python\na, b = map(int, input().split())\nprint(a * b - 1)\n```"
+RIGHT = "```python\na, b = map(int, input().split())\nprint(a + b)\n```"
+
+PROMPTS = {
+    "llama2": ("<s>[INST] Print the sum of two numbers. [/INST]", "</s>"),
+    "chatml": (
+        "<|im_start|>user\nPrint the sum of two numbers.<|im_end|>\n<|im_start|>assistant\n",
+        "<|im_end|>",
+    ),
+    "llama3": (
+        "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nPrint the sum.<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "<|eot_id|>",
+    ),
+}
+NEXT_TURNS = {
+    "llama2": ("<s>[INST] ", " [/INST]"),
+    "chatml": ("\n<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"),
+    "llama3": (
+        "<|start_header_id|>user<|end_header_id|>\n\n",
+        "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+    ),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _agent_environment(native_sandbox: "NativeSandbox") -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADER_SANDBOX", native_sandbox.name)
+        patch.setenv("GRADER_SLOTS", "2")
+        forget_shared_core()
+        yield
+        forget_shared_core()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return make_tokenizer()
+
+
+def ids(tokenizer: Any, text: str) -> list[int]:
+    found: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return found
+
+
+def load_executor(path: Path) -> Any:
+    """Load an agent file as OpenRLHF does, from 0.8.7 on."""
+    spec = importlib.util.spec_from_file_location("agent_module", str(path))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.AgentExecutor
+
+
+def play(executor: Any, prompt: str, label: Any, tokenizer: Any, engine: ScriptedEngine) -> Any:
+    return asyncio.run(executor.execute(prompt, label, SamplingParams(64), 4096, tokenizer, engine))
+
+
+def assert_tokens_are_what_was_sampled(
+    result: dict[str, Any], prompt: str, engine: ScriptedEngine, tokenizer: Any
+) -> list[str]:
+    """Check an episode's tokens and ranges; return the feedback between its answers."""
+    tokens = result["observation_tokens"]
+    assert tokens[: len(ids(tokenizer, prompt))] == ids(tokenizer, prompt)
+    assert len(result["action_ranges"]) == len(engine.sampled)
+    feedback = []
+    for number, (start, end) in enumerate(result["action_ranges"]):
+        assert tokens[start:end] == engine.sampled[number]
+        assert tokens[:start] == engine.asked[number]
+        following = [*result["action_ranges"][number + 1 :], (len(tokens), None)][0][0]
+        between = tokens[end:following]
+        text = tokenizer.decode(between)
+        assert ids(tokenizer, text) == between
+        feedback.append(text)
+    return feedback
+
+
+@pytest.mark.parametrize("version", LOOP_RELEASES)
+@pytest.mark.parametrize("template", PROMPTS)
+def test_repair_agent_is_told_what_failed_and_tries_again(
+    version: str, template: str, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS[template]
+    engine = ScriptedEngine(tokenizer, [WRONG + end, RIGHT + end])
+    with client(version):
+        executor = load_executor(repo_dir / "grader/agent_func.py")()
+        result = play(executor, prompt, LABEL, tokenizer, engine)
+    first, last = assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    before, after = NEXT_TURNS[template]
+    assert first.startswith(f"{before}Your code passed 1 of 2 tests.")
+    assert first.endswith(after)
+    assert 'expected "8", got "15"; input: "4 4\\n"' in first
+    assert last == ""
+    assert result["reward"] == 1
+    assert float(result["scores"]) == 1
+    assert set(result["extra_logs"]) == set(AGENT_LOG_KEYS)
+    assert result["extra_logs"]["steps"].item() == 2
+    assert result["extra_logs"]["solved"].item() == 1
+    assert len(result["rollout_log_probs"]) == len(result["observation_tokens"])
+
+
+@pytest.mark.parametrize("version", ACTOR_RELEASES)
+def test_repair_agent_runs_in_an_actor_of_its_own(
+    version: str, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["llama2"]
+    engine = StreamingEngine(tokenizer, [WRONG + end, RIGHT + end])
+    with client(version):
+
+        async def run() -> Any:
+            results: asyncio.Queue[Any] = asyncio.Queue()
+            executor = load_executor(repo_dir / "grader/agent_func.py")(
+                max_steps=10,
+                max_length=4096,
+                llm_engine=engine,
+                hf_tokenizer=tokenizer,
+                result_queue=results,
+            )
+            await executor.execute(prompt, LABEL, SamplingParams(64))
+            return await results.get()
+
+        result = asyncio.run(run())
+    assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    assert result["reward"] == 1
+    assert result["extra_logs"]["steps"].item() == 2
+
+
+def test_trainer_makes_an_experience_of_an_episode(tokenizer: Any, repo_dir: Path) -> None:
+    prompt, end = PROMPTS["chatml"]
+    engine = ScriptedEngine(tokenizer, [WRONG + end, RIGHT + end])
+    with client("0.11.2") as imported:
+        executor = load_executor(repo_dir / "grader/agent_func.py")()
+        result = play(executor, prompt, LABEL, tokenizer, engine)
+        generator = imported("openrlhf.trainer.ppo_utils.samples_generator").SamplesGenerator
+        made = generator.__new__(generator)._process_response_into_experience(result, max_len=4096)
+    assert made.rewards.item() == 1
+    # What is trained on is what was sampled, and nothing else.
+    trained = made.sequences[0][1:][made.action_mask[0].bool()].tolist()
+    assert trained == [token for sampled in engine.sampled for token in sampled]
+    assert made.info["solved_at_once"].tolist() == [0]
+
+
+def test_rollouts_that_share_an_instance_keep_their_episodes_apart(
+    tokenizer: Any, repo_dir: Path
+) -> None:
+    """As in 0.9.1, where all rollouts of an engine go through one instance."""
+    prompt, end = PROMPTS["llama2"]
+
+    async def run(executor: Any) -> list[Any]:
+        engines = [
+            ScriptedEngine(tokenizer, [WRONG + end] * wrong + [RIGHT + end])
+            for wrong in (0, 1, 2, 1, 0)
+        ]
+        return await asyncio.gather(
+            *(
+                executor.execute(prompt, LABEL, SamplingParams(64), 4096, tokenizer, engine)
+                for engine in engines
+            )
+        )
+
+    with client("0.9.1"):
+        executor = load_executor(repo_dir / "grader/agent_func.py")()
+        results = asyncio.run(run(executor))
+    assert [result["extra_logs"]["steps"].item() for result in results] == [1, 2, 3, 2, 1]
+    assert [result["reward"] for result in results] == [1] * 5
+
+
+def test_episode_ends_after_the_steps_that_are_set(tokenizer: Any, repo_dir: Path) -> None:
+    prompt, end = PROMPTS["llama2"]
+    engine = ScriptedEngine(tokenizer, [WRONG + end] * 9)
+    with client("0.11.2"):
+        executor = load_executor(repo_dir / "grader/agent_func.py")()
+        result = play(executor, prompt, LABEL, tokenizer, engine)
+    assert len(engine.sampled) == 3
+    assert result["reward"] == pytest.approx(0.3)
+    assert float(result["scores"]) == 0
+    assert result["extra_logs"]["solved"].item() == 0
+
+
+@pytest.mark.parametrize("label", [None, "", "{", "no tests", 7])
+def test_episode_with_a_bad_label_ends_at_once_and_is_not_graded(
+    label: Any, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["llama2"]
+    engine = ScriptedEngine(tokenizer, [RIGHT + end] * 3)
+    with client("0.11.2"):
+        executor = load_executor(repo_dir / "grader/agent_func.py")()
+        result = play(executor, prompt, label, tokenizer, engine)
+    assert len(engine.sampled) == 1
+    assert result["reward"] == 0
+    assert result["extra_logs"]["graded"].item() == 0
+
+
+@pytest.mark.parametrize("version", LOOP_RELEASES)
+def test_math_agent_tries_again_and_is_not_told_the_answer(
+    version: str, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["chatml"]
+    answers = ["I do not know.", "It is \\boxed{41}.", "So \\boxed{\\frac{84}{2}}."]
+    engine = ScriptedEngine(tokenizer, [answer + end for answer in answers])
+    with client(version):
+        executor = load_executor(repo_dir / "grader/agent_math.py")()
+        result = play(executor, prompt, "42", tokenizer, engine)
+    first, second, last = assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    assert "No final answer was found" in first
+    assert "41 is not the right answer" in second
+    assert "42" not in first + second
+    assert last == ""
+    assert result["reward"] == 1
+
+
+def test_results_are_what_the_executors_ask_for(tokenizer: Any, repo_dir: Path) -> None:
+    del tokenizer
+    with client("0.11.2") as imported:
+        load_executor(repo_dir / "grader/agent_func.py")
+        from grader.rewards.agents.openrlhf import session
+
+        assert imported("openrlhf.utils.agent").AgentInstanceBase
+
+        async def one() -> dict[str, Any]:
+            played = session("code")
+            state = SimpleNamespace()
+            assert await played.reset({"observation": "Q", "label": LABEL}) == {"observation": "Q"}
+            return await played.step(
+                {
+                    "observation_text": "Q",
+                    "action_text": WRONG,
+                    "label": LABEL,
+                    "sampling_params": state,
+                }
+            )
+
+        result = asyncio.run(one())
+    assert result["rewards"].item() == 0
+    assert result["rewards"].dtype == torch.float32
+    assert result["done"] is False
+    assert set(result["extra_logs"]) == set(AGENT_LOG_KEYS)

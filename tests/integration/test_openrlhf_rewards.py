@@ -1,0 +1,400 @@
+"""OpenRLHF's own loaders and executors run our reward functions, release by release."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from grader.rewards.core import forget_shared_core, shared_core
+from grader.rewards.sample import LOG_KEYS
+from tests.conftest import missing
+from tests.openrlhf_client import SamplingParams, ScriptedEngine, client, make_tokenizer
+
+if TYPE_CHECKING:
+    from grader.sandbox.native import NativeSandbox
+
+try:
+    import torch
+    import transformers  # noqa: F401
+except ImportError as error:
+    missing("The trainers' side (torch, transformers)", str(error))
+
+pytestmark = [
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("default"),  # theirs, not ours
+]
+
+EXECUTOR_RELEASES = ("0.9.1", "0.10.2", "0.11.2")
+ACTOR_RELEASES = ("0.8.5", "0.9.0")
+
+WRONG = "    return 'no such value'\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _reward_environment(native_sandbox: "NativeSandbox") -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADER_SANDBOX", native_sandbox.name)
+        patch.setenv("GRADER_SLOTS", "2")
+        patch.setenv("GRADER_REWARD_DEADLINE_S", "60")
+        forget_shared_core()
+        yield
+        forget_shared_core()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return make_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def reward_file(repo_dir: Path) -> str:
+    return str(repo_dir / "grader" / "reward_func.py")
+
+
+class Row:
+    """A prompt with its label, a response, and what that is worth."""
+
+    def __init__(self, prompt: str, response: str, label: Any, reward: float, score: float) -> None:
+        self.prompt, self.response, self.label = prompt, response, label
+        self.reward, self.score = reward, score
+
+
+def jsonl(path: Path, count: int) -> list[dict[str, Any]]:
+    with path.open() as lines:
+        return [json.loads(line) for line, _ in zip(lines, range(count), strict=False)]
+
+
+def mixed_rows(data: Path) -> list[Row]:
+    """Return real problems of several formats, right and wrong answers to them in chat."""
+    rows = []
+    for problem in jsonl(data / "humaneval.jsonl", 4):
+        prompt = f"<s>[INST] Complete:\n{problem['prompt']} [/INST]"
+        label = json.dumps(problem)
+        for body, reward in ((problem["canonical_solution"], 1.0), (WRONG, None)):
+            text = f" Here it is:\n```python\n{problem['prompt']}{body}```\n</s>"
+            rows.append(Row(prompt, text, label, 1.0 if reward else 0.0, float(bool(reward))))
+    for problem in jsonl(data / "mbpp.jsonl", 3):
+        prompt = f"<s>[INST] {problem['text']} [/INST]"
+        rows.append(
+            Row(prompt, f" ```python\n{problem['code']}\n```</s>", json.dumps(problem), 1, 1)
+        )
+    for problem in jsonl(data / "apps_coderl_graded5.jsonl", 2):
+        prompt = f"<s>[INST] {problem['question'][:300]} [/INST]"
+        label = json.dumps(problem["input_output"])
+        code = problem["solutions"][0]
+        rows.append(Row(prompt, f" ```python\n{code}\n```</s>", label, 1, 1))
+        rows.append(Row(prompt, " ```python\nprint(\n```</s>", label, -1, 0))
+    question = "<s>[INST] What is 3/4 of 56? [/INST]"
+    rows += [
+        Row(question, " 56 / 4 * 3 = 42, so \\boxed{42}.</s>", '{"math": "42"}', 1, 1),
+        Row(question, " It is \\boxed{41}.</s>", '{"math": "42"}', 0, 0),
+        Row(question, " I cannot tell.</s>", '{"math": "42"}', -0.5, 0),
+    ]
+    return rows
+
+
+def execute_all(executor: Any, rows: list[Row], tokenizer: Any) -> list[dict[str, Any]]:
+    """Have OpenRLHF generate and reward all rows at once, as one rollout engine does."""
+
+    async def one(row: Row) -> Any:
+        engine = ScriptedEngine(tokenizer, [row.response])
+        return await executor.execute(
+            row.prompt, row.label, SamplingParams(), 4096, tokenizer, engine
+        )
+
+    async def everything() -> list[Any]:
+        return await asyncio.gather(*(one(row) for row in rows))
+
+    return asyncio.run(everything())
+
+
+def assert_rewarded(result: dict[str, Any], row: Row) -> None:
+    assert result["reward"] is not None
+    assert result["reward"].dtype == torch.float32
+    assert result["reward"].shape == (1,)
+    assert result["reward"].item() == pytest.approx(row.reward), row.response
+    assert set(result["extra_logs"]) == set(LOG_KEYS)
+    assert all(torch.isfinite(value).all() for value in result["extra_logs"].values())
+
+
+@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+def test_executor_gets_right_rewards_for_mixed_real_rows(
+    version: str, reward_file: str, tokenizer: Any, shared_dir: Path
+) -> None:
+    rows = mixed_rows(shared_dir / "data")
+    with client(version) as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        results = execute_all(executor, rows, tokenizer)
+    for result, row in zip(results, rows, strict=True):
+        assert_rewarded(result, row)
+        # Up to 0.10.0 a score of 0 is taken for missing, and the reward for the score.
+        lost = not row.score and version == "0.9.1"
+        assert result["scores"].item() == pytest.approx(row.reward if lost else row.score)
+    assert {result["extra_logs"]["graded"].item() for result in results} == {1.0}
+
+
+@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+def test_trainer_makes_experiences_of_what_the_executor_got(
+    version: str, reward_file: str, tokenizer: Any
+) -> None:
+    label = json.dumps({"assert_case": ["assert add(1, 2) == 3", "assert add(2, 2) == 5"]})
+    row = Row("Q: add?", "```python\ndef add(a, b): return a + b\n```</s>", label, 0.3, 0)
+    bad = Row("Q: add?", "nothing</s>", None, 0, 0)
+    with client(version) as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        results = execute_all(executor, [row, bad], tokenizer)
+        place = "experience_maker" if version == "0.9.1" else "samples_generator"
+        generator = imported(f"openrlhf.trainer.ppo_utils.{place}").SamplesGenerator
+        maker = generator.__new__(generator)
+        made = [maker._process_response_into_experience(each, max_len=4096) for each in results]
+    assert [round(each.rewards.item(), 3) for each in made] == [0.3, 0]
+    assert all(each.info.keys() == made[0].info.keys() for each in made)
+    assert made[0].info["cases_passed"].tolist() == [1]
+    assert made[0].info["graded"].tolist() == [1]
+    assert made[1].info["graded"].tolist() == [0]
+
+
+@pytest.mark.parametrize("version", ACTOR_RELEASES)
+def test_reward_actor_gets_right_rewards_in_micro_batches(
+    version: str, reward_file: str, shared_dir: Path
+) -> None:
+    rows = mixed_rows(shared_dir / "data")
+    with client(version) as imported:
+        actor = imported("openrlhf.utils.remote_rm_utils").RemoteRewardModel
+        model = actor.remote(SimpleNamespace(micro_rollout_batch_size=4), [reward_file])
+        batches = model.get_rewards.remote(
+            [row.prompt + row.response for row in rows],
+            [row.prompt for row in rows],
+            [row.label for row in rows],
+        )
+        maker = imported("openrlhf.trainer.ppo_utils.experience_maker")
+        samples = [SimpleNamespace(sequences=[0] * 4, info={}) for _ in range(len(rows) // 4)]
+        samples.append(SimpleNamespace(sequences=[0] * (len(rows) % 4), info={}))
+        maker.update_samples_with_rewards(batches, samples)
+    rewards = torch.cat([sample.rewards for sample in samples]).tolist()
+    scores = torch.cat([sample.scores for sample in samples]).tolist()
+    assert rewards == pytest.approx([row.reward for row in rows])
+    assert scores == pytest.approx([row.score for row in rows])
+    assert all(set(sample.info) == {*LOG_KEYS, "reward", "score"} for sample in samples)
+
+
+def test_sixty_calls_at_once_each_get_their_own_reward(reward_file: str, tokenizer: Any) -> None:
+    rows = []
+    for number in range(60):
+        label = json.dumps({"assert_case": [f"assert f(1) == {number}"]})
+        answer = number if number % 2 else -1
+        code = f"```python\ndef f(x):\n    return {answer}\n```</s>"
+        rows.append(Row(f"Q {number}", code, label, 1.0 if number % 2 else 0.0, number % 2))
+    with client("0.11.2") as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        results = execute_all(executor, rows, tokenizer)
+    for result, row in zip(results, rows, strict=True):
+        assert_rewarded(result, row)
+
+
+BAD_LABELS = [
+    None,
+    "",
+    {},
+    [],
+    7,
+    "no tests",
+    '{"assert_case": [',
+    '{"combine": []}',
+    "null",
+    '"x"',
+]
+
+
+@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+def test_bad_labels_give_a_neutral_reward_that_says_so(
+    version: str, reward_file: str, tokenizer: Any
+) -> None:
+    rows = [Row("Q", "```python\nx = 1\n```</s>", label, 0.0, 0.0) for label in BAD_LABELS]
+    with client(version) as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        results = execute_all(executor, rows, tokenizer)
+    for result, row in zip(results, rows, strict=True):
+        assert_rewarded(result, row)
+        assert result["extra_logs"]["graded"].item() == 0
+        assert result["extra_logs"]["verdict_internal_error"].item() == 1
+
+
+class _Failing:
+    """A sandbox whose slots do not open."""
+
+    name = "failing"
+
+    def open_slot(self, **_: Any) -> Any:
+        from grader.errors import SandboxUnavailableError
+
+        message = "no slot to be had"
+        raise SandboxUnavailableError(message)
+
+    def layers(self) -> dict[str, str]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def failing_core() -> Iterator[Callable[[], None]]:
+    """Replaces what runs code in this process's core, and puts it back."""
+    from grader.client import LocalGrader
+    from grader.stoppable import StoppableGrader
+
+    core = shared_core()
+    core.code.close()
+    rater = core.code
+    before = rater._open_grader
+
+    def fail() -> None:
+        rater._open_grader = lambda settings: LocalGrader(
+            settings, grader=StoppableGrader(settings, sandbox=_Failing())
+        )
+
+    yield fail
+    rater.close()
+    rater._open_grader = before
+
+
+def test_failing_engine_gives_neutral_rewards(
+    reward_file: str, tokenizer: Any, failing_core: Callable[[], None]
+) -> None:
+    label = json.dumps({"assert_case": ["assert f(1) == 1"]})
+    rows = [Row("Q", "```python\ndef f(x): return x\n```</s>", label, 0.0, 0.0)] * 8
+    with client("0.11.2") as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        failing_core()
+        shared_core().code.close()
+        results = execute_all(executor, rows, tokenizer)
+    for result, row in zip(results, rows, strict=True):
+        assert_rewarded(result, row)
+        assert result["extra_logs"]["graded"].item() == 0
+
+
+def test_broker_that_is_not_there_costs_the_deadline_and_no_more(
+    repo_dir: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("celery")
+    program = f"""
+import importlib.util, time
+spec = importlib.util.spec_from_file_location("reward_func", {str(repo_dir / "grader/reward_func.py")!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+begin = time.monotonic()
+result = module.reward_func(["def f(): pass"], [""], ['{{"assert_case": ["assert f() == 1"]}}'])
+print(result["rewards"].tolist(), result["extra_logs"]["graded"].tolist())
+print(time.monotonic() - begin)
+"""
+    done = run_elsewhere(
+        program,
+        tmp_path,
+        GRADER_BROKER="redis://127.0.0.1:1/0",
+        GRADER_REWARD_CHECK="0",
+        GRADER_REWARD_DEADLINE_S="2",
+        GRADER_REWARD_NEUTRAL="-0.25",
+    )
+    rewards, seconds = done.stdout.splitlines()
+    assert rewards == "[-0.25] [0.0]"
+    assert 1 < float(seconds) < 10
+
+
+def run_elsewhere(
+    program: str, folder: Path, *, check: bool = True, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program as a trainer would: our package is neither installed nor on the path."""
+    return subprocess.run(
+        [sys.executable, "-I", "-c", program],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), **environment},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=check,
+    )
+
+
+LOAD = """
+import importlib.util
+spec = importlib.util.spec_from_file_location("reward_func", "checkout/grader/reward_func.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+"""
+
+
+@pytest.fixture
+def checkout(repo_dir: Path, tmp_path: Path) -> Path:
+    """A copy of the sources that nobody installed; returns the folder that it is in."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("grader", "sandbox_images"):
+        shutil.copytree(repo_dir / name, tmp_path / "checkout" / name, ignore=ignored)
+    return tmp_path
+
+
+def test_file_of_a_checkout_finds_its_own_package(checkout: Path) -> None:
+    program = f"""{LOAD}
+import sys
+import cloudpickle
+label = '{{"assert_case": ["assert f() == 1"]}}'
+travelled = cloudpickle.loads(cloudpickle.dumps(module.reward_func))
+print(travelled(["def f(): return 1"], [""], [label])["rewards"].tolist())
+import grader.engine
+print(grader.engine.__file__)
+print("reward_func" in sys.modules, any("checkout" in path for path in sys.path))
+"""
+    done = run_elsewhere(program, checkout, GRADER_SANDBOX="native", GRADER_SLOTS="1")
+    rewards, origin, leaks = done.stdout.splitlines()
+    assert rewards == "[1.0]"
+    assert Path(origin) == checkout / "checkout" / "grader" / "engine.py"
+    assert leaks == "False False"
+
+
+def test_loading_without_a_sandbox_says_so_in_one_line(checkout: Path) -> None:
+    done = run_elsewhere(
+        LOAD,
+        checkout,
+        check=False,
+        GRADER_SANDBOX="docker",
+        GRADER_DOCKER_HOST="unix:///nowhere.sock",
+    )
+    assert done.returncode
+    last = done.stderr.strip().splitlines()[-1]
+    assert "nothing could be graded here: " in last
+    assert "the Docker engine did not co" in last
+
+
+def test_loading_with_a_misspelt_setting_names_it(checkout: Path) -> None:
+    done = run_elsewhere(LOAD, checkout, check=False, GRADER_REWARD_NEUTRL="1")
+    assert "did you mean GRADER_REWARD_NEUTRAL?" in done.stderr.strip().splitlines()[-1]
+
+
+def test_throughput_of_single_calls_is_that_of_the_grader(reward_file: str) -> None:
+    """As many threads as a rollout engine has; the same programs straight through the core."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from grader.rewards.openrlhf import rewards_for
+    from grader.rewards.sample import Sample
+
+    label = json.dumps({"assert_case": ["assert f(2) == 4"]})
+    queries = [f"def f(x):\n    return x * 2  # {number}\n" for number in range(120)]
+    core = shared_core()
+    core.rate([Sample(query=queries[0], label=label)] * 4)  # warm
+    begin = time.monotonic()
+    core.rate([Sample(query=query, label=label) for query in queries])
+    batch_s = time.monotonic() - begin
+    begin = time.monotonic()
+    with ThreadPoolExecutor(32) as threads:
+        singles = list(threads.map(lambda query: rewards_for([query], [""], [label]), queries))
+    singles_s = time.monotonic() - begin
+    assert all(single["rewards"].tolist() == [1.0] for single in singles)
+    assert singles_s < batch_s / 0.5, (singles_s, batch_s)
