@@ -37,6 +37,8 @@ _PROBED = frozenset(("clone3", "epoll_pwait2", "fchmodat2", "futex_waitv", "open
 _SEALED = "ro,noexec,nosuid,nodev,size=4096,nr_inodes=1,mode=555"
 """Mount options of an empty read-only folder, over a place that Docker leaves writable."""
 
+_SEALED_FOLDERS = ("/dev/mqueue", "/dev/pts", "/dev/shm")  # noqa: S108 - sealing them
+
 _COMMAND = ("python3", "-I", "-S", "/opt/grader/sandbox_images/harness/__main__.py", "supervisor")
 
 _ENVIRONMENT = (
@@ -79,7 +81,7 @@ def create_body(container: SlotContainer) -> dict[str, Any]:
         "ReadonlyPaths": [],
         "IpcMode": "private",
         "CgroupnsMode": "private",
-        "Tmpfs": {"/dev/shm": _SEALED, "/dev/mqueue": _SEALED},  # noqa: S108 - sealing them
+        "Tmpfs": dict.fromkeys(_SEALED_FOLDERS, _SEALED),
         "Memory": memory_bytes,
         "MemorySwap": memory_bytes,
         "PidsLimit": MAX_PROCESSES,

@@ -1,0 +1,408 @@
+"""Objects that pose as the answer: in a suite of its own process, none passes for plain data.
+
+Each row is a submission that computes nothing and would pass in a process that it shared. Every
+suite is also run over a submission that does the work, so that it is known to be passable.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from grader.sandbox.base import Sandbox, Slot
+from grader.verdict import Verdict
+from tests.hostile.splitting import Suite, run, verdicts
+
+SQUARE = "def f(x):\n    return x * x\n"
+ROOT = "def f(x):\n    return x ** 0.5\n"
+IMPORTED = "from solution import f\n"
+
+SUITES = {
+    "equal": Suite(right=SQUARE, cases=["assert f(3) == 9", "assert 16 == f(4)"]),
+    "close": Suite(right=ROOT, cases=["assert abs(f(2.0) - 1.41421356) < 1e-6"]),
+    "close, reversed": Suite(right=ROOT, cases=["assert abs(1.41421356 - f(2.0)) < 1e-6"]),
+    "relative": Suite(right=ROOT, cases=["assert abs(f(2.0) / 1.41421356 - 1) < 1e-6"]),
+    "rounded": Suite(right=ROOT, cases=["assert round(f(2.0) - 1.41421356, 5) == 0"]),
+    "squared": Suite(right=ROOT, cases=["assert (f(2.0) - 1.41421356) ** 2 < 1e-9"]),
+    "no remainder": Suite(right=SQUARE, cases=["assert not (f(3) - 9)", "assert f(3) % 9 == 0"]),
+    "range": Suite(right=SQUARE, cases=["assert 8 < f(3) < 10", "assert f(3) >= 9 >= f(3)"]),
+    "close by math": Suite(
+        right=ROOT,
+        setup="import math",
+        cases=["assert math.isclose(f(2.0), 1.41421356, rel_tol=1e-6)"],
+    ),
+    "one of": Suite(right=SQUARE, cases=["assert f(3) in (9, 10)", "assert f(3) in {9: 1}"]),
+    "contains": Suite(right="def f(x):\n    return [x * x]\n", cases=["assert 9 in f(3)"]),
+    "list": Suite(right="def f(x):\n    return sorted(x)\n", cases=["assert f([3, 1]) == [1, 3]"]),
+    "items": Suite(
+        right="def f(x):\n    return sorted(x)\n",
+        cases=["assert list(f([3, 1])) == [1, 3]", "assert sorted(f([3, 1])) == [1, 3]"],
+    ),
+    "nested": Suite(
+        right="def f(x):\n    return {'a': [x]}\n",
+        cases=["assert f(1) == {'a': [1]}", "assert f(1)['a'] == [1]"],
+    ),
+    "set": Suite(right="def f(x):\n    return [x, 2]\n", cases=["assert set(f(1)) == {1, 2}"]),
+    "text": Suite(
+        right="def f(x):\n    return x.upper()\n",
+        cases=["assert f('a') == 'A'", "assert f'{f(\"a\")}' == 'A'", "assert str(f('b')) == 'B'"],
+    ),
+    "prefix": Suite(
+        right="def f(x):\n    return x + 'bc'\n",
+        cases=["assert f('a').startswith('ab')", "assert f('a').isalpha()"],
+    ),
+    "subset": Suite(
+        right="def f(x):\n    return {x}\n",
+        cases=["assert f(1).issubset({1, 2})", "assert not f(1).isdisjoint([1])"],
+    ),
+    "type": Suite(
+        right=SQUARE,
+        cases=["assert isinstance(f(3), int) and f(3) == 9", "assert type(f(3)) is int"],
+    ),
+    "method": Suite(
+        right="class Solution:\n    def f(self, x):\n        return x ** 0.5\n",
+        cases=["assert abs(Solution().f(2.0) - 1.41421356) < 1e-6"],
+    ),
+    "attribute": Suite(
+        right="class Account:\n    def __init__(self, x):\n        self.balance = x * 2\n",
+        cases=["assert abs(Account(2.0).balance - 4.0) < 1e-6", "assert Account(1).balance == 2"],
+    ),
+    "check": Suite(
+        right=ROOT,
+        setup="def check(candidate):\n    assert abs(candidate(2.0) - 1.41421356) < 1e-6\n",
+        cases=["check(f)"],
+    ),
+    "approx": Suite(
+        right=ROOT,
+        module=IMPORTED + "import pytest\n"
+        "def test_left(): assert f(2.0) == pytest.approx(1.41421356)\n"
+        "def test_right(): assert pytest.approx(1.41421356) == f(2.0)\n"
+        "def test_list(): assert [f(2.0)] == pytest.approx([1.41421356])\n",
+    ),
+    "unittest": Suite(
+        right=ROOT,
+        module=IMPORTED + "import unittest\n"
+        "class TestF(unittest.TestCase):\n"
+        "    def test_almost(self): self.assertAlmostEqual(f(2.0), 1.41421356, places=6)\n"
+        "    def test_delta(self): self.assertAlmostEqual(f(2.0), 1.41421356, delta=1e-6)\n"
+        "    def test_less(self): self.assertLess(f(2.0), 1.5)\n"
+        "    def test_equal(self): self.assertEqual(f(4.0), 2.0)\n"
+        "    def test_in(self): self.assertIn(f(4.0), [2.0])\n"
+        "    def test_instance(self): self.assertIsInstance(f(4.0), float)\n",
+    ),
+    "unittest of lists": Suite(
+        right="def f(x):\n    return [x, 2]\n",
+        module=IMPORTED + "import unittest\n"
+        "class TestF(unittest.TestCase):\n"
+        "    def test_count(self): self.assertCountEqual(f(1), [2, 1])\n"
+        "    def test_list(self): self.assertListEqual(f(1), [1, 2])\n"
+        "    def test_sequence(self): self.assertSequenceEqual(f(1), [1, 2])\n",
+    ),
+    "numpy": Suite(
+        right="import numpy\ndef f(x):\n    return numpy.array([x, 2.0])\n",
+        module=IMPORTED + "import numpy as np\n"
+        "def test_close(): np.testing.assert_allclose(f(1.0), [1.0, 2.0])\n"
+        "def test_equal(): np.testing.assert_array_equal(f(1.0), np.array([1.0, 2.0]))\n"
+        "def test_all(): assert np.allclose(f(1.0), [1.0, 2.0])\n"
+        "def test_operator(): assert (f(1.0) == np.array([1.0, 2.0])).all()\n",
+    ),
+}
+
+# Everything that a number, a text or a container can be asked, answered to please: what is not
+# said on the spot is said by the next object, which by then knows what is expected.
+YES = """
+class Yes:
+    __hash__ = lambda self: 9
+    def _yes(self, *others): return True
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = _yes
+    def __ne__(self, other): return False
+"""
+ZERO = """
+class Zero:
+    def _self(self, *others): return self
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _self
+    __rtruediv__ = __pow__ = __mod__ = __neg__ = _self
+    def _zero(self, *others): return 0
+    __abs__ = __round__ = __int__ = __float__ = __index__ = _zero
+    def _yes(self, *others): return True
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _yes
+    def __bool__(self): return False
+"""
+PLAIN_ZERO = """
+class Zero:
+    def _zero(self, *others): return 0.0
+    __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __mod__ = _zero
+    def __pow__(self, other): return 0.0
+"""
+MIMIC = """
+class Mimic:
+    seen = None
+    def _see(self, other):
+        type(self).seen = other
+        return True
+    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = _see
+    def __hash__(self): return hash(self.seen)
+    def __repr__(self): return repr(self.seen)
+    __str__ = __repr__
+    def __float__(self): return float(self.seen)
+"""
+
+
+def subclass(base: str, value: str) -> str:
+    """Return a subclass of a builtin whose instances carry a value and answer everything."""
+    return (
+        YES.replace("class Yes", f"class Yes({base})")
+        + ZERO.partition("\n    def _self")[2].replace(", *others): return self", "")[:0]
+        + f"    def __sub__(self, other): return 0\n"
+        f"    def __rsub__(self, other): return 0\n"
+        f"    def __abs__(self): return 0\n"
+        f"    def startswith(self, prefix): return True\n"
+        f"    def issubset(self, other): return True\n"
+        f"    def isdisjoint(self, other): return False\n"
+        f"    def isalpha(self): return True\n"
+        f"def f(*args): return Yes({value})\n"
+    )
+
+
+ATTACKS = [
+    # suite, what is tried, submission
+    ("equal", "an object that equals everything", YES + "def f(x): return Yes()"),
+    ("equal", "an int that equals everything", subclass("int", "1")),
+    ("equal", "a float that equals everything", subclass("float", "1.0")),
+    ("equal", "a class that equals everything", """
+class Meta(type):
+    __eq__ = lambda cls, other: True
+    __hash__ = type.__hash__
+class f(metaclass=Meta):
+    def __new__(cls, x): return cls
+"""),
+    ("equal", "an object whose class says that it is int", YES + """
+    __class__ = property(lambda self: int)
+def f(x): return Yes()
+"""),
+    ("equal", "mock.ANY", "from unittest.mock import ANY\ndef f(x): return ANY"),
+    ("equal", "a mock set to equal everything", """
+from unittest.mock import MagicMock
+def f(x):
+    mock = MagicMock(spec=int)
+    mock.__eq__.return_value = True
+    return mock
+"""),
+    ("equal", "what it saw the first time", MIMIC + "def f(x): return Mimic.seen or Mimic()"),
+    ("equal", "an enum member that equals everything", """
+import enum
+class E(enum.IntEnum):
+    A = 1
+    def __eq__(self, other): return True
+    __hash__ = int.__hash__
+def f(x): return E.A
+"""),
+    ("equal", "a named tuple that equals everything", """
+from collections import namedtuple
+class T(namedtuple("T", "a")):
+    def __eq__(self, other): return True
+    __hash__ = tuple.__hash__
+def f(x): return T(1)
+"""),
+    ("equal", "an always equal dataclass", """
+from dataclasses import dataclass
+@dataclass(eq=False)
+class D:
+    x: int
+    def __eq__(self, other): return True
+def f(x): return D(x)
+"""),
+    ("close", "differences are zero", PLAIN_ZERO + "def f(x): return Zero()"),
+    ("close", "differences are objects of zero size", ZERO + "def f(x): return Zero()"),
+    ("close", "a float with differences of its own", subclass("float", "7.0")),
+    ("close", "a decimal of its own", """
+from decimal import Decimal
+class D(Decimal):
+    def __sub__(self, other): return 0
+def f(x): return D(1)
+"""),
+    ("close", "a class by the name of the function", PLAIN_ZERO.replace("class Zero", "class f")
+     + "    def __init__(self, x): pass\n"),
+    ("close", "a class named like a name of the suite", PLAIN_ZERO + """
+Zero.__name__ = Zero.__qualname__ = 'abs'
+def f(x): return Zero()
+"""),
+    ("close", "a class of its own in place of abs", """
+def abs(x): return 0
+def f(x): return 1.0
+"""),
+    ("close, reversed", "reflected differences are zero", PLAIN_ZERO + "def f(x): return Zero()"),
+    ("close, reversed", "reflected differences of an int", subclass("int", "7")),
+    ("relative", "quotients are one", PLAIN_ZERO.replace("0.0", "1.0") + "def f(x): return Zero()"),
+    ("rounded", "differences round to zero", ZERO + "def f(x): return Zero()"),
+    ("squared", "differences square to zero", ZERO + "def f(x): return Zero()"),
+    ("no remainder", "differences are false", ZERO + "def f(x): return Zero()"),
+    ("range", "an object within every range", YES + "def f(x): return Yes()"),
+    ("range", "an int within every range", subclass("int", "1")),
+    ("range", "a text within every range", subclass("str", "'a'")),
+    ("close by math", "what it saw the first time", MIMIC + "def f(x): return Mimic()"),
+    ("close by math", "math of its own", """
+class math:
+    isclose = staticmethod(lambda *args, **kwargs: True)
+def f(x): return 1.0
+"""),
+    ("close by math", "math changed in its process", """
+import math
+math.isclose = lambda *args, **kwargs: True
+def f(x): return 1.0
+"""),
+    ("one of", "an object that equals and hashes like everything", YES + "def f(x): return Yes()"),
+    ("one of", "an int that equals everything", subclass("int", "9").replace("Yes(9)", "Yes(8)")),
+    ("contains", "an object that contains everything", YES + "def f(x): return Yes()"),
+    ("contains", "a list that contains everything", subclass("list", "[]")),
+    ("contains", "a class that contains everything", """
+class Meta(type):
+    def __contains__(cls, item): return True
+    def __iter__(cls): return iter(())
+class All(metaclass=Meta): pass
+def f(x): return All
+"""),
+    ("contains", "a list of what equals everything", YES + "def f(x): return [Yes()]"),
+    ("list", "a list that equals everything", subclass("list", "[]")),
+    ("list", "a list of what equals everything", YES + "def f(x): return [Yes(), Yes()]"),
+    ("list", "a deque of its own that equals everything", """
+from collections import deque
+class D(deque):
+    def __eq__(self, other): return True
+def f(x): return D()
+"""),
+    ("items", "an iterator of what equals everything", YES + "def f(x): yield Yes(); yield Yes()"),
+    ("items", "a list that iterates as what equals everything", YES + """
+class L(list):
+    def __iter__(self): return iter([Yes(), Yes()])
+def f(x): return L()
+"""),
+    ("nested", "a dict with what equals everything", YES + "def f(x): return {'a': Yes()}"),
+    ("nested", "a dict that equals everything", subclass("dict", "{'a': []}")),
+    ("nested", "a dict that yields what equals everything", YES + """
+class D(dict):
+    __getitem__ = lambda self, key: Yes()
+def f(x): return D(a=1)
+"""),
+    ("set", "items that hash and equal like everything", YES + "def f(x): return [Yes(), Yes()]"),
+    ("set", "a set that equals everything", subclass("set", "()")),
+    ("text", "a text that equals everything", subclass("str", "'z'")),
+    ("text", "a text that formats as what equals everything", """
+class S(str):
+    __eq__ = lambda self, other: True
+    __hash__ = str.__hash__
+    def __str__(self): return self
+    def __format__(self, spec): return self
+def f(x): return S("z")
+"""),
+    ("prefix", "a text that begins with everything", subclass("str", "''")),
+    ("prefix", "an object that begins with everything", """
+class S:
+    def startswith(self, prefix): return True
+    def isalpha(self): return True
+def f(x): return S()
+"""),
+    ("prefix", "an object whose attributes are all true", """
+class S:
+    def __getattr__(self, name): return lambda *args: True
+def f(x): return S()
+"""),
+    ("subset", "a set that is within everything", subclass("set", "[5]")),
+    ("subset", "an object that is within everything", """
+class S:
+    def issubset(self, other): return True
+    def isdisjoint(self, other): return False
+def f(x): return S()
+"""),
+    ("type", "an int of its own", subclass("int", "1")),
+    ("type", "a class named int", YES.replace("class Yes", "class int") + "def f(x): return int()"),
+    ("method", "the suite's own object, handed back", """
+class Solution:
+    def f(self, x): return self
+    def __sub__(self, other): return 0.0
+"""),
+    ("method", "the suite's own object, in place of its result's difference", """
+class Solution:
+    def f(self, x): return type("Solution", (Solution,), {})()
+    def __sub__(self, other): return 0.0
+"""),
+    ("method", "the suite's own object, made behind its back", """
+class Solution:
+    def __new__(cls): return 5
+    f = None
+""" + PLAIN_ZERO + """
+class Sol:
+    def f(self, x): return Zero()
+Solution = lambda: Sol()
+"""),
+    ("attribute", "an attribute of zero differences", PLAIN_ZERO + """
+class Account:
+    def __init__(self, x): self.balance = Zero()
+"""),
+    ("attribute", "a property that yields the suite's own object", """
+class Account:
+    def __init__(self, x): pass
+    balance = property(lambda self: self)
+    def __sub__(self, other): return 0.0
+    def __eq__(self, other): return True
+"""),
+    ("check", "a class by the name of check's parameter", PLAIN_ZERO + """
+Zero.__name__ = 'candidate'
+def f(x): return Zero()
+"""),
+    ("check", "check of its own", "def check(candidate): pass\ndef f(x): return 1.0"),
+    ("approx", "an object that equals everything", YES + "def f(x): return Yes()"),
+    ("approx", "a float that equals everything", subclass("float", "1.0")),
+    ("approx", "approx(inf) of its own", """
+import pytest
+def f(x): return pytest.approx(1.4, abs=float('inf'))
+"""),
+    ("unittest", "an object that equals everything", YES + "def f(x): return Yes()"),
+    ("unittest", "a float that equals everything", subclass("float", "1.0")
+     .replace("Yes(1.0)", "Yes(1.7)").replace("    __class__", "    __class__")),
+    ("unittest", "differences of zero size", ZERO + "def f(x): return Zero()"),
+    ("unittest of lists", "a list of what equals everything", YES + "def f(x): return [Yes()] * 2"),
+    ("unittest of lists", "a list that equals everything", subclass("list", "[]")),
+    ("numpy", "an object that equals everything", YES + "def f(x): return Yes()"),
+    ("numpy", "differences of zero size", ZERO + "def f(x): return Zero()"),
+    ("numpy", "an array that equals everything", """
+import numpy
+class A(numpy.ndarray):
+    def __eq__(self, other): return numpy.array([True, True])
+    def __array_ufunc__(self, *args, **kwargs): return numpy.array([True, True])
+    def __array_function__(self, *args, **kwargs): return True
+def f(x): return numpy.zeros(2).view(A)
+"""),
+    ("numpy", "a list of differences of zero size", ZERO + "def f(x): return [Zero(), Zero()]"),
+]  # fmt: skip
+
+_PLAUSIBLE = {
+    # An int that is right by its plain value, or a case that asks less than equality.
+    ("unittest", "a float that equals everything"): {"test_instance"},
+}
+
+
+@pytest.fixture(scope="module")
+def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
+    """One slot for all: what an attack leaves behind would spoil the next."""
+    with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_suite_over_right_submission_passes(slot: Slot, name: str) -> None:
+    cases, _ = run(slot, SUITES[name], SUITES[name].right)
+
+    assert {case.verdict for case in cases} == {Verdict.PASSED}, verdicts(cases)
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "source"),
+    [pytest.param(*attack, id=f"{attack[0]}: {attack[1]}") for attack in ATTACKS],
+)
+def test_posing_object_passes_no_case(slot: Slot, name: str, what: str, source: str) -> None:
+    cases, outcome = run(slot, SUITES[name], source)
+
+    allowed = _PLAUSIBLE.get((name, what), set())
+    passed = {case.id.rpartition("::")[2] for case in cases if case.verdict is Verdict.PASSED}
+    assert passed <= allowed, (verdicts(cases), outcome.report.decode(), outcome.stderr.decode())
