@@ -138,7 +138,8 @@ def _unwrap(name: str, envelope: Envelope, problems: Problems | None, depth: int
         inner,
         format=name,
         problem_id=envelope.problem_id or inner.problem_id,
-        prompt=envelope.prompt or inner.prompt,
+        # A prompt that answers continue is code, which no message around it replaces.
+        prompt=inner.prompt if inner.continues_prompt else envelope.prompt or inner.prompt,
         reference=envelope.reference or inner.reference,
     )
 

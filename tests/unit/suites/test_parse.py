@@ -196,3 +196,16 @@ def test_problem_id_is_the_first_field_that_holds_one(
 
 def test_problem_row_keeps_its_id_where_its_format_has_none() -> None:
     assert parse_problem({**CASES, "slug": "double"}).problem_id == "double"
+
+
+def test_message_around_a_problem_does_not_replace_the_code_that_answers_continue() -> None:
+    code = "import math\n\n\ndef root(n):\n"
+    problem = {
+        "task_id": "r",
+        "prompt": code,
+        "entry_point": "root",
+        "test": "def check(candidate):\n    assert candidate(4) == 2\n",
+    }
+    suite = parse_label({"label": problem, "prompt": [{"role": "user", "content": "Continue."}]})
+    assert suite.continues_prompt
+    assert suite.prompt == code
