@@ -1,0 +1,11 @@
+"""Thin adapters from other trainers' calls to the one call of `grader.rewards.core`.
+
+    verl         grader.integrations.verl:compute_score
+    TRL          grader.integrations.trl:code_reward
+    verifiers    grader.integrations.verifiers:code_reward
+    AReaL        grader.integrations.areal:code_reward
+    rLLM         grader.integrations.rllm:code_reward
+
+OpenRLHF has `grader/reward_func.py`. None of them imports its trainer when it is imported.
+docs/trainers/ has a page for each.
+"""

@@ -1,0 +1,117 @@
+"""What all adapters do: read what a trainer hands over, and call the core."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+
+from grader.reward_settings import Task
+from grader.rewards.core import RewardCore, checked_core, shared_core
+from grader.rewards.sample import Rating, Sample
+
+_MOST_THREADS = 512
+"""As many samples as verl has in flight in one process at most."""
+
+# ---------------------------------------------------------------- the core
+
+_lock = threading.Lock()
+
+
+def ready_core() -> RewardCore:
+    """Return this process's core; the first call sees that something can be graded with it.
+
+    Raises:
+        ConfigurationError: It cannot. These trainers stop at an exception, with its message,
+            which is better than to train on rewards that mean nothing.
+    """
+    with _lock:
+        return _checked(shared_core())
+
+
+@lru_cache(maxsize=1)
+def _checked(core: RewardCore) -> RewardCore:  # noqa: ARG001 - a new core is checked anew
+    return checked_core()
+
+
+def rate_one(sample: Sample, *, task: str | None = None, deadline_s: float | None = None) -> Rating:
+    """Return the rating of one sample.
+
+    Args:
+        sample: What to grade.
+        task: What grades it where its label does not say; None: as set.
+        deadline_s: Seconds by which it is graded or given up; None: as set.
+
+    Raises:
+        ConfigurationError: As `ready_core`.
+        ValueError: There is no such task.
+    """
+    chosen = None if task is None else Task(task)
+    (rating,) = ready_core().rate([sample], task=chosen, deadline_s=deadline_s)
+    return rating
+
+
+async def rate_soon(sample: Sample, *, task: str | None = None) -> Rating:
+    """As `rate_one`, for an event loop: many at once, each in a thread that only waits."""
+    # Not the loop's own threads: those are few, and the trainer decodes tokens in them.
+    threads = _threads(os.getpid())
+    return await asyncio.get_running_loop().run_in_executor(
+        threads, lambda: rate_one(sample, task=task)
+    )
+
+
+@lru_cache(maxsize=1)
+def _threads(pid: int) -> ThreadPoolExecutor:
+    """Return the threads of this process: a forked one has none of its parent's."""
+    return ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix=f"grader-{pid}")
+
+
+# ---------------------------------------------------------------- what trainers hand over
+
+
+def text_of(said: object) -> str:
+    """Return a prompt or response as text.
+
+    Args:
+        said: Text; or messages, of which the last that says something counts: the model's last
+            turn, or what it was asked last. Content may be a list of parts.
+    """
+    if isinstance(said, str):
+        return said
+    if isinstance(said, Mapping):
+        return text_of(said.get("content") or said.get("text") or "")
+    if isinstance(said, Sequence) and not isinstance(said, bytes):
+        if any(isinstance(each, Mapping) and "role" in each for each in said):
+            return next((text for each in reversed(said) if (text := text_of(each))), "")
+        return "".join(text_of(each) for each in said)
+    return ""
+
+
+def response_of(said: object) -> str:
+    """Return a response as text; of messages only the assistant's count."""
+    if isinstance(said, str | Mapping) or not isinstance(said, Sequence):
+        return text_of(said)
+    return text_of([m for m in said if not isinstance(m, Mapping) or m.get("role") == "assistant"])
+
+
+def label_of(row: Mapping[str, object]) -> object:
+    """Return the label of a dataset's row: its column `label`, else the row itself.
+
+    A row is a label too: the columns of open-r1, verl, rLLM, MBPP, APPS and others are known
+    formats; see docs/formats.md.
+    """
+    label = row.get("label")
+    return plain(dict(row) if label is None else label)
+
+
+def plain(value: object) -> object:
+    """Return a value with NumPy's arrays and numbers, as table readers give, made Python's."""
+    if isinstance(value, str | int | float | bytes | None):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    to_list = getattr(value, "tolist", None)
+    return plain(to_list()) if callable(to_list) else value
