@@ -1,5 +1,8 @@
 """What a fresh fork of a zygote does to itself before hostile code may have it.
 
+All of it in as few steps as can be: what a fork touches, the kernel copies, so that even a
+convenience such as `open` costs more here than the call behind it.
+
 It comes into pid, mount, ipc and uts namespaces that were made for it. Here it gets an empty,
 bounded work area and a /proc of its own processes, moves to a user namespace of its own, and
 gives up every capability and most system calls.
@@ -78,10 +81,9 @@ def lock_in(
         OSError: A layer of the isolation is not to be had; nothing of the run was executed.
     """
     os.setsid()
-    with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")
     # The run's own /proc is going to be read-only, and this one out of reach by its name.
     proc_self = os.open("/proc/self", os.O_RDONLY)
+    namespaces.write_file("oom_score_adj", b"1000", proc_self)
     _mount_work_area(order.limits["work_bytes"], order.limits["work_files"])
     bundle = orders.read_bundle(order.bundle)
     _stage(bundle)
@@ -96,8 +98,6 @@ def lock_in(
     _close_all_but(keep)
     # Only now: the number of processes is counted in the new user namespace.
     _set_rlimits(order.limits)
-    os.environ.clear()
-    os.environ.update(ENVIRONMENT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     namespaces.drop_capabilities()
     if telling:
@@ -147,8 +147,11 @@ def _stage(bundle: Bundle) -> None:
         if folder:
             os.makedirs(f"{WORK}/{folder}", exist_ok=True)
     for path, content in contents.items():
-        with open(f"{WORK}/{path}", "wb", buffering=0) as file:
-            file.write(content)
+        file = os.open(f"{WORK}/{path}", os.O_WRONLY | os.O_CREAT, 0o644)
+        view = memoryview(content)
+        while view:
+            view = view[os.write(file, view) :]
+        os.close(file)
 
 
 def _close_all_but(keep: set[int]) -> None:

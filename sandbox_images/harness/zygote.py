@@ -8,8 +8,6 @@ It holds all capabilities over a user namespace of its own, and so may make name
 run leaves that namespace, and the capabilities, before hostile code has it.
 """
 
-import _sitebuiltins
-import builtins
 import gc
 import importlib
 import json
@@ -39,11 +37,13 @@ def main(args: list[str]) -> None:
     kind, descriptor, site_folders, preload = args
     control = socket.socket(fileno=int(descriptor))
     _enter_namespaces()
+    # The environment of every run, since a run inherits it.
+    os.environ.clear()
+    os.environ.update(confinement.ENVIRONMENT)
     sys.path += json.loads(site_folders)
     _add_interactive_names()
     for name in [*COMMON_MODULES, *json.loads(preload)]:
         importlib.import_module(name)
-    _add_site_builtins()
     if kind == "pytest":
         from sandbox_images.harness.runners import pytest_suite
 
@@ -52,13 +52,6 @@ def main(args: list[str]) -> None:
         from sandbox_images.harness import runners
 
         runners.execute(wait_for_run(control))
-
-
-def _add_site_builtins() -> None:
-    """Add what every program finds and only `site` provides, which is not loaded here."""
-    for name in ("exit", "quit"):
-        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
-    builtins.help = _sitebuiltins._Helper()
 
 
 def _enter_namespaces() -> None:
