@@ -63,7 +63,7 @@ Value = Number | Collection | Expression
 
 _REMOVED = re.compile(
     r"\\(?:left|right|big|Big|bigg|Bigg|displaystyle|textstyle|limits|quad|qquad)(?![a-zA-Z])"
-    r"|\\[,;:! ()\[\]]|\$|~"
+    r"|(?<!\\)\\[,;:! ()\[\]]|\$|~"
 )
 _TEXT = re.compile(
     r"\\(?:text|mathrm|textbf|mathbf|mbox|textit|mathit|operatorname|bf|rm)\s*\{([^{}]*)\}"
@@ -94,7 +94,7 @@ def clean(text: str) -> str:
         if not count:
             break
     text = _REMOVED.sub("", text)
-    return " ".join(text.split()).strip(" .,;:*_`")
+    return " ".join(text.split()).rstrip(" .,;:*_`").lstrip(" ,;:*_`")
 
 
 # ---------------------------------------------------------------- read

@@ -1,0 +1,151 @@
+"""Answers are found where they stand and compared by value, whatever they are written like."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from grader.reward_settings import AnswerPlace, MathSettings, Task
+from grader.rewards.core import RewardCore
+from grader.rewards.maths.answers import find_answer, gold_answer
+from grader.rewards.maths.compare import is_right
+from grader.rewards.maths.symbolic import Algebra
+from grader.rewards.sample import Sample
+from grader.settings import Settings
+from tests.unit.rewards.answers import ANSWERS, NONE, RIGHT, WRONG
+
+pytest.importorskip("math_verify")
+
+pytestmark = pytest.mark.timeout(90)
+
+REWARDS = {RIGHT: 1.0, WRONG: 0.0, NONE: -0.5}
+
+
+@pytest.fixture(scope="module")
+def core() -> Iterator[RewardCore]:
+    core = RewardCore(Settings(task=Task.MATH))
+    yield core
+    core.close()
+
+
+@pytest.fixture(scope="module")
+def algebra() -> Iterator[Algebra]:
+    algebra = Algebra(processes=1, cpu_time_s=1)
+    yield algebra
+    algebra.close()
+
+
+def test_there_are_two_hundred_answers() -> None:
+    assert len(ANSWERS) >= 200
+    assert len(set(ANSWERS)) == len(ANSWERS)
+
+
+@pytest.mark.parametrize(("response", "expected", "outcome"), ANSWERS)
+def test_answer_gets_its_reward(
+    core: RewardCore, response: str, expected: str, outcome: str
+) -> None:
+    (rating,) = core.rate([Sample(query=response, label=expected)])
+    assert rating.graded, rating.note
+    assert rating.reward == REWARDS[outcome], rating.note
+    assert rating.score == float(outcome == RIGHT)
+    assert rating.logs["math_answered"] == float(outcome != NONE)
+
+
+@pytest.mark.parametrize("label", [None, "", "  ", {}, [], True])
+def test_label_without_an_answer_is_not_graded(core: RewardCore, label: object) -> None:
+    (rating,) = core.rate([Sample(query="\\boxed{1}", label=label)])
+    assert not rating.graded
+    assert rating.reward == 0
+
+
+@pytest.mark.parametrize(
+    "label", ["42", 42, 42.0, '{"math": "42"}', {"math": 42}], ids=repr
+)
+def test_label_may_be_text_number_or_object(core: RewardCore, label: object) -> None:
+    (rating,) = core.rate([Sample(query="\\boxed{42}", label=label)])
+    assert rating.reward == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "found"),
+    [
+        pytest.param(AnswerPlace.AUTO, "\\boxed{1} #### 2", "1", id="hashes-start-a-line"),
+        pytest.param(AnswerPlace.AUTO, "\\boxed{1}\n#### 2", "2", id="the-last-counts"),
+        pytest.param(AnswerPlace.BOXED, "\\boxed{1}\n#### 2", "1", id="only-boxes"),
+        pytest.param(AnswerPlace.HASHES, "#### 2\n\\boxed{1}", "2", id="only-hashes"),
+        pytest.param(AnswerPlace.PHRASE, "The answer is 3.\n#### 2", "3", id="only-the-phrase"),
+        pytest.param(AnswerPlace.AUTO, "it is 5 then 6", None, id="numbers-are-no-answers"),
+        pytest.param(AnswerPlace.LAST_NUMBER, "it is 5, then -6.5.", "-6.5", id="last-number"),
+        pytest.param(AnswerPlace.LAST_NUMBER, "it is 1,234.", "1,234", id="last-with-comma"),
+        pytest.param(AnswerPlace.LAST_NUMBER, "#### 2\nin 3 steps", "2", id="a-mark-is-better"),
+        pytest.param(AnswerPlace.LAST_NUMBER, "none", None, id="no-number"),
+    ],
+)
+def test_place_says_where_an_answer_may_stand(
+    place: AnswerPlace, text: str, found: str | None
+) -> None:
+    assert find_answer(text, place).text == found
+
+
+@pytest.mark.parametrize(
+    ("label", "answer"),
+    [("42", "42"), (" 42 ", "42"), ("5+5=10\n#### 10", "10"), ("so \\boxed{\\frac12}", "\\frac12")],
+)
+def test_label_may_be_a_worked_solution(label: str, answer: str) -> None:
+    assert gold_answer(label) == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("\\boxed{" * 20_000, id="boxes"),
+        pytest.param("the answer is " * 20_000, id="phrases"),
+        pytest.param("#### 1\n" * 20_000, id="hashes"),
+        pytest.param("(" * 100_000, id="brackets"),
+        pytest.param("\\boxed{" + "1," * 900 + "}", id="items"),
+        pytest.param("\\boxed{" + "(" * 900 + ")" * 900 + "}", id="depth"),
+        pytest.param("\\boxed{" + "\\text{" * 300 + "}" * 300 + "}", id="texts"),
+        pytest.param("answer " + "a " * 100_000, id="words"),
+        pytest.param("1,111" * 50_000, id="digits"),
+    ],
+)
+def test_hostile_response_costs_little_time(text: str) -> None:
+    begin = time.monotonic()
+    answer = find_answer(text, AnswerPlace.LAST_NUMBER)
+    if answer.text is not None:
+        is_right("1, 2", answer.text, tolerance=1e-6)
+    assert time.monotonic() - begin < 3
+
+
+def test_comparison_that_takes_forever_is_killed_and_the_next_one_works(algebra: Algebra) -> None:
+    begin = time.monotonic()
+    assert not algebra.same("9^{9^{9^9}}", "3")
+    assert time.monotonic() - begin < 60
+    assert algebra.same("x + x", "2x")
+
+
+def test_algebra_runs_no_python(algebra: Algebra, tmp_path: object) -> None:
+    mark = f"{tmp_path}/mark"
+    assert not algebra.same(f"__import__('pathlib').Path('{mark}').touch()", "1")
+    from pathlib import Path
+
+    assert not Path(mark).exists()
+
+
+def test_without_algebra_only_values_are_compared() -> None:
+    settings = replace(Settings(), math=MathSettings(symbolic=False))
+    core = RewardCore(settings)
+    samples = [Sample(query="\\boxed{0.5}", label='{"math": "1/2"}')]
+    samples.append(Sample(query="\\boxed{x+x}", label='{"math": "2x"}'))
+    assert [rating.reward for rating in core.rate(samples)] == [1.0, 0.0]
+    core.close()
+
+
+def test_closed_algebra_leaves_no_process() -> None:
+    algebra = Algebra(processes=1, cpu_time_s=5)
+    assert algebra.same("x + x", "2x")
+    worker = algebra._idle.queue[0]
+    assert worker is not None
+    algebra.close()
+    assert worker._process.poll() is not None
