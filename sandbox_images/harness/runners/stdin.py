@@ -3,7 +3,6 @@
 import atexit
 import os
 import sys
-import threading
 from typing import NoReturn
 
 from sandbox_images.harness.confinement import Run
@@ -24,7 +23,7 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
         try:
             exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         finally:
-            threading._shutdown()  # type: ignore[attr-defined]
+            _join_threads()
     except SystemExit as error:
         status = _exit_status(error)
     except BaseException as error:  # noqa: BLE001 - whatever the program raised
@@ -34,6 +33,13 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
         sys.excepthook(type(error), error.with_traceback(own), own)
         status = 1
     _finish(status)
+
+
+def _join_threads() -> None:
+    """Wait for the program's threads, if it has ever had any."""
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        threading._shutdown()
 
 
 def _exit_status(error: SystemExit) -> int:
