@@ -69,19 +69,12 @@ class _Stubs:
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
         if name.partition(".")[0] not in self.roots:
             return None
-        return ModuleSpec(name, self, is_package=True)
+        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = Anything(spec.name)
-        if spec.name == "vllm":
-            module.__version__ = "0.99.0"
-        if spec.name == "vllm.inputs":
-            module.TokensPrompt = lambda prompt_token_ids: prompt_token_ids
-        if spec.name == "vllm.utils":
-            module.random_uuid = lambda: "request"
-        if spec.name == "ray":
-            for key, value in {"remote": remote, "get": get, "kill": lambda _: None}.items():
-                setattr(module, key, value)
+        for key, value in _NAMES.get(spec.name, {}).items():
+            setattr(module, key, value)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -128,6 +121,14 @@ class _Actor:
         return SimpleNamespace(remote=call)
 
 
+_NAMES: dict[str, dict[str, Any]] = {
+    "ray": {"remote": remote, "get": lambda refs: get(refs), "kill": lambda _: None},
+    "vllm": {"__version__": "0.99.0"},
+    "vllm.inputs": {"TokensPrompt": lambda prompt_token_ids: prompt_token_ids},
+    "vllm.utils": {"random_uuid": lambda: "request"},
+}
+"""What the stubs have to do more than be there."""
+
 _POOL = ThreadPoolExecutor(4, thread_name_prefix="ray-stub")
 
 
@@ -145,7 +146,7 @@ def client(version: str) -> Iterator[Callable[[str], Any]]:
     before = {name for name in sys.modules if name.partition(".")[0] in (*_Stubs.roots, "openrlhf")}
     assert not before, f"already imported: {before}"
     stubs = _Stubs()
-    sys.meta_path.insert(0, stubs)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, stubs)
     for name in ("", ".utils", ".models", ".trainer", ".trainer.ray", ".trainer.ppo_utils"):
         # Their __init__ files import DeepSpeed and all that is behind it.
         module = ModuleType(f"openrlhf{name}")
@@ -156,7 +157,7 @@ def client(version: str) -> Iterator[Callable[[str], Any]]:
     try:
         yield importlib.import_module
     finally:
-        sys.meta_path.remove(stubs)  # type: ignore[arg-type]
+        sys.meta_path.remove(stubs)
         for name in [*sys.modules]:
             if name.partition(".")[0] in (*_Stubs.roots, "openrlhf"):
                 del sys.modules[name]
@@ -183,12 +184,9 @@ def make_tokenizer() -> Any:
     )
     text = Path(__file__).read_text()
     tokenizer.train_from_iterator([text, "def add(a, b):\n    return a + b\n" * 5], trainer)
+    names = dict(zip(("bos_token", "eos_token", "pad_token"), special, strict=False))
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>",
-        eos_token="</s>",
-        pad_token="<pad>",
-        additional_special_tokens=special[3:],
+        tokenizer_object=tokenizer, additional_special_tokens=special[3:], **names
     )
 
 
@@ -231,7 +229,7 @@ class ScriptedEngine:
 class StreamingEngine(ScriptedEngine):
     """The same, as the engine that OpenRLHF 0.8.7 to 0.9.0 talks to itself."""
 
-    async def generate(self, prompt_token_ids: list[int], *_: Any, **__: Any) -> Any:  # type: ignore[override]
+    async def generate(self, prompt_token_ids: list[int], *_: Any, **__: Any) -> Any:
         yield self._say(prompt_token_ids)
 
 

@@ -1,6 +1,7 @@
 """Rates conversations by a text-classification model, with a few heuristics taken off."""
 
 import logging
+import sys
 import threading
 import time
 from concurrent.futures import CancelledError, Future
@@ -51,7 +52,7 @@ class Classifier:
         # What is cut off a long conversation is its beginning, not the answer.
         self._tokenizer.truncation_side = "left"
         self._device = torch.device(settings.device)
-        self._max_tokens = settings.max_tokens
+        self._max_tokens = min(settings.max_tokens, _most_tokens(self._tokenizer, model.config))
         self._good = _index_of_good(dict(model.config.id2label), settings.good_label)
 
     def qualities(self, texts: list[str]) -> list[float]:
@@ -72,6 +73,13 @@ class Classifier:
         else:
             probabilities = torch.softmax(logits, dim=-1)[:, self._good]
         return [float(each) for each in probabilities.nan_to_num(0.0).clamp(0, 1)]
+
+
+def _most_tokens(tokenizer: Any, config: Any) -> int:
+    """Return how many tokens a model can read."""
+    # Models of RoBERTa's kind cannot use the first two of their positions.
+    positions = (getattr(config, "max_position_embeddings", None) or sys.maxsize) - 2
+    return max(1, min(positions, int(tokenizer.model_max_length)))
 
 
 def _index_of_good(labels: dict[int, str], wanted: str | None) -> int:

@@ -200,7 +200,7 @@ def test_sixty_calls_at_once_each_get_their_own_reward(reward_file: str, tokeniz
         assert_rewarded(result, row)
 
 
-BAD_LABELS = [
+BAD_LABELS: list[object] = [
     None,
     "",
     {},
@@ -282,33 +282,6 @@ def test_failing_engine_gives_neutral_rewards(
         assert result["extra_logs"]["graded"].item() == 0
 
 
-def test_broker_that_is_not_there_costs_the_deadline_and_no_more(
-    repo_dir: Path, tmp_path: Path
-) -> None:
-    pytest.importorskip("celery")
-    program = f"""
-import importlib.util, time
-spec = importlib.util.spec_from_file_location("reward_func", {str(repo_dir / "grader/reward_func.py")!r})
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-begin = time.monotonic()
-result = module.reward_func(["def f(): pass"], [""], ['{{"assert_case": ["assert f() == 1"]}}'])
-print(result["rewards"].tolist(), result["extra_logs"]["graded"].tolist())
-print(time.monotonic() - begin)
-"""
-    done = run_elsewhere(
-        program,
-        tmp_path,
-        GRADER_BROKER="redis://127.0.0.1:1/0",
-        GRADER_REWARD_CHECK="0",
-        GRADER_REWARD_DEADLINE_S="2",
-        GRADER_REWARD_NEUTRAL="-0.25",
-    )
-    rewards, seconds = done.stdout.splitlines()
-    assert rewards == "[-0.25] [0.0]"
-    assert 1 < float(seconds) < 10
-
-
 def run_elsewhere(
     program: str, folder: Path, *, check: bool = True, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
@@ -339,6 +312,28 @@ def checkout(repo_dir: Path, tmp_path: Path) -> Path:
     for name in ("grader", "sandbox_images"):
         shutil.copytree(repo_dir / name, tmp_path / "checkout" / name, ignore=ignored)
     return tmp_path
+
+
+def test_broker_that_is_not_there_costs_the_deadline_and_no_more(checkout: Path) -> None:
+    pytest.importorskip("celery")
+    program = f"""{LOAD}
+import time
+begin = time.monotonic()
+result = module.reward_func(["def f(): pass"], [""], ['{{"assert_case": ["assert f() == 1"]}}'])
+print(result["rewards"].tolist(), result["extra_logs"]["graded"].tolist())
+print(time.monotonic() - begin)
+"""
+    done = run_elsewhere(
+        program,
+        checkout,
+        GRADER_BROKER="redis://127.0.0.1:1/0",
+        GRADER_REWARD_CHECK="0",
+        GRADER_REWARD_DEADLINE_S="2",
+        GRADER_REWARD_NEUTRAL="-0.25",
+    )
+    rewards, seconds = done.stdout.splitlines()
+    assert rewards == "[-0.25] [0.0]"
+    assert 1 < float(seconds) < 10
 
 
 def test_file_of_a_checkout_finds_its_own_package(checkout: Path) -> None:
@@ -378,7 +373,7 @@ def test_loading_with_a_misspelt_setting_names_it(checkout: Path) -> None:
     assert "did you mean GRADER_REWARD_NEUTRAL?" in done.stderr.strip().splitlines()[-1]
 
 
-def test_throughput_of_single_calls_is_that_of_the_grader(reward_file: str) -> None:
+def test_throughput_of_single_calls_is_that_of_the_grader() -> None:
     """As many threads as a rollout engine has; the same programs straight through the core."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -396,5 +391,5 @@ def test_throughput_of_single_calls_is_that_of_the_grader(reward_file: str) -> N
     with ThreadPoolExecutor(32) as threads:
         singles = list(threads.map(lambda query: rewards_for([query], [""], [label]), queries))
     singles_s = time.monotonic() - begin
-    assert all(single["rewards"].tolist() == [1.0] for single in singles)
+    assert torch.cat([single["rewards"] for single in singles]).eq(1).all()
     assert singles_s < batch_s / 0.5, (singles_s, batch_s)

@@ -6,6 +6,8 @@ The forms are those of GSM8K, MATH, AIME and of chat models that solve them: rig
 
 RIGHT, WRONG, NONE = "R", "W", "N"
 
+MATRIX = "\\begin{pmatrix}1\\\\2\\end{pmatrix}"
+
 ANSWERS: tuple[tuple[str, str, str], ...] = (
     # ---- "the answer is", with what follows in a sentence
     ("The answer is 42", "42", RIGHT),
@@ -206,8 +208,8 @@ ANSWERS: tuple[tuple[str, str, str], ...] = (
     ("\\boxed{\\pi r^2}", "\\pi r^{2}", RIGHT),
     ("\\boxed{a+b}", "b+a", RIGHT),
     ("\\boxed{a-b}", "b-a", WRONG),
-    ("\\boxed{\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}}", "\\begin{pmatrix}1\\\\2\\end{pmatrix}", RIGHT),
-    ("\\boxed{\\begin{pmatrix} 1 \\\\ 3 \\end{pmatrix}}", "\\begin{pmatrix}1\\\\2\\end{pmatrix}", WRONG),
+    ("\\boxed{\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}}", MATRIX, RIGHT),
+    ("\\boxed{\\begin{pmatrix} 1 \\\\ 3 \\end{pmatrix}}", MATRIX, WRONG),
     ("\\boxed{\\frac{a}{b} + \\frac{c}{d}}", "\\frac{ad+bc}{bd}", RIGHT),
     ("\\boxed{x^{10}}", "x^10", RIGHT),
     ("\\boxed{\\sqrt[3]{8}}", "2", RIGHT),

@@ -59,9 +59,7 @@ def test_label_without_an_answer_is_not_graded(core: RewardCore, label: object) 
     assert rating.reward == 0
 
 
-@pytest.mark.parametrize(
-    "label", ["42", 42, 42.0, '{"math": "42"}', {"math": 42}], ids=repr
-)
+@pytest.mark.parametrize("label", ["42", 42, 42.0, '{"math": "42"}', {"math": 42}], ids=repr)
 def test_label_may_be_text_number_or_object(core: RewardCore, label: object) -> None:
     (rating,) = core.rate([Sample(query="\\boxed{42}", label=label)])
     assert rating.reward == 1

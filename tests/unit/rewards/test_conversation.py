@@ -1,0 +1,164 @@
+"""A real, tiny classifier, made and saved here, judges conversations in batches."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.errors import ConfigurationError
+from grader.reward_settings import ConversationSettings, Task
+from grader.rewards.conversation import Classifier
+from grader.rewards.core import RewardCore
+from grader.rewards.sample import Sample
+from grader.settings import Settings
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+pytestmark = [
+    pytest.mark.timeout(90),
+    pytest.mark.filterwarnings("default"),  # theirs, not ours
+]
+
+GOOD = "thank you very much indeed friend"
+BAD = "no bad awful terrible wrong stupid"
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that likes the first half of its words, saved as a folder."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+
+    words = [*GOOD.split(), *BAD.split()]
+    vocabulary = {word: n for n, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=names["unk_token"]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    torch.manual_seed(1)
+    model = DistilBertForSequenceClassification(
+        DistilBertConfig(
+            vocab_size=len(vocabulary), dim=16, hidden_dim=16, n_layers=1, n_heads=2,
+            max_position_embeddings=64, num_labels=2,
+        )
+    )  # fmt: skip
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    batch = fast([GOOD, BAD], return_tensors="pt", padding=True)
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    for _ in range(30):
+        loss = model(**inputs, labels=torch.tensor([1, 0])).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    folder = tmp_path_factory.mktemp("model")
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder
+
+
+def make_core(model: Path | None, **settings: object) -> RewardCore:
+    conversation = ConversationSettings(
+        model=str(model) if model else None,
+        **settings,  # type: ignore[arg-type]
+    )
+    return RewardCore(replace(Settings(), task=Task.CONVERSATION, conversation=conversation))
+
+
+@pytest.fixture(scope="module")
+def core(model_dir: Path) -> Iterator[RewardCore]:
+    core = make_core(model_dir, gather_ms=50.0)
+    yield core
+    core.close()
+
+
+def test_good_conversation_scores_more_than_a_bad_one(core: RewardCore) -> None:
+    good, bad = core.rate([Sample(query=GOOD), Sample(query=BAD)])
+    assert good.graded
+    assert bad.graded
+    assert 0 <= bad.score < 0.3
+    assert 0.7 < good.score <= 1
+    assert good.logs["conversation_quality"] == pytest.approx(good.score)
+
+
+def test_label_is_not_needed(core: RewardCore) -> None:
+    labels: list[object] = [None, "", {}, "anything"]
+    ratings = core.rate([Sample(query=GOOD, label=label) for label in labels])
+    assert len({rating.reward for rating in ratings}) == 1
+
+
+def test_short_response_costs_the_penalty(core: RewardCore) -> None:
+    long, short = core.rate(
+        [Sample(query=f"Q {GOOD}", prompt="Q"), Sample(query="Q thank you", prompt="Q")]
+    )
+    assert short.score == pytest.approx(
+        max(0.0, short.logs["conversation_quality"] - 0.5), abs=1e-6
+    )
+    assert long.score == pytest.approx(long.logs["conversation_quality"])
+
+
+def test_single_calls_share_batches_of_one_model(core: RewardCore) -> None:
+    batcher = core.conversation._open()
+    sizes: list[int] = []
+    handle = batcher._handle
+
+    def counted(texts: list[str]) -> list[float]:
+        sizes.append(len(texts))
+        return handle(texts)
+
+    batcher._handle = counted
+    try:
+        threads = [
+            threading.Thread(target=lambda: core.rate([Sample(query=GOOD)])) for _ in range(16)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        batcher._handle = handle
+    assert sum(sizes) == 16
+    assert len(sizes) < 8
+    assert core.conversation._open() is batcher
+
+
+def test_heuristics_are_taken_off(model_dir: Path) -> None:
+    core = make_core(model_dir, repetition_penalty=1.0, refusal_penalty=1.0, relevance_weight=0.5)
+    looping, refusing, ignoring = core.rate(
+        [
+            Sample(query=f"{GOOD} " * 20),
+            Sample(query="I'm sorry, I can't help with that, my very good friend."),
+            Sample(query=f"Which planets? {GOOD}", prompt="Which planets?"),
+        ]
+    )
+    assert looping.score < 0.2
+    assert refusing.score == 0
+    assert ignoring.logs["relevance"] == 0
+    assert ignoring.score == pytest.approx(ignoring.logs["conversation_quality"] / 2)
+    core.close()
+
+
+def test_long_conversation_is_cut_at_its_beginning(core: RewardCore) -> None:
+    (rating,) = core.rate([Sample(query=f"{BAD} " * 3000 + GOOD)])
+    assert rating.graded
+
+
+def test_model_that_is_not_set_or_does_not_load_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="GRADER_CONVERSATION_MODEL"):
+        make_core(None).check()
+    core = make_core(tmp_path)
+    with pytest.raises(ConfigurationError, match="does not load"):
+        core.check()
+    (rating,) = core.rate([Sample(query=GOOD)])
+    assert not rating.graded
+
+
+def test_label_that_means_good_can_be_named(model_dir: Path) -> None:
+    settings = ConversationSettings(model=str(model_dir), good_label="LABEL_0")
+    good, bad = Classifier(settings).qualities([GOOD, BAD])
+    assert good < bad
+    settings = ConversationSettings(model=str(model_dir), good_label="nice")
+    with pytest.raises(ConfigurationError, match="no label 'nice'"):
+        Classifier(settings)

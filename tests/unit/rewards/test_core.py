@@ -1,0 +1,238 @@
+"""Labels choose what grades, parts add up, logs are always the same, nothing raises."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from grader.errors import LabelError, SandboxUnavailableError
+from grader.model import CaseResult, GradeReport, Submission, Usage
+from grader.queueing.futures import FutureGrader
+from grader.reward_settings import MathSettings, ResponseFormat, RewardSettings, ScoreMode, Task
+from grader.rewards.core import RewardCore
+from grader.rewards.labels import plan_for
+from grader.rewards.sample import LOG_KEYS, Rating, Sample
+from grader.settings import Settings
+from grader.verdict import Suspicion, Verdict
+from tests.factories import make_report
+
+LABEL = json.dumps({"assert_case": ["assert f(1) == 1", "assert f(2) == 2"]})
+
+
+class ScriptedGrader(FutureGrader):
+    """Gives the reports that it was made with, by the completion's text."""
+
+    def __init__(self, reports: dict[str, GradeReport]) -> None:
+        self._reports = reports
+        self.submissions: list[Submission] = []
+
+    def submit(
+        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+    ) -> "Future[GradeReport]":
+        del timeout_s, is_batch
+        self.submissions.append(submission)
+        future: Future[GradeReport] = Future()
+        report = self._reports[submission.completion]
+        future.set_result(report)
+        return future
+
+    def close(self) -> None:
+        pass
+
+    @property
+    def _window(self) -> int:
+        return 1
+
+
+HALF = make_report(
+    Verdict.FAILED,
+    reward=0.3,
+    score=0.65,
+    passed=1,
+    total=2,
+    cases=(CaseResult(id="0", verdict=Verdict.PASSED), CaseResult(id="1", verdict=Verdict.FAILED)),
+    usage=Usage(cpu_time_s=0.5, wall_time_s=0.6),
+)
+REPORTS = {
+    "right": make_report(total=2, passed=2),
+    "half": HALF,
+    "lost": make_report(Verdict.INTERNAL_ERROR, feedback="the slot burnt down"),
+    "odd": make_report(suspicion=(next(iter(Suspicion)),)),
+}
+
+
+def make_core(**reward: Any) -> RewardCore:
+    settings = replace(
+        Settings(), reward=RewardSettings(**reward), math=MathSettings(symbolic=False)
+    )
+    return RewardCore(settings, open_grader=lambda _: ScriptedGrader(REPORTS))
+
+
+@pytest.fixture
+def core() -> Iterator[RewardCore]:
+    core = make_core()
+    yield core
+    core.close()
+
+
+def rate_one(core: RewardCore, query: str, label: object, prompt: str = "") -> Rating:
+    (rating,) = core.rate([Sample(query=query, prompt=prompt, label=label)])
+    return rating
+
+
+# ---------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    ("label", "task", "chosen"),
+    [
+        pytest.param(LABEL, Task.AUTO, Task.CODE, id="tests"),
+        pytest.param('{"math": "42"}', Task.AUTO, Task.MATH, id="math"),
+        pytest.param({"conversation": True}, Task.AUTO, Task.CONVERSATION, id="conversation"),
+        pytest.param("42", Task.MATH, Task.MATH, id="plain-answer"),
+        pytest.param(LABEL, Task.MATH, Task.MATH, id="setting-decides"),
+        pytest.param('{"code": "assert f()"}', Task.MATH, Task.CODE, id="label-names-code"),
+        pytest.param("", Task.CONVERSATION, Task.CONVERSATION, id="no-label-needed"),
+        pytest.param(None, Task.AUTO, Task.CODE, id="no-label"),
+        pytest.param('{"math": ', Task.AUTO, Task.CODE, id="damaged"),
+    ],
+)
+def test_label_chooses_what_grades(label: object, task: Task, chosen: Task) -> None:
+    (part,) = plan_for(label, task).parts
+    assert part.task is chosen
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        pytest.param([], id="empty"),
+        pytest.param({}, id="no-list"),
+        pytest.param(["math"], id="no-object"),
+        pytest.param([{"weight": 1}], id="nothing-named"),
+        pytest.param([{"length": True}], id="only-terms"),
+        pytest.param([{"math": "1", "weight": "much"}], id="weight-is-text"),
+        pytest.param([{"math": "1", "weight": 0}], id="no-weight"),
+        pytest.param([{"math": "1"}] * 17, id="too-many"),
+    ],
+)
+def test_combination_that_makes_no_sense_is_refused(combine: object) -> None:
+    with pytest.raises(LabelError):
+        plan_for({"combine": combine}, Task.AUTO)
+
+
+# ---------------------------------------------------------------- code
+
+
+def test_code_logs_what_its_report_says(core: RewardCore) -> None:
+    rating = rate_one(core, "half", LABEL)
+    logs = rating.all_logs()
+    assert (rating.reward, rating.score, rating.graded) == (0.3, 0.0, True)
+    assert list(logs) == list(LOG_KEYS)
+    assert logs["verdict_failed"] == 1
+    assert sum(value for key, value in logs.items() if key.startswith("verdict_")) == 1
+    assert (logs["cases_passed"], logs["cases_total"], logs["cases_fraction"]) == (1, 2, 0.5)
+    assert logs["cpu_time_s"] == 0.5
+    assert logs["suspicion"] == 0
+
+
+def test_fraction_score_is_the_share_that_passed() -> None:
+    core = make_core(score=ScoreMode.FRACTION)
+    assert rate_one(core, "half", LABEL).score == 0.5
+    assert rate_one(core, "right", LABEL).score == 1
+
+
+def test_unit_rewards_are_scores() -> None:
+    core = make_core(unit=True)
+    assert [rate_one(core, text, LABEL).reward for text in ("right", "half")] == [1, 0]
+
+
+def test_sign_of_an_attack_is_logged(core: RewardCore) -> None:
+    assert rate_one(core, "odd", LABEL).logs["suspicion"] == 1
+
+
+@pytest.mark.parametrize("label", [None, "", "{", "[]", 7, {}, {"a": 1}, "no tests"])
+def test_bad_label_is_not_graded_and_neutral(label: object) -> None:
+    rating = rate_one(make_core(neutral=-0.25), "right", label)
+    assert (rating.reward, rating.score, rating.graded) == (-0.25, 0, False)
+    assert rating.all_logs()["verdict_internal_error"] == 1
+
+
+def test_internal_error_is_not_graded(core: RewardCore) -> None:
+    rating = rate_one(core, "lost", LABEL)
+    assert not rating.graded
+    assert "burnt down" in rating.note
+
+
+def test_grader_that_does_not_open_costs_its_samples_only() -> None:
+    def fail(_: Settings) -> FutureGrader:
+        message = "no engine"
+        raise SandboxUnavailableError(message)
+
+    core = RewardCore(Settings(), open_grader=fail)
+    ratings = core.rate(
+        [Sample(query="x", label=LABEL), Sample(query="\\boxed{1}", label='{"math": "1"}')]
+    )
+    assert [rating.graded for rating in ratings] == [False, True]
+    core.close()
+
+
+def test_mixed_batch_keeps_its_order(core: RewardCore) -> None:
+    samples = [
+        Sample(query="half", label=LABEL),
+        Sample(query="\\boxed{2}", label='{"math": "2"}'),
+        Sample(query="x", label="{"),
+        Sample(query="right", label=LABEL),
+        Sample(query="\\boxed{3}", label='{"math": "2"}'),
+    ]
+    assert [rating.reward for rating in core.rate(samples)] == [0.3, 1, 0, 1, 0]
+    assert core.rate([]) == []
+
+
+# ---------------------------------------------------------------- combinations
+
+
+def test_combination_is_a_weighted_sum_with_named_parts(core: RewardCore) -> None:
+    label = {
+        "combine": [
+            {"code": json.loads(LABEL), "weight": 0.5},
+            {"math": "1", "weight": 0.25},
+            {"length": True, "weight": 0.1},
+        ]
+    }
+    rating = rate_one(core, "half", label)
+    assert rating.reward == pytest.approx(0.5 * 0.3 + 0.25 * -0.5)
+    assert rating.logs["code_reward"] == 0.3
+    assert rating.logs["math_reward"] == -0.5
+    assert rating.logs["length_term"] == 0
+    assert rating.score == 0
+
+
+def test_combination_with_a_part_that_was_not_graded_is_not_graded(core: RewardCore) -> None:
+    label = {"combine": [{"math": "1"}, {"code": "no tests"}]}
+    assert not rate_one(core, "\\boxed{1}", label).graded
+
+
+def test_length_and_format_shape_the_reward_but_not_the_score() -> None:
+    core = make_core(
+        length_chars=10, length_weight=0.4, format=ResponseFormat.BOXED, format_weight=0.1
+    )
+    rating = rate_one(core, "\\boxed{1} okay", '{"math": "1"}')
+    assert rating.logs["length_term"] == pytest.approx(-0.4 * 0.4)
+    assert rating.logs["format_term"] == pytest.approx(0.1)
+    assert rating.reward == pytest.approx(1 + 0.1 - 0.16)
+    assert rating.score == 1
+
+
+def test_normalised_rewards_have_mean_zero_and_leave_the_ungraded_alone() -> None:
+    core = make_core(normalise=100)
+    samples = [
+        Sample(query=f"\\boxed{{{number % 2}}}", label='{"math": "1"}') for number in range(20)
+    ]
+    samples.append(Sample(query="x", label="{"))
+    rewards = [rating.reward for rating in core.rate(samples)]
+    assert sum(rewards[:-1]) == pytest.approx(0, abs=1e-3)
+    assert max(rewards) == pytest.approx(1, abs=1e-3)
+    assert rewards[-1] == 0
