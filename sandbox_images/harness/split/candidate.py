@@ -5,10 +5,8 @@
     ["get", target, name]                      ["exc", exception, changed arguments, printed]
     ["set", target, name, value]               ["no", reason, None, printed]
     ["delete", target, name]                   ["ask", what, target, args, kwargs, printed]
-    ["replace", module, name, value]           answers to "ask":
-    ["restore", module, name]                  ["ret", value] or ["exc", exception]
-    ["call", target, args, kwargs]
-    ["method", target, name, args, kwargs]
+    ["call", target, args, kwargs]             answers to "ask":
+    ["method", target, name, args, kwargs]     ["ret", value] or ["exc", exception]
     ["op", name, operands]
     ["describe", class number]
     ["environ", changed variables, removed variables]
@@ -29,9 +27,11 @@ from sandbox_images.harness.split import library
 from sandbox_images.harness.split.channel import Channel, Message
 from sandbox_images.harness.split.codec import Decoder, Encoder
 from sandbox_images.harness.split.operations import DATA_BASES, OPERATIONS, plain
-from sandbox_images.harness.split.remote import Remote
+from sandbox_images.harness.split.remote import Remote, RemoteFunction
 from sandbox_images.harness.split.streams import Input, Printed
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
+
+_NONE = object()
 
 
 class Candidate:
@@ -51,7 +51,7 @@ class Candidate:
         self._class_numbers: dict[type, int] = {}
         self._remotes: dict[int, Any] = {}
         self._judge_exceptions: dict[int, BaseException] = {}
-        self._replaced: dict[tuple[str, str], Any] = {}
+        self._originals: dict[tuple[int, str], Any] = {}
         self._out, self._err = Printed(1), Printed(2)
 
     def serve(self) -> None:
@@ -149,20 +149,23 @@ class Candidate:
         return getattr(self._module if target is None else target, name)
 
     def _set(self, target: Any, name: str, value: Any) -> None:
-        setattr(self._module if target is None else target, name, value)
+        owner = self._module if target is None else target
+        self._originals.setdefault(
+            (id(owner), name), getattr(owner, "__dict__", {}).get(name, _NONE)
+        )
+        setattr(owner, name, value)
 
     def _delete(self, target: Any, name: str) -> None:
-        delattr(self._module if target is None else target, name)
+        """Delete an attribute, or put back what was there before the tests set it.
 
-    def _replace(self, module: types.ModuleType, name: str, value: Any) -> None:
-        """Set an attribute of a module of the standard library, until `_restore`."""
-        self._replaced.setdefault((module.__name__, name), getattr(module, name))
-        setattr(module, name, value)
-
-    def _restore(self, module: types.ModuleType, name: str) -> None:
-        key = (module.__name__, name)
-        if key in self._replaced:
-            setattr(module, name, self._replaced.pop(key))
+        Who patches an attribute looks in a `__dict__` for what to put back, which is here.
+        """
+        owner = self._module if target is None else target
+        original = self._originals.pop((id(owner), name), _NONE)
+        if original is _NONE:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
 
     def _environ(self, changed: dict[str, str], removed: list[str]) -> None:
         os.environ.update(changed)
@@ -197,8 +200,6 @@ class Candidate:
         "get": _get,
         "set": _set,
         "delete": _delete,
-        "replace": _replace,
-        "restore": _restore,
         "environ": _environ,
         "describe": _describe,
     }
@@ -212,7 +213,7 @@ class Candidate:
         return Decoder(self._resolve).decode(encoded)
 
     def _reference(self, value: Any) -> Any:
-        if type(value) is Remote:
+        if isinstance(value, Remote):
             return {"j": value._number}
         if isinstance(value, type):
             return {"k": self._class_number(value)}
@@ -252,7 +253,8 @@ class Candidate:
         if "j" in reference:
             number = reference["j"]
             if number not in self._remotes:
-                self._remotes[number] = Remote(self, number)
+                kind = RemoteFunction if reference.get("function") else Remote
+                self._remotes[number] = kind(self, number)
             return self._remotes[number]
         if "raised" in reference:
             return self._judge_exception(reference["raised"])
@@ -274,7 +276,7 @@ class Candidate:
         except BaseException:  # noqa: BLE001 - the submission wrote this __str__
             text = ""
         encoded: dict[str, Any] = {"text": text[:10_000], "args": [], "trace": _trace(error)}
-        for arg in error.args if type(error.args) is tuple else ():
+        for arg in _arguments(error):
             try:
                 encoded["args"].append(self._encoder().encode(arg))
             except UnencodableError:
@@ -294,6 +296,14 @@ class Candidate:
             error = Exception(encoded["text"])
         self._judge_exceptions[encoded["number"]] = error
         return error
+
+
+def _arguments(error: BaseException) -> tuple[Any, ...]:
+    """Return what an exception was made from."""
+    args = error.args
+    if isinstance(error, OSError) and error.filename is not None and len(args) == 2:
+        args = (*args, error.filename)
+    return args if type(args) is tuple else ()
 
 
 def _is_worth_telling(base: type) -> bool:

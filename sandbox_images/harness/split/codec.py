@@ -211,7 +211,7 @@ class Decoder:
 
     def _fill(self, found: Any, content: Any, depth: int) -> Any:
         for key, value in content:
-            dict.__setitem__(found, self._decode(key, depth), self._decode(value, depth))
+            found[self._decode(key, depth)] = self._decode(value, depth)
         return found
 
     def _deque(self, content: Any, depth: int) -> Any:
@@ -227,6 +227,13 @@ class Decoder:
         self._mutable.append(found)
         found.default_factory = self._decode(factory, depth)
         return self._fill(found, pairs, depth)
+
+    def _array(self, content: Any, _depth: int) -> Any:
+        try:
+            import numpy  # noqa: F401 - without it, an array would come as a list
+        except ImportError:
+            pass
+        return values.decode({"n": content})
 
     def _range(self, content: Any, depth: int) -> Any:
         return range(*self._items(content, depth))
@@ -277,6 +284,7 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "O": _keyed("O"),
     "q": Decoder._deque,
     "e": Decoder._defaultdict,
+    "n": Decoder._array,
     "r": Decoder._range,
     "l": Decoder._slice,
     "y": Decoder._singleton,
@@ -302,7 +310,7 @@ def update_in_place(old: Any, new: Any, done: set[int] | None = None) -> bool:
         merged = {k: _kept(old.get(k), v, done) for k, v in new.items()}
         old.clear()
         for key, value in merged.items():
-            dict.__setitem__(old, key, value)
+            old[key] = value
     elif isinstance(old, list | deque):
         before = list(old)
         before += [None] * (len(new) - len(before))

@@ -94,8 +94,9 @@ class Proxies:
         number = _number(reference["c"])
         # Whatever the candidate hands over is its word, even if the suite has made it.
         self.own.discard(number)
-        if number in self._objects and "data" not in reference:
-            return self._objects[number]
+        known = self._objects.get(number)
+        if known is not None and ("data" not in reference or not isinstance(known, MUTABLE)):
+            return known
         kind = self._class(reference["k"])
         match reference.get("how"):
             case "coroutine":

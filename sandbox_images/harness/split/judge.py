@@ -1,10 +1,11 @@
 """The tests' end of the channel: asks the candidate, answers its callbacks, trusts none of it."""
 
+import _thread
 import os
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from sandbox_images.harness.split import library
@@ -68,11 +69,12 @@ class Judge:
         self.named = named
         self._channel = channel
         self._leave = leave
-        self._lock = threading.RLock()
+        self._lock = _thread.RLock()
         self._mine: list[Any] = []
         self._my_numbers: dict[int, int] = {}
         self._my_exceptions: list[BaseException] = []
         self._environ: dict[str, str] = dict(os.environ)
+        self._raw_environ: dict[bytes, bytes] | None = None
         self._gone: str | None = None
         self._refused: str | None = None
         self.proxies = Proxies(self)
@@ -208,6 +210,12 @@ class Judge:
                 _copy_back(old_item, new_item)
 
     def _send_environ(self) -> None:
+        """Let the candidate have the environment that the tests have set up."""
+        # Compared as the mapping keeps it: to decode a copy costs more than most calls.
+        raw = getattr(os.environ, "_data", None)
+        if raw is not None and raw == self._raw_environ:
+            return
+        self._raw_environ = None if raw is None else dict(raw)
         now = dict(os.environ)
         now.pop("PYTEST_CURRENT_TEST", None)
         if now == self._environ:
@@ -244,7 +252,7 @@ class Judge:
         if mine is None:
             mine = self._my_numbers[id(value)] = len(self._mine)
             self._mine.append(value)
-        return {"j": mine}
+        return {"j": mine, "function": True} if type(value) is FunctionType else {"j": mine}
 
     def lent(self, number: Any) -> Any:
         """Return an object of the tests that the candidate sends back."""
@@ -265,7 +273,7 @@ class Judge:
         text = str(encoded["text"])
         args = [self._decoder().decode(arg) for arg in encoded["args"]]
         if isinstance(kind, type) and self._may_be_raised(kind, may_stop=may_stop):
-            error: Any = self.proxies.new_exception(kind, args, encoded.get("c"))
+            error: BaseException = self.proxies.new_exception(kind, args, encoded.get("c"))
         else:
             name = kind.__name__ if isinstance(kind, type) else "something"
             error = CandidateError(f"the code raised {name}: {text}")

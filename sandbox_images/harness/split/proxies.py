@@ -79,7 +79,10 @@ class ProxyClass(type):
 
     def __setattr__(cls, name: str, value: Any) -> None:
         judge, _ = cls._there()
-        judge.request("set", cls, name, value)
+        if value is type.__getattribute__(cls, "__dict__").get(name):
+            judge.request("delete", cls, name)  # that is, put back
+        else:
+            judge.request("set", cls, name, value)
 
     def __delattr__(cls, name: str) -> None:
         judge, _ = cls._there()
@@ -188,10 +191,10 @@ class StandardModule(types.ModuleType):
         if value is getattr(vars(self)["_here"], name, None):
             self.__delattr__(name)
         else:
-            vars(self)["_judge"].request("replace", self, name, value)
+            vars(self)["_judge"].request("set", self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        vars(self)["_judge"].request("restore", self, name)
+        vars(self)["_judge"].request("delete", self, name)
 
 
 class SolutionModule(types.ModuleType):

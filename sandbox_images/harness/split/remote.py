@@ -1,6 +1,7 @@
 """What the submission holds in place of an object of the tests."""
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, Protocol
 
 
@@ -66,3 +67,10 @@ def _asking(what: str) -> Callable[..., Any]:
 
 for _what in "enter iter next getitem setitem delitem lt le gt ge add sub mul".split():
     setattr(Remote, f"__{_what}__", _asking(_what))
+
+
+class RemoteFunction(Remote):
+    """A function of the tests, which becomes a method where it is put into a class."""
+
+    def __get__(self, instance: Any, _owner: type) -> Any:
+        return self if instance is None else MethodType(self, instance)

@@ -36,6 +36,8 @@ def make_methods(special: frozenset[str], methods: frozenset[str], data: Any) ->
         methods: Its public methods that can be called without asking for them first.
         data: The builtin that it extends, or None.
     """
+    if "__missing__" in special:
+        special |= {"__getitem__"}
     made = {} if data is None else dict(_builtin_methods(data))
     for name in special & _OPERATIONS.keys():
         made[name] = _special(name, data)
