@@ -19,6 +19,7 @@ from grader.cli.grade import grade
 from grader.cli.images import images
 from grader.cli.serve import serve
 from grader.cli.status import status
+from grader.cli.try_ import try_
 from grader.cli.version import before_command, version
 from grader.cli.worker import worker
 from grader.errors import ConfigurationError, GraderError, ImageNotFoundError, InputError
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.callback()(before_command)
 app.command()(grade)
 app.command()(check)
+app.command("try")(try_)
 app.command()(doctor)
 app.add_typer(images, name="images")
 app.command()(serve)

@@ -1,0 +1,149 @@
+"""`grader try`."""
+
+import importlib.util
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grader.cli.console import printable
+from grader.errors import ConfigurationError, InputError
+
+_PROMPT_KEYS = ("prompt", "question", "input", "query")
+_RESPONSE_KEYS = ("response", "completion", "output", "generation", "solution", "code")
+_LABEL_KEYS = ("label", "answer", "answers", "ground_truth")
+_ROWS = 3
+_SHOWN_CHARS = 600
+
+RewardFunction = Callable[[list[str], list[str], list[Any]], Any]
+
+
+def try_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A reward function's file.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows to try it on, as JSONL.")],
+    *,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--row", metavar="N", min=1, help="A row, from 1. Repeatable. [default: the first 3]"
+        ),
+    ] = None,
+    prompt_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Column of the prompt. [default: as found]")
+    ] = None,
+    response_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Column of the response. [default: as found]")
+    ] = None,
+    label_key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Column of the label. [default: as found, or the row]"),
+    ] = None,
+) -> None:
+    """Try a reward function on a few rows before a training run does.
+
+    Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
+    time. FILE may also be the name of one that comes with the grader, such as `reward_func.py`.
+    Prints what it was given, what came of it and every log that is not 0.
+
+    **Examples**
+
+        grader try reward_func.py data.jsonl
+
+        grader try reward_func.py --row 7 data.jsonl --label-key tests
+
+    **Exit codes**
+
+    - 0: it gave a reward for each row
+    - 2: bad usage, a file that cannot be read, or a reward function that does not load
+    - 3: it raised, or gave no reward
+    """
+    os.environ.setdefault("GRADER_DEBUG", "1")
+    function = _load(file)
+    failed = False
+    for number, columns in _rows(data, row):
+        prompt = _text(columns, prompt_key, _PROMPT_KEYS) or ""
+        response = _text(columns, response_key, _RESPONSE_KEYS)
+        if response is None:
+            message = f"row {number} has no response; name its column with --response-key"
+            raise InputError(message)
+        label = _label(columns, label_key)
+        typer.echo(f"row {number}")
+        failed |= not _show(function, prompt + response, prompt, label)
+    if failed:
+        raise typer.Exit(3)
+
+
+def _load(file: Path) -> RewardFunction:
+    path = file if file.exists() else Path(__file__).parent.parent / file.name
+    spec = importlib.util.spec_from_file_location("reward_func", path.resolve())
+    if not path.is_file() or spec is None or spec.loader is None:
+        message = f"{file} is no Python file"
+        raise InputError(message)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        function: RewardFunction = module.reward_func
+    except Exception as error:  # whatever the file does at its loading
+        message = f"{file} does not load: {type(error).__name__}: {error}"
+        raise ConfigurationError(message) from error
+    return function
+
+
+def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the wanted rows with their numbers.
+
+    Raises:
+        InputError: The file or a row cannot be read, or a row is not there.
+    """
+    from grader.offline.source import open_rows, parse_object
+
+    left = set(wanted or ())
+    source = islice(open_rows(data), None if wanted else _ROWS)
+    for number, row in enumerate(source, start=1):
+        if not wanted or number in left:
+            left.discard(number)
+            yield number, dict(parse_object(row.text))
+        if wanted and not left:
+            return
+    if left:
+        message = f"{data} has no row {min(left)}"
+        raise InputError(message)
+
+
+def _text(columns: dict[str, Any], key: str | None, usual: Sequence[str]) -> str | None:
+    if key is not None and key not in columns:
+        message = f"there is no column {key!r}; there are: {', '.join(columns)}"
+        raise InputError(message)
+    keys = usual if key is None else (key,)
+    return next((columns[name] for name in keys if isinstance(columns.get(name), str)), None)
+
+
+def _label(columns: dict[str, Any], key: str | None) -> Any:
+    """Return the label as a trainer's dataset would hold it: text, or what the cell is."""
+    if key is None:
+        key = next((name for name in _LABEL_KEYS if name in columns), None)
+        return json.dumps(columns) if key is None else columns[key]
+    if key not in columns:
+        message = f"there is no column {key!r}; there are: {', '.join(columns)}"
+        raise InputError(message)
+    return columns[key]
+
+
+def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> bool:
+    """Call the function and print what it returned; False where that is no reward."""
+    try:
+        result = function([query], [prompt], [label])
+        reward, score = float(result["rewards"][0]), float(result["scores"][0])
+        logs = {name: float(values[0]) for name, values in result["extra_logs"].items()}
+    except Exception as error:  # noqa: BLE001 - it is somebody else's code
+        typer.echo(f"  failed: {printable(f'{type(error).__name__}: {error}')[:_SHOWN_CHARS]}")
+        return False
+    typer.echo(f"  reward {reward:+.4f}  score {score:.4f}")
+    for name, value in logs.items():
+        if value:
+            typer.echo(f"  {printable(name)} {value:g}")
+    return True
