@@ -38,7 +38,7 @@ _DEADLINE = Field(
 class Sample(BaseModel):
     """A completion and its tests."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     id: str = Field(default="", max_length=1000, description="comes back, and stands in the logs")
     completion: str = Field(description="raw model output, or a query that starts with the prompt")
@@ -58,7 +58,7 @@ class One(Sample):
 class Many(BaseModel):
     """A request with many submissions."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     submissions: list[Sample]
     deadline_s: float | None = _DEADLINE

@@ -28,7 +28,7 @@ class Metrics:
     def __init__(self) -> None:
         """Count from zero, in a registry of its own."""
         # When each counter was made is of no use to anybody, and doubles the page.
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._requests = Counter(

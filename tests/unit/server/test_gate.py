@@ -1,0 +1,210 @@
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from grader.errors import ConfigurationError
+from grader.model import MiB
+from grader.server.gate import Gate, Room
+from grader.server.metrics import Metrics
+from grader.server.serve import check_exposure
+from grader.server_settings import ServerSettings
+
+
+def test_room_is_given_in_the_order_of_asking() -> None:
+    async def scenario() -> list[str]:
+        room, order = Room(10), list[str]()
+
+        async def take(name: str, size: int) -> None:
+            await room.take(size)
+            order.append(name)
+
+        await take("first", 6)
+        large = asyncio.ensure_future(take("large", 8))
+        await asyncio.sleep(0)
+        small = asyncio.ensure_future(take("small", 1))
+        await asyncio.sleep(0)
+        assert order == ["first"]
+        room.give_back(6)
+        await asyncio.gather(large, small)
+        return order
+
+    assert asyncio.run(scenario()) == ["first", "large", "small"]
+
+
+def test_room_that_nobody_waits_for_any_more_goes_to_the_next() -> None:
+    async def scenario() -> None:
+        room = Room(10)
+        await room.take(6)
+        gone = asyncio.ensure_future(room.take(8))
+        await asyncio.sleep(0)
+        next_one = asyncio.ensure_future(room.take(4))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.wait_for(next_one, 1)
+        room.give_back(10)
+        await asyncio.wait_for(room.take(10), 1)
+
+    asyncio.run(scenario())
+
+
+def test_room_granted_to_who_was_cancelled_at_once_is_not_lost() -> None:
+    async def scenario() -> None:
+        room = Room(10)
+        await room.take(10)
+        waiting = asyncio.ensure_future(room.take(10))
+        await asyncio.sleep(0)
+        room.give_back(10)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await asyncio.wait_for(room.take(10), 1)
+
+    asyncio.run(scenario())
+
+
+async def echo(_: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the body, read in pieces, and what comes after it."""
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
+
+
+def call(
+    messages: list[Message],
+    headers: dict[str, str],
+    *,
+    settings: ServerSettings,
+    path: str = "/v1/grade",
+    app: Callable[[Scope, Receive, Send], Awaitable[None]] = echo,
+) -> tuple[int, bytes, dict[bytes, bytes]]:
+    """Send one request through the gate."""
+    sent: list[Message] = []
+    source = iter(messages)
+
+    async def receive() -> Message:
+        return next(source)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope: dict[str, Any] = {
+        "type": "http",
+        "path": path,
+        "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
+    }
+    asyncio.run(Gate(app, settings, Metrics())(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"], dict(sent[0]["headers"])
+
+
+def parts(*bodies: bytes) -> list[Message]:
+    last = len(bodies) - 1
+    return [
+        {"type": "http.request", "body": body, "more_body": number < last}
+        for number, body in enumerate(bodies)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("size", "status"),
+    [
+        pytest.param(9, 200, id="below"),
+        pytest.param(10, 200, id="at"),
+        pytest.param(11, 413, id="above"),
+    ],
+)
+@pytest.mark.parametrize("is_declared", [True, False], ids=["declared", "chunked"])
+def test_body_size_is_held_to_its_limit(size: int, status: int, is_declared: bool) -> None:
+    headers = {"Content-Length": str(size)} if is_declared else {"Transfer-Encoding": "chunked"}
+    settings = ServerSettings(body_bytes=10)
+    found, body, _ = call(parts(b"x" * (size - 1), b"x"), headers, settings=settings)
+    assert found == status
+    assert status != 200 or body == b"x" * size
+
+
+def test_refused_body_is_not_taken_for_the_next_request() -> None:
+    _, body, headers = call([], {"Content-Length": "99"}, settings=ServerSettings(body_bytes=10))
+    assert headers[b"connection"] == b"close"
+    assert "99 bytes" in json.loads(body)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        pytest.param("Bearer s:ecret", 200, id="bearer"),
+        pytest.param("BEARER  s:ecret ", 200, id="spaces"),
+        pytest.param("Basic " + base64.b64encode(b"me:s:ecret").decode(), 200, id="password"),
+        pytest.param("Basic " + base64.b64encode(b"s:ecret").decode(), 401, id="part of it"),
+        pytest.param("Basic !", 401, id="no base64"),
+        pytest.param("Bearer s:ecre", 401, id="shorter"),
+        pytest.param("Bearer ", 401, id="empty"),
+        pytest.param("Digest s:ecret", 401, id="another scheme"),
+        pytest.param("", 401, id="nothing"),
+    ],
+)
+def test_token_is_asked_for_before_the_body(authorization: str, status: int) -> None:
+    settings = ServerSettings(token="s:ecret")  # noqa: S106
+    messages = parts(b"") if status == 200 else []
+    headers = {"Authorization": authorization, "Content-Length": "0"}
+    assert call(messages, headers, settings=settings)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        pytest.param("trace-1/a:b", True, id="plain"),
+        pytest.param("x" * 128, True, id="longest"),
+        pytest.param("x" * 129, False, id="too long"),
+        pytest.param("a\tb", False, id="control character"),
+        pytest.param("é", False, id="not ASCII"),
+    ],
+)
+def test_request_id_is_kept_where_it_is_harmless(given: str, kept: bool) -> None:
+    _, _, headers = call(
+        parts(b""), {"X-Request-ID": given, "Content-Length": "0"}, settings=ServerSettings()
+    )
+    assert (headers[b"x-request-id"] == given.encode()) is kept
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"], ids=lambda host: str(host)
+)
+def test_loopback_needs_no_token(host: str) -> None:
+    check_exposure(ServerSettings(host=host))
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["0.0.0.0", "::", "", "192.0.2.1", "::ffff:192.0.2.1", "example.com", "localhost.x"],  # noqa: S104
+)
+def test_everything_else_needs_one(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="GRADER_SERVER_TOKEN"):
+        check_exposure(ServerSettings(host=host))
+    check_exposure(ServerSettings(host=host, token="t"))  # noqa: S106
+    check_exposure(ServerSettings(host=host, anonymous=True))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        pytest.param({"port": 65536}, "server.port is 65536", id="port"),
+        pytest.param({"port": -1}, "server.port is -1", id="negative port"),
+        pytest.param({"token": ""}, "server.token is empty", id="empty token"),
+        pytest.param({"body_bytes": 2 * MiB, "held_bytes": MiB}, "has no room", id="no room"),
+        pytest.param({"drain_s": float("nan")}, "server.drain_s", id="nan"),
+        pytest.param({"max_time_s": 0.0}, "server.max_time_s", id="no time"),
+    ],
+)
+def test_setting_out_of_its_range_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ServerSettings(**values)
+    assert message in str(caught.value)
