@@ -1,0 +1,34 @@
+"""Write the prompts of a training run from a file of problems: make_prompts.py IN.jsonl OUT.jsonl.
+
+Each row gets a `prompt`, as chat messages, and a `label`: the whole problem as JSON text, which
+the grader reads in any of its formats.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+TEXTS = ("question", "prompt", "text", "question_content", "complete_prompt")
+TASK = "Solve this in Python. Answer with the whole program in one code block.\n\n"
+
+
+def messages(problem: dict[str, Any]) -> list[dict[str, str]]:
+    """Return what the model is asked."""
+    text = next((problem[name] for name in TEXTS if isinstance(problem.get(name), str)), None)
+    if text is None:
+        sys.exit(f"a problem has none of {', '.join(TEXTS)}; it has {', '.join(problem)}")
+    return [{"role": "user", "content": TASK + text}]
+
+
+def main(source: Path, target: Path) -> None:
+    """Write a row for each problem."""
+    with source.open() as problems, target.open("w") as rows:
+        for line in problems:
+            problem = json.loads(line)
+            row = {"prompt": messages(problem), "label": json.dumps(problem)}
+            rows.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

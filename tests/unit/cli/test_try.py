@@ -1,0 +1,100 @@
+"""`grader try` loads any reward file by its path and shows what it makes of rows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.cli.app import run
+
+REWARD_FILE = """
+def reward_func(queries, prompts, labels):
+    assert len(queries) == 1
+    if labels[0] == "raise":
+        raise ValueError("no such label")
+    value = [float(len(queries[0]) - len(prompts[0]))]
+    return {"rewards": value, "scores": [0.5], "extra_logs": {"seen": [1.0], "nothing": [0.0]}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_DEBUG", "0")
+
+
+@pytest.fixture
+def reward_file(tmp_path: Path) -> str:
+    path = tmp_path / "my_reward.py"
+    path.write_text(REWARD_FILE)
+    return str(path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    rows = [{"prompt": "Q", "response": "x" * n, "label": "l"} for n in range(1, 6)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_first_three_rows_are_tried(
+    reward_file: str, data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["try", reward_file, data]) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if line.startswith("row")] == [
+        "row 1",
+        "row 2",
+        "row 3",
+    ]
+    assert "reward +3.0000  score 0.5000" in out
+    assert "seen 1" in out
+    assert "nothing" not in out
+
+
+def test_named_rows_are_tried(
+    reward_file: str, data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["try", reward_file, "--row", "5", "--row", "2", data]) == 0
+    out = capsys.readouterr().out
+    assert "row 2" in out
+    assert "row 5" in out
+    assert "row 1" not in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--row", "9"], "has no row 9"),
+        (["--response-key", "answer"], "no column 'answer'"),
+        (["--label-key", "tests"], "no column 'tests'"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    reward_file: str,
+    data: str,
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["try", reward_file, data, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_function_that_raises_is_reported(
+    reward_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "bad.jsonl"
+    rows.write_text(json.dumps({"response": "x", "label": "raise"}) + "\n")
+    assert run(["try", reward_file, str(rows)]) == 3
+    assert "failed: ValueError: no such label" in capsys.readouterr().out
+
+
+def test_file_that_does_not_load_is_reported(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("import no_such_module_anywhere\n")
+    assert run(["try", str(broken), data]) == 2
+    assert "no_such_module_anywhere" in capsys.readouterr().err
+    assert run(["try", "nowhere.py", data]) == 2
