@@ -10,6 +10,8 @@ import pytest
 
 from grader.client import QueueGrader
 from grader.queueing import names
+from grader.queueing.jobs import JobMaker
+from grader.queueing.ledger import Ledger
 from grader.settings import Settings
 from grader.verdict import Verdict
 from tests.deployment import Deployment, wait_until
@@ -101,14 +103,17 @@ def streams(deployment: Deployment) -> list[str]:
 
 
 def test_jobs_of_a_dead_client_are_not_run(deployment: Deployment) -> None:
-    grader = QueueGrader(client_settings(deployment))
-    futures = [grader.submit(submission) for submission, _ in mixture(20)]
-    wait_until(lambda: deployment.redis.stats().get("submitted") == 20, 20, "all are sent")
-    with deployment.redis.connect() as client:
-        client.delete(names.CLIENTS)  # as if its lease had run out
     deployment.add_worker()
-    wait_until(lambda: deployment.redis.stats().get("expired", 0) > 0, 60, "they are dropped")
-    # It lives after all, and sends them again.
-    assert [f.result(60).verdict for f in futures] == [verdict for _, verdict in mixture(20)]
-    grader.close()
+    deployment.wait_for_workers(1)
+    settings = client_settings(deployment)
+    maker, ledger = JobMaker(settings), Ledger(settings)
+    jobs = [job for submission, _ in mixture(20) if (job := maker.make(submission)) is not None]
+    ledger.store_suite(jobs[0].suite.digest, jobs[0].suite.message)
+    submitted = ledger.submit("dead", [job.ticket(60) for job in jobs])
+    assert all(each.is_new for each in submitted)
+    with deployment.redis.connect() as client:
+        client.zadd(names.CLIENTS, {"dead": 1})
+    wait_until(lambda: deployment.redis.stats().get("expired") == 20, 60, "they are dropped")
+    assert "graded" not in deployment.redis.stats()
+    ledger.close()
     assert_nothing_is_left(deployment)

@@ -1,0 +1,78 @@
+"""The grader of this process behind the client's methods: deadlines, cancelling, closing."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from grader.client import LocalGrader
+from grader.model import LimitOverrides, Submission
+from grader.sandbox.native import NativeSandbox
+from grader.settings import SandboxChoice, Settings
+from grader.verdict import Verdict
+from tests.factories import make_submission, make_suite
+
+Eventually = Callable[[Callable[[], bool], float], None]
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def grader(native_sandbox: NativeSandbox) -> Iterator[LocalGrader]:
+    assert native_sandbox.name == "native"
+    with LocalGrader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
+        assert opened.grade(make_submission()).verdict is Verdict.PASSED
+        yield opened
+
+
+def sleeper() -> Submission:
+    suite = make_suite(limits=LimitOverrides(wall_time_s=60.0))
+    return make_submission("import time\ntime.sleep(60)\n", suite=suite)
+
+
+def test_deadline_is_kept_and_frees_the_slot(grader: LocalGrader) -> None:
+    start = time.monotonic()
+    report = grader.grade(sleeper(), timeout_s=1)
+    assert time.monotonic() - start < 1.2
+    assert report.verdict is Verdict.INTERNAL_ERROR
+    assert "within 1 s" in report.feedback
+    assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
+
+
+def test_cancelled_future_frees_the_slot(grader: LocalGrader) -> None:
+    future = grader.submit(sleeper())
+    waiting = grader.submit(make_submission(), timeout_s=20)
+    time.sleep(0.5)
+    assert not waiting.done()
+    assert future.cancel()
+    assert waiting.result().verdict is Verdict.PASSED
+
+
+def test_cancelled_before_its_turn_never_runs(grader: LocalGrader) -> None:
+    first, second = grader.submit(sleeper()), grader.submit(sleeper())
+    assert second.cancel()
+    first.cancel()
+    assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
+
+
+def test_async_twins_give_reports(grader: LocalGrader) -> None:
+    reports = asyncio.run(grader.agrade_batch([make_submission() for _ in range(5)]))
+    assert [report.verdict for report in reports] == [Verdict.PASSED] * 5
+
+
+def test_closed_iterator_stops_what_runs(grader: LocalGrader) -> None:
+    results = grader.as_completed([make_submission(), sleeper(), sleeper()])
+    assert next(results)[1].verdict is Verdict.PASSED
+    results.close()  # type: ignore[attr-defined]
+    assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
+
+
+def test_close_settles_what_is_open(native_sandbox: NativeSandbox) -> None:
+    assert native_sandbox.name == "native"
+    grader = LocalGrader(Settings(sandbox=SandboxChoice.NATIVE, slots=1))
+    futures = [grader.submit(sleeper()) for _ in range(3)]
+    time.sleep(0.5)
+    grader.close()
+    assert [future.result(1).feedback for future in futures] == ["the grader was closed"] * 3
+    assert grader.grade(make_submission()).feedback.endswith("the grader is closed")

@@ -1,0 +1,113 @@
+"""Which submissions are one job, and what of them travels."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader import wire
+from grader.model import Submission
+from grader.queueing.jobs import Job, JobMaker, SuiteReader, apply
+from grader.queueing.names import priority_of, queue_keys
+from grader.settings import Limits, Settings
+from grader.verdict import Integrity
+from tests.factories import make_submission, make_suite, make_tests
+
+CODE = "def add(a, b):\n    return a + b\n"
+ANSWER = f"```python\n{CODE}```\n"
+
+
+def make(submission: Submission, settings: Settings | None = None) -> Job:
+    job = JobMaker(settings or Settings()).make(submission)
+    assert job is not None
+    return job
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(make_submission(ANSWER, id="another"), id="another id"),
+        pytest.param(make_submission(f"I am sure.\n\n{ANSWER}"), id="other words around it"),
+        pytest.param(make_submission(ANSWER, suite=make_suite()), id="an equal suite"),
+    ],
+)
+def test_equal_submissions_are_one_job(other: Submission) -> None:
+    assert make(other).key == make(make_submission(ANSWER)).key
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(make_submission(CODE + "\n# different\n"), id="other code"),
+        pytest.param(
+            make_submission(CODE, suite=make_suite(make_tests("assert add(1, 1) == 2"))),
+            id="other tests",
+        ),
+        pytest.param(make_submission(CODE, suite=make_suite(image="science")), id="other image"),
+    ],
+)
+def test_different_submissions_are_different_jobs(other: Submission) -> None:
+    assert make(other).key != make(make_submission(CODE)).key
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(Settings(policy="binary"), id="policy"),
+        pytest.param(Settings(stop_early=False), id="stop_early"),
+        pytest.param(Settings(limits=Limits(cpu_time_s=1.0)), id="limits"),
+        pytest.param(Settings(require_integrity=Integrity.SPLIT), id="integrity"),
+    ],
+)
+def test_settings_that_change_a_report_change_the_job(settings: Settings) -> None:
+    assert make(make_submission(CODE), settings).key != make(make_submission(CODE)).key
+
+
+def test_settings_of_a_place_change_nothing() -> None:
+    elsewhere = Settings(slots=7, retries=0, broker="redis://elsewhere/0")
+    assert make(make_submission(CODE), elsewhere).key == make(make_submission(CODE)).key
+
+
+def test_text_without_code_is_no_job() -> None:
+    assert JobMaker(Settings()).make(make_submission("I do not know.")) is None
+
+
+def test_suite_arrives_with_the_clients_limits_and_takes_the_code_as_it_is() -> None:
+    job = make(make_submission(CODE), Settings(limits=Limits(cpu_time_s=3.0)))
+    suite = SuiteReader().read(job.suite.digest, job.suite.message)
+    assert suite.limits.cpu_time_s == 3.0
+    assert suite.extraction == "verbatim"
+    assert suite.tests == make_suite().tests
+
+
+def test_suite_is_decoded_once() -> None:
+    job = make(make_submission(CODE))
+    reader = SuiteReader()
+    assert not reader.knows(job.suite.digest)
+    first = reader.read(job.suite.digest, job.suite.message)
+    assert reader.knows(job.suite.digest)
+    assert reader.read(job.suite.digest, b"") is first
+
+
+def test_message_that_is_no_suite_is_refused() -> None:
+    with pytest.raises(wire.WireError):
+        SuiteReader().read("digest", b"{}")
+
+
+def test_worker_keeps_its_place_and_takes_the_clients_choices() -> None:
+    here = Settings(slots=3, policy="binary", retries=1)
+    chosen = {"policy": "ladder", "stop_early": True, "require_integrity": "split"}
+    assert apply(chosen, here) == replace(
+        here, policy="ladder", stop_early=True, require_integrity=Integrity.SPLIT
+    )
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "priority"),
+    [(0.5, 0), (15, 0), (16, 3), (60, 3), (61, 6), (300, 6), (301, 9), (6000, 9)],
+)
+def test_short_deadlines_come_first(timeout_s: float, priority: int) -> None:
+    assert priority_of(timeout_s) == priority
+
+
+def test_queue_has_a_list_per_priority() -> None:
+    assert queue_keys("science")[:2] == ("grader.science", "grader.science\x06\x163")
