@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.model import MiB
+from sandbox_images.harness.confinement import CORE_BYTES
 
 MEMORY_OVERHEAD_BYTES = 256 * MiB
 """Granted on top of a submission's memory for what is not the submission. Supervisor and zygotes
@@ -86,7 +87,7 @@ def create_body(container: SlotContainer) -> dict[str, Any]:
         "MemorySwap": memory_bytes,
         "PidsLimit": MAX_PROCESSES,
         "Ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
+            {"Name": "core", "Soft": CORE_BYTES, "Hard": CORE_BYTES},
             {"Name": "nofile", "Soft": 1024, "Hard": 4096},
         ],
         "LogConfig": {"Type": "none"},

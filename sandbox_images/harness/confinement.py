@@ -23,6 +23,9 @@ _BASE = "/box"
 INSIDE_UID = 20000
 _STACK_BYTES = 64 * 1024 * 1024
 _OPEN_FILES = 256
+CORE_BYTES = 1
+"""Too little for a core file; and the one limit at which the kernel, where it hands cores to a
+program of the host's, does not start that either. At 0 it does."""
 _COVERED = ("/sys", "/dev/mqueue")
 """Mounts of the slot that a run must not see or write; an empty folder is put over each."""
 
@@ -168,7 +171,7 @@ def _set_rlimits(limits: dict[str, Any]) -> None:
     """Set the per-process limits that stand behind the supervisor's own."""
     cpu_time_s = int(limits["cpu_time_s"]) + 2
     for kind, value in (
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, CORE_BYTES),
         (resource.RLIMIT_CPU, cpu_time_s),
         (resource.RLIMIT_DATA, limits["memory_bytes"]),
         (resource.RLIMIT_FSIZE, limits["work_bytes"]),

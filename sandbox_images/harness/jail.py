@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sandbox_images.harness import namespaces, seccomp
+from sandbox_images.harness.confinement import CORE_BYTES
 from sandbox_images.harness.syscalls import NUMBERS
 
 _FLAGS = (
@@ -216,7 +217,7 @@ def _drop_power(plan: Plan) -> None:
         os.setresuid(plan.uid, plan.uid, plan.uid)
     namespaces.drop_capabilities()
     namespaces.prctl(namespaces.PR_SET_NO_NEW_PRIVS, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (CORE_BYTES, CORE_BYTES))
 
 
 def _drop_bounding_set() -> None:

@@ -128,6 +128,9 @@ _PRCTLS = (
     0x53564D41,  # PR_SET_VMA: allocators name their mappings
 )
 
+_RLIMIT_CORE = 4
+_OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
+
 _SHARED_RULES: Mapping[str, Rule] = {
     "socketpair": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
     # The machine's pool of huge pages counts towards no memory limit.
@@ -142,6 +145,9 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
     "clone": NoneOf(argument=0, mask=_NEW_NAMESPACES | _CLONE_PARENT),
     "ioctl": OneOf(argument=1, values=_IOCTLS),
     "prctl": OneOf(argument=0, values=_PRCTLS),
+    # See `confinement.CORE_BYTES`.
+    "setrlimit": OneOf(argument=0, values=_OTHER_LIMITS),
+    "prlimit64": OneOf(argument=1, values=_OTHER_LIMITS),
 }
 """Allowed calls whose arguments matter."""
 

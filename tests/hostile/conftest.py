@@ -91,7 +91,7 @@ print(json.dumps({
     "descriptors": descriptors(),
     "processes": sorted(filter(str.isdigit, os.listdir("/proc"))),
     "threads": threading.active_count(),
-    "limits": {name: resource.getrlimit(getattr(resource, name))
+    "limits": {name: attempt(lambda: resource.getrlimit(getattr(resource, name)))
                for name in dir(resource) if name.startswith("RLIMIT_")},
     "signals": [str(signal.getsignal(number)) for number in range(1, 65)],
     "mask": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
