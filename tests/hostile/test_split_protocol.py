@@ -19,12 +19,17 @@ IMPORTED = "import pytest\nfrom solution import f\n"
 
 SUITES = {
     "equal": Suite(
-        right=SQUARE, setup="from unittest import mock", cases=["assert f(3) == 9", "assert f(4) == 16"]
+        right=SQUARE,
+        setup="from unittest import mock",
+        cases=["assert f(3) == 9", "assert f(4) == 16"],
     ),
     "close": Suite(right=SQUARE, cases=["assert abs(f(3) - 9.0) < 1e-6"]),
     "sorted in place": Suite(
         right="def f(x):\n    x.sort()\n",
-        cases=["x = [3, 1]\nf(x)\nassert x == [1, 3]", "y = ([2, 1],)\nf(y[0])\nassert y == ([1, 2],)"],
+        cases=[
+            "x = [3, 1]\nf(x)\nassert x == [1, 3]",
+            "y = ([2, 1],)\nf(y[0])\nassert y == ([1, 2],)",
+        ],
     ),
     "apply": Suite(
         right="def f(fn, *args):\n    return fn(*args)\n",
@@ -75,19 +80,7 @@ SUITES = {
         "    except: raised = True\n"
         "    assert raised\n",
     ),
-    "refuses": Suite(
-        right="def f(x):\n    if isinstance(x, str):\n        raise TypeError('no')\n    return x\n",
-        module=IMPORTED + "def test_object():\n"
-        "    with pytest.raises(TypeError): f('a')\n"
-        "def test_operator():\n"
-        "    with pytest.raises(TypeError): f(1) + 'a'\n"
-        "def test_other():\n"
-        "    with pytest.raises((TypeError, ValueError)): f(1).missing() if f(1) else 0\n"
-        "    assert f(2) == 2\n",
-    ),
-    "mapped": Suite(
-        right=SQUARE, cases=["assert all(map(lambda x: f(x) == x * x, [1, 2, 3]))"]
-    ),
+    "mapped": Suite(right=SQUARE, cases=["assert all(map(lambda x: f(x) == x * x, [1, 2, 3]))"]),
     "called back": Suite(
         right="def f(fn):\n    return [fn(1), fn(2)]\n",
         module=IMPORTED + "def test_calls():\n"
@@ -99,7 +92,8 @@ SUITES = {
     ),
     "printed": Suite(
         right="def f(x):\n    print(x * x)\n",
-        module=IMPORTED + "def test_output(capsys):\n    f(3)\n    assert capsys.readouterr().out == '9\\n'\n",
+        module=IMPORTED
+        + "def test_output(capsys):\n    f(3)\n    assert capsys.readouterr().out == '9\\n'\n",
     ),
     "default": Suite(
         right="from collections import defaultdict\ndef f():\n    return defaultdict(int, a=1)\n",
@@ -131,7 +125,7 @@ def says(content):
     forge(lambda m: ['ret', content, None, None] if m[0] == 'ret' else m)
 """
 
-PASS = (
+FORGED = (
     'b\'{"e": "loaded"}\\n{"e": "case", "i": 0, "outcome": "passed"}\\n'
     '{"e": "case", "i": 1, "outcome": "passed"}\\n{"e": "done"}\\n\''
 )
@@ -172,13 +166,15 @@ ATTACKS = [
     ("equal", "the table of modules by name", says("{'g': ['sys', 'modules']}")),
     ("equal", "a type with an operator of its own by name", says("{'g': ['builtins', 'type']}")),
     ("equal", "a name that is no text", says("{'g': [['sys'], {'a': 1}]}")),
-    ("default", "a dict that ends the process when read", says("{'e': [{'g': ['os', 'abort']}, []]}")),
+    ("default", "a dict that ends the process when read", says(
+        "{'e': [{'g': ['os', 'abort']}, []]}"
+    )),
     ("default", "a dict that exits when read", says("{'e': [{'g': ['sys', 'exit']}, []]}")),
     ("apply", "exec by name, called back with code", FORGE + f"""
 CODE = '''
 import os
 for fd in range(3, 30):
-    try: os.write(fd, {PASS})
+    try: os.write(fd, {FORGED})
     except OSError: pass
 os._exit(0)
 '''
@@ -207,7 +203,12 @@ def f(fn, *args):
     ("equal", "an exception of the tests that there is not", says("{'x': {'judge': -1}}")),
     ("equal", "not a number", says("float('nan')")),
     ("equal", "a number of a million digits", says("{'i': '0x' + '9' * 1000000}")),
-    ("equal", "lists within lists", says("(lambda: [deep := [], [deep := [deep] for _ in range(300)]][0] or deep)()")),
+    ("equal", "lists within lists", FORGE + """
+deep = []
+for _ in range(300): deep = [deep]
+says(deep)
+f = start
+"""),
     ("equal", "a value with two tags", says("{'t': [], 's': []}")),
     # ---- classes
     ("equal", "a description with mock.ANY's class as base and data", describes(
@@ -290,7 +291,7 @@ def f(x):
     ("equal", "the report written through every descriptor", f"""
 import os
 for fd in range(1, 64):
-    try: os.write(fd, {PASS})
+    try: os.write(fd, {FORGED})
     except OSError: pass
 os._exit(0)
 """),
@@ -298,7 +299,7 @@ os._exit(0)
 import os
 def f(x):
     for fd in range(1, 64):
-        try: os.write(fd, {PASS})
+        try: os.write(fd, {FORGED})
         except OSError: pass
     os._exit(0)
 """),
@@ -308,9 +309,10 @@ def texts():
     for fd in range(64):
         try: yield os.pread(fd, 1 << 20, 0).decode(errors='replace')
         except OSError: pass
-    for top in ('/work', '/tmp', '/proc/self', '/dev/shm', '/box'):
+    for top in ('/work', '/tmp', '/proc/self/task', '/dev/shm', '/box'):
         for folder, _, names in os.walk(top):
             for name in names:
+                if '/fd' in folder or name in ('pagemap', 'mem'): continue
                 try: yield open(os.path.join(folder, name), errors='replace').read(1 << 16)
                 except OSError: pass
 def f(x):
@@ -326,15 +328,24 @@ def f(x):
             for value in list(thing.values()):
                 if type(value) is str and (m := re.search(rf'== (\\d+)', value)): return int(m[1])
 """),
-    ("raises anything", "the end of the process, taken for an exception", "import os\ndef f(x): os._exit(0)"),
-    ("raises anything", "a signal, taken for an exception", "import os\ndef f(x): os.kill(os.getpid(), 9)"),
+    ("raises anything", "the end of the process, taken for an exception", """
+import os
+def f(x): os._exit(0)
+"""),
+    ("raises anything", "a signal, taken for an exception", """
+import os
+def f(x): os.kill(os.getpid(), 9)
+"""),
     ("raises anything", "nonsense, taken for an exception", says("{'?': 1}")),
     ("raises anything", "a closed channel, taken for an exception", FORGE + """
 def f(x):
     find_channel()._socket.close()
     time.sleep(60)
 """),
-    ("equal", "a stopped process", "import os, signal\ndef f(x): os.kill(os.getpid(), signal.SIGSTOP)"),
+    ("equal", "a stopped process", """
+import os, signal
+def f(x): os.kill(os.getpid(), signal.SIGSTOP)
+"""),
     ("equal", "a child that holds the channel", """
 import os, time
 def f(x):
@@ -504,11 +515,6 @@ f = start
 forge(lambda m: ['exc', {**m[1], 'trace': [[1], 'ab', {}]}, *m[2:]] if m[0] == 'exc' else m, True)
 def f(x): raise KeyError('negative')
 """),
-    ("refuses", "values that cannot be asked", """
-class Any:
-    def __bool__(self): return True
-def f(x): return Any()
-"""),
     ("mapped", "an iteration that ends early", "def f(x): raise StopIteration"),
     ("mapped", "an iteration that ends early, by a class of its own", """
 class Stop(StopIteration): pass
@@ -517,8 +523,8 @@ def f(x): raise Stop
     ("printed", "what looks like a report", f"""
 import os, sys
 def f(x):
-    sys.stdout.write({PASS}.decode())
-    os.write(1, {PASS}); os.write(2, {PASS})
+    sys.stdout.write({FORGED}.decode())
+    os.write(1, {FORGED}); os.write(2, {FORGED})
 """),
     ("printed", "what is no text", FORGE + """
 forge(lambda m: [*m[:3], [['9'], None]] if m[0] == 'ret' else m)
@@ -527,11 +533,34 @@ f = start
     ("printed", "surrogates", "def f(x): print('\\ud800')"),
 ]  # fmt: skip
 
-_PLAUSIBLE = {
-    # What the case asks for is true of these, whoever computed it.
-    ("mock", "a mock whose record is emptied"): set(),
-    ("refuses", "values that cannot be asked"): set(),
-    ("raises anything", "nonsense, taken for an exception"): set(),
+REFUSED = {
+    "an argument that cannot be lent": """
+def test_object():
+    with pytest.raises(TypeError): f(object())
+""",
+    "an argument that cannot be lent, in a bare try": """
+def test_object():
+    try: f(object())
+    except: return
+    assert False
+""",
+    "an operator that is not asked for": """
+def test_operator():
+    with pytest.raises(TypeError): f(1) < 5
+""",
+    "an operator that is not asked for, as any exception": """
+def test_operator():
+    with pytest.raises(BaseException): f(1) - 5
+""",
+    "a result that is too deep": """
+def test_deep():
+    with pytest.raises((TypeError, ValueError)): f(None)
+""",
+    "pickling": """
+import pickle
+def test_pickle():
+    with pytest.raises(TypeError): pickle.dumps(f(1))
+""",
 }
 
 
@@ -558,3 +587,20 @@ def test_forged_conversation_passes_no_case(slot: Slot, name: str, source: str) 
 
     passed = [case for case in cases if case.verdict is Verdict.PASSED]
     assert not passed, (verdicts(cases), outcome.report.decode(), outcome.stderr.decode())
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusal_is_not_taken_for_an_exception_of_the_submission(slot: Slot, what: str) -> None:
+    source = """
+class Any:
+    __lt__ = __sub__ = lambda self, other: True
+def deep():
+    value = []
+    for _ in range(500): value = [value]
+    return value
+def f(x): return deep() if x is None else Any()
+"""
+    cases, outcome = run(slot, Suite(right="", module=IMPORTED + REFUSED[what]), source)
+
+    assert [case.verdict for case in cases] == [Verdict.RUNTIME_ERROR], (cases, outcome)
+    assert "NotServed" in cases[0].feedback

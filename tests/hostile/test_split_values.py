@@ -151,9 +151,7 @@ class Mimic:
 def subclass(base: str, value: str) -> str:
     """Return a subclass of a builtin whose instances carry a value and answer everything."""
     return (
-        YES.replace("class Yes", f"class Yes({base})")
-        + ZERO.partition("\n    def _self")[2].replace(", *others): return self", "")[:0]
-        + f"    def __sub__(self, other): return 0\n"
+        YES.replace("class Yes", f"class Yes({base})") + f"    def __sub__(self, other): return 0\n"
         f"    def __rsub__(self, other): return 0\n"
         f"    def __abs__(self): return 0\n"
         f"    def startswith(self, prefix): return True\n"
@@ -359,7 +357,7 @@ def f(x): return pytest.approx(1.4, abs=float('inf'))
 """),
     ("unittest", "an object that equals everything", YES + "def f(x): return Yes()"),
     ("unittest", "a float that equals everything", subclass("float", "1.0")
-     .replace("Yes(1.0)", "Yes(1.7)").replace("    __class__", "    __class__")),
+     .replace("Yes(1.0)", "Yes(1.7)")),
     ("unittest", "differences of zero size", ZERO + "def f(x): return Zero()"),
     ("unittest of lists", "a list of what equals everything", YES + "def f(x): return [Yes()] * 2"),
     ("unittest of lists", "a list that equals everything", subclass("list", "[]")),
