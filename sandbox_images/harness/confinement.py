@@ -23,6 +23,7 @@ _BASE = "/box"
 INSIDE_UID = 20000
 _STACK_BYTES = 64 * 1024 * 1024
 _OPEN_FILES = 256
+_PAGE = 4096
 CORE_BYTES = 1
 """Too little for a core file; and the one limit at which the kernel, where it hands cores to a
 program of the host's, does not start that either. At 0 it does."""
@@ -87,9 +88,15 @@ def lock_in(
     # The run's own /proc is going to be read-only, and this one out of reach by its name.
     proc_self = os.open("/proc/self", os.O_RDONLY)
     namespaces.write_file("oom_score_adj", b"1000", proc_self)
-    _mount_work_area(order.limits["work_bytes"], order.limits["work_files"])
     bundle = orders.read_bundle(order.bundle)
-    _stage(bundle)
+    contents = _contents(bundle)
+    # What is put there for a run comes on top of what it may write itself: a submission that
+    # is longer than its work area is large is no fault of ours.
+    _mount_work_area(
+        order.limits["work_bytes"] + sum(-(-len(c) // _PAGE) * _PAGE for c in contents.values()),
+        order.limits["work_files"] + sum(path.count("/") + 1 for path in contents),
+    )
+    _stage(bundle, contents)
     os.chdir(WORK)
     stdin = order.payload if order.program == "stdin" else os.open("/dev/null", os.O_RDONLY)
     for number, descriptor in enumerate((stdin, order.stdout, order.stderr)):
@@ -140,10 +147,14 @@ def _mount_work_area(work_bytes: int, work_files: int) -> None:
     namespaces.mount("proc", "/proc", "proc", flags, "subset=pid")
 
 
-def _stage(bundle: Bundle) -> None:
+def _contents(bundle: Bundle) -> dict[str, bytes]:
     contents = dict(bundle.files)
     if bundle.source is not None:
         contents[bundle.source_path] = bundle.source.encode("utf-8", "surrogatepass")
+    return contents
+
+
+def _stage(bundle: Bundle, contents: dict[str, bytes]) -> None:
     # The submission's folder is a package for the tests even where its file is elsewhere.
     for path in (bundle.source_path, *contents):
         folder, _, _name = path.rpartition("/")

@@ -54,6 +54,11 @@ print(made)
     assert LIMITS.work_files // 2 <= made <= LIMITS.work_files
 
 
+def test_source_larger_than_the_work_area_is_no_fault_of_ours(target: Target) -> None:
+    outcome = target.attack(f"print('here')\n#{'x' * (LIMITS.work_bytes + 1)}")
+    assert (outcome.stdout, outcome.exit_code) == (b"here\n", 0)
+
+
 def test_deep_tree_goes_away(target: Target) -> None:
     source = """
 depth = 0

@@ -113,7 +113,18 @@ print(subprocess.run([sys.executable, "-c", script], capture_output=True, text=T
 """
     lines = target.attack(source).stdout.decode().splitlines()
     status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-    assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {
-        "0" * 16
-    }
+    # What may be had at most, the bounding set, cannot be had: nothing gives power any more.
+    assert {status[f"Cap{kind}"] for kind in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
+def test_crash_starts_no_program_of_the_host(target: Target) -> None:
+    # At a limit of 1, and no other, the kernel hands no core to a handler such as apport.
+    lines = target.tell("open('/proc/self/limits').read()").splitlines()
+    (limit,) = (line.split()[4:6] for line in lines if line.startswith("Max core file size"))
+    assert limit == ["1", "1"]
+    for pid in (0, 1):
+        answer = target.tell(f"resource.prlimit({pid}, resource.RLIMIT_CORE, (0, 0))")
+        assert answer in ("EPERM", "ValueError")
+    outcome = target.attack("os.abort()")
+    assert (outcome.exit_signal, outcome.limit_hit) == (6, None)
