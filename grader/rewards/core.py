@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 
 from grader.errors import ConfigurationError, GraderError
@@ -44,6 +45,7 @@ class RewardCore:
         }
         window = settings.reward.normalise
         self._normaliser = RunningNormaliser(window) if window else None
+        self._closing: list[Callable[[], None]] = []
 
     def rate(
         self, samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
@@ -79,8 +81,14 @@ class RewardCore:
             case _:
                 self.code.check()
 
+    def on_close(self, close: Callable[[], None]) -> None:
+        """Have something closed with this core, once."""
+        self._closing.append(close)
+
     def close(self) -> None:
         """Free everything. Repeats harmlessly."""
+        while self._closing:
+            self._closing.pop()()
         self.code.close()
         self.maths.close()
         self.conversation.close()

@@ -277,3 +277,69 @@ def test_results_are_what_the_executors_ask_for(tokenizer: Any, repo_dir: Path) 
     assert result["rewards"].dtype == torch.float32
     assert result["done"] is False
     assert set(result["extra_logs"]) == set(AGENT_LOG_KEYS)
+
+
+@pytest.fixture
+def eight_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("GRADER_AGENT_MAX_STEPS", "8")
+    forget_shared_core()
+    yield
+    forget_shared_core()
+
+
+def run_block(code: str) -> str:
+    return f"Let me see.\n```python\n{code}\n```"
+
+
+@pytest.mark.usefixtures("eight_steps")
+@pytest.mark.parametrize("version", ["0.9.1", "0.11.2"])
+def test_tool_agent_keeps_its_session_and_hands_in_an_answer(
+    version: str, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["chatml"]
+    texts = [
+        run_block("total = sum(range(10))\nprint('quiet')"),
+        run_block("total - 3"),
+        run_block("undefined_name"),
+        run_block("import os\nos._exit(0)"),
+        run_block("total"),
+        "I wonder.",
+        "It is <answer>42</answer>",
+    ]
+    engine = ScriptedEngine(tokenizer, [text + end for text in texts])
+    with client(version):
+        executor = load_executor(repo_dir / "grader/agent_tool.py")()
+        result = play(executor, prompt, '{"math": "42"}', tokenizer, engine)
+    told = assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    assert "Output:\nquiet\n" in told[0]
+    assert "Output:\n42\n" in told[1]
+    assert "NameError" in told[2]
+    assert "<cell 3>" in told[2].replace("< cell", "<cell")
+    assert "Nothing of this code was kept" in told[3]
+    assert "Output:\n45\n" in told[4]
+    assert "hand in your final answer" in told[5]
+    assert result["reward"] == 1
+    assert result["extra_logs"]["steps"].item() == 7
+
+
+def test_tool_agent_hands_in_code(tokenizer: Any, repo_dir: Path) -> None:
+    prompt, end = PROMPTS["llama2"]
+    texts = [run_block("print(2 + 3)"), f"<answer>\n{RIGHT}\n</answer>"]
+    engine = ScriptedEngine(tokenizer, [text + end for text in texts])
+    with client("0.11.2"):
+        executor = load_executor(repo_dir / "grader/agent_tool.py")()
+        result = play(executor, prompt, LABEL, tokenizer, engine)
+    assert result["reward"] == 1
+    assert result["extra_logs"]["cases_passed"].item() == 2
+
+
+def test_tool_agent_without_an_answer_is_graded_as_if_it_gave_none(
+    tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["llama2"]
+    engine = ScriptedEngine(tokenizer, [run_block("1") + end] * 5)
+    with client("0.11.2"):
+        executor = load_executor(repo_dir / "grader/agent_tool.py")()
+        result = play(executor, prompt, '{"math": "42"}', tokenizer, engine)
+    assert len(engine.sampled) == 3
+    assert result["reward"] == -0.5

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,13 @@ import pytest
 from grader.rewards.core import forget_shared_core, shared_core
 from grader.rewards.sample import LOG_KEYS
 from tests.conftest import missing
-from tests.openrlhf_client import SamplingParams, ScriptedEngine, client, make_tokenizer
+from tests.openrlhf_client import (
+    SamplingParams,
+    ScriptedEngine,
+    client,
+    make_tokenizer,
+    release,
+)
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
@@ -393,3 +400,16 @@ def test_throughput_of_single_calls_is_that_of_the_grader() -> None:
     singles_s = time.monotonic() - begin
     assert torch.cat([single["rewards"] for single in singles]).eq(1).all()
     assert singles_s < batch_s / 0.5, (singles_s, batch_s)
+
+
+@pytest.mark.parametrize("version", [*EXECUTOR_RELEASES, "0.8.5"])
+def test_options_of_the_training_script_are_those_of_the_release(
+    version: str, repo_dir: Path
+) -> None:
+    script = (repo_dir / "examples/openrlhf/train_codellama.sh").read_text()
+    new, old = script.split("\nelse\n")
+    half = new if version in ("0.10.2", "0.11.2") else old
+    used = set(re.findall(r"^ *(?:\w+=\()?(--[\w.]+)", half, re.MULTILINE))
+    known = (release(version) / "openrlhf/cli/train_ppo_ray.py").read_text()
+    assert len(used) > 15
+    assert {option for option in used if f'"{option}"' not in known} == set()

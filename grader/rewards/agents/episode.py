@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from grader.reward_settings import AgentReward, ChatTemplate
 from grader.rewards.core import RewardCore
@@ -25,6 +25,8 @@ class Episode:
     steps: int = 0
     paid: float = 0.0
     """The rewards of its steps so far, added up."""
+    cells: list[str] = field(default_factory=list)
+    """The code that its session has run, where the agent has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Attempt:
     solved: bool
     words: str
     """What the model is told about it, should it try again."""
+    over: bool = False
+    """Whether there is no other, solved or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +61,14 @@ class Agent(ABC):
         self._settings = core.settings.agent
 
     @abstractmethod
-    def _attempt(self, sample: Sample, label: object, deadline: float) -> Attempt:
-        """Grade an attempt; never raises for one."""
+    def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:
+        """Grade an attempt; never raises for one.
+
+        Args:
+            episode: Its steps count this attempt already.
+            sample: The attempt, as if it were the first answer to the prompt.
+            deadline: Of `time.monotonic`.
+        """
 
     def begin(self, prompt: str, label: object) -> Episode:
         """Return a new episode."""
@@ -79,10 +89,11 @@ class Agent(ABC):
         # As if it were the first answer: to a model that hands in the same code once more, the
         # code would otherwise count as quoted from what was said before.
         sample = Sample(query=episode.prompt + answer, prompt=episode.prompt, label=episode.label)
-        attempt = self._attempt(sample, episode.label, deadline)
+        attempt = self._attempt(episode, sample, deadline)
         rating = attempt.rating
         # What we cannot grade now, we cannot tell anything about either: the episode is over.
-        done = attempt.solved or not rating.graded or episode.steps >= self._settings.max_steps
+        is_last = attempt.over or episode.steps >= self._settings.max_steps
+        done = attempt.solved or is_last or not rating.graded
         return Step(
             reward=self._pay(episode, rating, done=done),
             score=rating.score,

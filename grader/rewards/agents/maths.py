@@ -2,7 +2,7 @@
 
 from grader.feedback import inert
 from grader.reward_settings import Task
-from grader.rewards.agents.episode import Agent, Attempt
+from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.sample import Sample
 
 _AGAIN = "Think step by step and give the final answer once more, as \\boxed{...}."
@@ -11,7 +11,7 @@ _AGAIN = "Think step by step and give the final answer once more, as \\boxed{...
 class MathAgent(Agent):
     """Grades each attempt by the answer of its label, which it never tells."""
 
-    def _attempt(self, sample: Sample, label: object, deadline: float) -> Attempt:  # noqa: ARG002
+    def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:  # noqa: ARG002
         (rating,) = self._core.rate([sample], task=Task.MATH)
         if rating.answer is None:
             words = f"No final answer was found in what you wrote. {_AGAIN}"

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from grader.rewards.agents.episode import AGENT_LOG_KEYS, Agent, Episode, Step
 from grader.rewards.agents.maths import MathAgent
 from grader.rewards.agents.repair import RepairAgent
+from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore, shared_core
 from grader.rewards.openrlhf import check
 
@@ -25,7 +26,7 @@ __all__ = ["AGENTS", "Session", "check", "session"]
 
 _log = logging.getLogger(__name__)
 
-AGENTS: Mapping[str, type[Agent]] = {"code": RepairAgent, "math": MathAgent}
+AGENTS: Mapping[str, type[Agent]] = {"code": RepairAgent, "math": MathAgent, "tool": ToolAgent}
 
 _THREADS = 128
 """As many rollouts as OpenRLHF has under way in one engine; they wait, they do not work."""
@@ -89,7 +90,13 @@ def session(name: str) -> Session:
         ConfigurationError: The environment holds a wrong setting.
     """
     core = shared_core()
-    return Session(AGENTS[name](core), core)
+    return Session(_agent(name, core), core)
+
+
+@functools.cache
+def _agent(name: str, core: RewardCore) -> Agent:
+    # One for all episodes: it may hold slots.
+    return AGENTS[name](core)
 
 
 @functools.cache

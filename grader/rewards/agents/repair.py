@@ -4,7 +4,7 @@ from grader.errors import GraderError
 from grader.feedback import inert
 from grader.model import CaseResult, GradeReport
 from grader.reward_settings import Task
-from grader.rewards.agents.episode import Agent, Attempt
+from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.labels import plan_for
 from grader.rewards.sample import Sample, ungraded
 from grader.verdict import LimitKind, Verdict
@@ -27,7 +27,8 @@ _WORDS = {
 class RepairAgent(Agent):
     """Grades each attempt by the tests of its label."""
 
-    def _attempt(self, sample: Sample, label: object, deadline: float) -> Attempt:
+    def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:
+        label = episode.label
         try:
             plan = plan_for(label, Task.CODE)
         except GraderError as error:

@@ -1,0 +1,143 @@
+"""Python sessions for a model that works with a tool: names live on from cell to cell.
+
+A session is its cells. Each step runs all of them anew in a fresh process of a slot, silently
+but for the last: no process waits while the model thinks, none can have been prepared for what
+comes next, and thousands of sessions need no more slots than run at once. What a session
+computes has to be repeatable; its limits are those of one run, for all of its cells together.
+"""
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.errors import SandboxError
+from grader.pool import SlotPool
+from grader.sandbox.base import Job, Program, RunOutcome, Sandbox
+from grader.sandbox.choose import choose_sandbox
+from grader.settings import Settings
+
+_SHOWN_CHARS = 2000
+
+_DRIVER = """
+import ast, io, json, linecache, sys, traceback
+
+class Sink(io.TextIOBase):
+    def write(self, text):
+        return len(text)
+
+cells = json.load(sys.stdin)
+sys.stdin = io.StringIO()
+names = {"__name__": "__main__", "__builtins__": __builtins__}
+
+def run(cell, name):
+    linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+    tree = ast.parse(cell, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), names)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+        if value is not None:
+            print(repr(value))
+
+out = sys.stdout, sys.stderr
+for number, cell in enumerate(cells, 1):
+    is_last = number == len(cells)
+    sys.stdout, sys.stderr = out if is_last else (Sink(), Sink())
+    try:
+        run(cell, f"<cell {number}>")
+    except (Exception, SystemExit, KeyboardInterrupt):
+        if is_last:
+            kind, error, frames = sys.exc_info()
+            while frames and not frames.tb_frame.f_code.co_filename.startswith("<cell"):
+                frames = frames.tb_next
+            traceback.print_exception(kind, error, frames, file=sys.stdout)
+sys.stdout.flush()
+sys.exit(42)
+"""
+_ALIVE = 42
+"""The driver's exit code: any other means that a cell ended the process itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOutcome:
+    """What running the last cell of a session came to."""
+
+    text: str
+    """What it printed, the value of its last line, or its traceback; cut to some length."""
+    lives: bool
+    """Whether the session goes on with this cell in it: not where it was stopped or ended."""
+
+
+class Interpreter:
+    """Runs sessions in slots of this process. Safe for many threads."""
+
+    def __init__(self, settings: Settings, *, sandbox: Sandbox | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            settings: Limits, and the backend.
+            sandbox: None for the one that the settings choose. Closed with the interpreter.
+        """
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._sandbox = sandbox
+        self._pool: SlotPool | None = None
+
+    def run(self, cells: Sequence[str]) -> CellOutcome:
+        """Run a session up to its last cell.
+
+        Raises:
+            SandboxError: It could not be run, also when tried again.
+        """
+        job = Job(
+            program=Program.STDIN,
+            source=_DRIVER,
+            runs=(json.dumps(list(cells)).encode(),),
+            limits=self._settings.limits,
+        )
+        left = self._settings.retries
+        while True:
+            try:
+                with self._open().borrow(
+                    image="python", memory_bytes=self._settings.limits.memory_bytes
+                ) as slot:
+                    (outcome,) = slot.run(job)
+                return _told(outcome)
+            except SandboxError as error:
+                if not error.retryable or not left:
+                    raise
+                left -= 1
+
+    def close(self) -> None:
+        """Close the slots. Repeats harmlessly."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+            sandbox, self._sandbox = self._sandbox, None
+        if pool is not None:
+            pool.close()
+        if sandbox is not None:
+            sandbox.close()
+
+    def _open(self) -> SlotPool:
+        with self._lock:
+            if self._pool is None:
+                self._sandbox = self._sandbox or choose_sandbox(self._settings)
+                self._pool = SlotPool(
+                    self._sandbox,
+                    size=self._settings.slots,
+                    memory_bytes=self._settings.limits.memory_bytes,
+                )
+            return self._pool
+
+
+def _told(outcome: RunOutcome) -> CellOutcome:
+    printed = outcome.stdout[: 4 * _SHOWN_CHARS].decode("utf-8", "backslashreplace")
+    text = printed[:_SHOWN_CHARS].rstrip()
+    if len(outcome.stdout) + outcome.dropped_bytes > len(text.encode()) + 1:
+        text += "\n(more was printed and is not shown)"
+    if outcome.limit_hit is not None:
+        return CellOutcome(text=f"{text}\n(stopped: limit on {outcome.limit_hit})", lives=False)
+    if outcome.oom_killed or outcome.exit_code != _ALIVE:
+        return CellOutcome(text=f"{text}\n(the interpreter ended)", lives=False)
+    return CellOutcome(text=text or "(no output)", lives=True)

@@ -1,0 +1,86 @@
+"""The tool agent: run code in a session as often as needed, then hand in an answer.
+
+The model runs code by a block of Python, and hands in by `<answer>...</answer>`, or for math
+also as `grader.rewards.maths.answers` finds it. What is handed in is graded as the label says.
+"""
+
+import re
+
+from grader.errors import GraderError
+from grader.feedback import inert
+from grader.reward_settings import Task
+from grader.rewards.agents.episode import Agent, Attempt, Episode
+from grader.rewards.agents.interpreter import Interpreter
+from grader.rewards.core import RewardCore
+from grader.rewards.labels import Plan, plan_for
+from grader.rewards.maths.answers import find_answer
+from grader.rewards.response import response_of
+from grader.rewards.sample import Rating, Sample, ungraded
+
+_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+_BLOCK = re.compile(
+    r"^[ \t]*```(?:python|py)?[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE
+)
+_HOW = (
+    "Run code by writing it in one Python code block, or hand in your final answer between"
+    " <answer> and </answer>."
+)
+_NOTHING_YET = Rating(reward=0.0, score=0.0, graded=True)
+
+
+class ToolAgent(Agent):
+    """Lets the model run code, and grades what it hands in."""
+
+    def __init__(self, core: RewardCore, *, interpreter: Interpreter | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            core: Grades.
+            interpreter: Runs code; None for one of the core's settings.
+        """
+        super().__init__(core)
+        self._interpreter = interpreter or Interpreter(core.settings)
+        core.on_close(self._interpreter.close)
+
+    def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:  # noqa: ARG002
+        try:
+            plan = plan_for(episode.label, self._core.settings.task)
+        except GraderError as error:
+            rating = ungraded(str(error), self._core.settings.reward.neutral)
+            return Attempt(rating=rating, solved=False, words="")
+        text = response_of(sample.query, sample.prompt).text
+        answer = _handed_in(text, plan)
+        if answer is not None or episode.steps >= self._settings.max_steps:
+            return self._grade(episode, answer or "")
+        blocks = _BLOCK.findall(text)
+        if not blocks:
+            return Attempt(rating=_NOTHING_YET, solved=False, words=_HOW)
+        return self._run(episode, blocks[-1])
+
+    def _grade(self, episode: Episode, answer: str) -> Attempt:
+        (rating,) = self._core.rate([Sample(query=answer, label=episode.label)])
+        return Attempt(
+            rating=rating, solved=rating.graded and rating.score == 1, words="", over=True
+        )
+
+    def _run(self, episode: Episode, code: str) -> Attempt:
+        try:
+            outcome = self._interpreter.run([*episode.cells, code])
+        except GraderError as error:
+            reason = f"{type(error).__name__}: {error}"
+            rating = ungraded(reason, self._core.settings.reward.neutral)
+            return Attempt(rating=rating, solved=False, words="")
+        if outcome.lives:
+            episode.cells.append(code)
+        lost = "" if outcome.lives else "\nNothing of this code was kept."
+        lines = "\n".join(inert(line, 500) for line in outcome.text.splitlines())
+        return Attempt(rating=_NOTHING_YET, solved=False, words=f"Output:\n{lines}{lost}\n{_HOW}")
+
+
+def _handed_in(text: str, plan: Plan) -> str | None:
+    """Return what the response hands in, in a form that its grader reads; None: nothing."""
+    is_math = plan.parts[0].task is Task.MATH
+    if found := _ANSWER.findall(text):
+        content = found[-1].strip()
+        return f"\\boxed{{{content}}}" if is_math and not find_answer(content).text else content
+    return text if is_math and find_answer(text).text else None
