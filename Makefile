@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance bench images lock
+.PHONY: help demo test-all check format test test-docker acceptance bench images lock faults soak
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 16
@@ -42,3 +42,9 @@ images:  ## Build the sandbox image
 
 lock:  ## Write requirements.lock from the environment in use
 	./scripts/lock
+
+faults:  ## Workers, Redis and clients that fail, with 300 submissions each
+	$(PYTEST) tests/faults
+
+soak:  ## The same with 3,000 submissions each; takes an hour on two cores
+	SOAK_SUBMISSIONS=3000 $(PYTEST) tests/faults --timeout=3600

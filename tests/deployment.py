@@ -48,6 +48,13 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, what: str) -> No
         time.sleep(0.02)
 
 
+def free_port() -> int:
+    """Return a port of the loopback address that nobody listens at now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 class Process:
     """A child process that can be killed, stopped, and started again the same way."""
 
@@ -100,9 +107,7 @@ class RedisServer(Process):
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port)]
         command += ["--save", "", "--appendonly", "yes", "--dir", str(folder)]

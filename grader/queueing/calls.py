@@ -22,7 +22,7 @@ def deliver(future: ReportFuture, report: GradeReport) -> None:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Entry:
-    """A job that somebody waits for. Changed only under the lock of its `Calls`."""
+    """A job that somebody waits for. Changed under the lock of its `Calls`, or by the sender."""
 
     job: Job
     is_batch: bool
@@ -31,6 +31,9 @@ class Entry:
     deadline: float
     """The latest of its calls; of `time.monotonic`."""
     is_sent: bool = False
+    """Whether the sender has taken it."""
+    is_entered: bool = False
+    """Whether the ledger has confirmed it."""
 
     @property
     def timeout_s(self) -> float:
@@ -110,7 +113,7 @@ class Calls:
             self._cancelled += cancelled or ()
             for entry in reversed(entries):
                 if entry.is_sent and self._entries.get(entry.job.key) is entry:
-                    entry.is_sent = False
+                    entry.is_sent = entry.is_entered = False
                     self._sent -= 1
                     self._unsent.appendleft(entry)
             self._changed.notify_all()
@@ -129,10 +132,10 @@ class Calls:
             cancelled, self._cancelled = self._cancelled, []
             return taken, cancelled
 
-    def sent_keys(self) -> list[str]:
-        """Return the keys that an answer is expected for."""
+    def entered_keys(self) -> list[str]:
+        """Return the keys that the ledger must know, or have answered."""
         with self._changed:
-            return [key for key, entry in self._entries.items() if entry.is_sent]
+            return [key for key, entry in self._entries.items() if entry.is_entered]
 
     def wait_for_sent(self, timeout_s: float) -> bool:
         """Wait until an answer is expected; False where the time is over or all is closed."""

@@ -54,7 +54,8 @@ def make_app(settings: Settings) -> Any:
             "socket_keepalive": True,
         },
         worker_hijack_root_logger=False,
-        worker_send_task_events=True,
+        # Three messages a task; Flower asks for them where it runs.
+        worker_send_task_events=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
     )
     return app

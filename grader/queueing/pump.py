@@ -145,6 +145,7 @@ class Pump:
                 (together if entry.is_batch else singles).append(ticket.hint)
             else:
                 self.counts["joined"] += not outcome.lacks_suite
+            entry.is_entered = not outcome.lacks_suite
         chunk = min(self._settings.queue.chunk, -(-len(together) // _CHUNKS_OF_ONE_SEND))
         self._dispatcher.send(singles)
         self._dispatcher.send(together, together=max(1, chunk))
@@ -178,7 +179,7 @@ class Pump:
 
     def _check(self) -> None:
         """Tell the ledger that we live, and send anew what it has lost."""
-        lost = self._ledger.check(self._client, self._calls.sent_keys())
+        lost = self._ledger.check(self._client, self._calls.entered_keys())
         again = sum(self._calls.resend(key) for key in lost)
         if again:
             _log.warning("the queue has lost %d submissions; sending them again", again)

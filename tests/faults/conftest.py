@@ -17,8 +17,8 @@ from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.mixture import mixture
 
-SUBMISSIONS = int(os.environ.get("GRADER_TEST_SUBMISSIONS", "300"))
-"""`make soak` sets it to 3000. Not a setting of the grader: it is gone before one is read."""
+SUBMISSIONS = int(os.environ.get("SOAK_SUBMISSIONS", "300"))
+"""How many a batch has; `make soak` sets it to 3000."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 def client_settings(deployed: Deployment, **queue: float) -> Settings:
     """Return the settings of a client of the deployment, which waits long and keeps nothing."""
-    values = {"deadline_s": 240.0, "lease_s": 2.0, **queue}
+    values = {"deadline_s": max(240.0, SUBMISSIONS), "lease_s": 2.0, **queue}
     return Settings(broker=deployed.redis.url, queue=QueueSettings(**values))  # type: ignore[arg-type]
 
 
@@ -66,7 +66,7 @@ class Batch:
         wanted = int(share * len(self._expected))
         wait_until(lambda: self.done >= wanted or self.is_over, 120, f"{wanted} reports")
 
-    def finish(self, timeout_s: float = 300) -> None:
+    def finish(self, timeout_s: float = max(300.0, 2 * SUBMISSIONS)) -> None:
         """Wait for the end, and compare: every submission once, with the verdict of a quiet run."""
         try:
             self._future.result(timeout_s)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from grader import wire
-from grader.model import Submission
+from grader.errors import WireError
+from grader.model import Limits, Submission
 from grader.queueing.jobs import Job, JobMaker, SuiteReader, apply
 from grader.queueing.names import priority_of, queue_keys
-from grader.settings import Limits, Settings
+from grader.settings import Settings
 from grader.verdict import Integrity
 from tests.factories import make_submission, make_suite, make_tests
 
@@ -89,7 +89,7 @@ def test_suite_is_decoded_once() -> None:
 
 
 def test_message_that_is_no_suite_is_refused() -> None:
-    with pytest.raises(wire.WireError):
+    with pytest.raises(WireError):
         SuiteReader().read("digest", b"{}")
 
 
