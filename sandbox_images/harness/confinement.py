@@ -27,6 +27,7 @@ _PAGE = 4096
 CORE_BYTES = 1
 """Too little for a core file; and the one limit at which the kernel, where it hands cores to a
 program of the host's, does not start that either. At 0 it does."""
+_SAFE = namespaces.MS_NOSUID | namespaces.MS_NODEV
 _COVERED = ("/sys", "/dev/mqueue")
 """Mounts of the slot that a run must not see or write; an empty folder is put over each."""
 
@@ -128,22 +129,24 @@ def lock_in(
     )
 
 
+def cover_mounts() -> None:
+    """Hide what no run may see in this mount namespace, of which every run gets a copy."""
+    for target in _COVERED:
+        if os.path.isdir(target):
+            flags = _SAFE | namespaces.MS_RDONLY
+            namespaces.mount("none", target, "tmpfs", flags, "size=0,nr_inodes=1")
+
+
 def _mount_work_area(work_bytes: int, work_files: int) -> None:
     """Mount one bounded tmpfs as the only writable places, and a /proc of this pid namespace."""
-    safe = namespaces.MS_NOSUID | namespaces.MS_NODEV
     namespaces.mount(
-        "work", _BASE, "tmpfs", safe, f"size={work_bytes},nr_inodes={work_files + 4},mode=755"
+        "work", _BASE, "tmpfs", _SAFE, f"size={work_bytes},nr_inodes={work_files + 4},mode=755"
     )
     for name, target in (("work", WORK), ("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108
         os.mkdir(f"{_BASE}/{name}", 0o777)
         namespaces.mount(f"{_BASE}/{name}", target, None, namespaces.MS_BIND)
-    for target in _COVERED:
-        if os.path.isdir(target):
-            namespaces.mount(
-                "none", target, "tmpfs", safe | namespaces.MS_RDONLY, "size=0,nr_inodes=1"
-            )
     # Read-only, or a process could take back, in oom_score_adj, that it is the first to be killed.
-    flags = safe | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
+    flags = _SAFE | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
     namespaces.mount("proc", "/proc", "proc", flags, "subset=pid")
 
 

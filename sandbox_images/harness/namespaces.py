@@ -42,13 +42,22 @@ _SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
 
 libc = ctypes.PyDLL(None, use_errno=True)
+# Types that are known beforehand need no objects that wrap each argument.
+libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
+libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+_clone = libc["syscall"]
+_clone.argtypes = [ctypes.c_long, ctypes.c_ulong, *[ctypes.c_void_p] * 4]
 
 
 def _check(result: int, what: str) -> int:
     if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise _error(what)
     return result
+
+
+def _error(what: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _syscall(numbers: dict[str, int], what: str, *args: object) -> int:
@@ -68,16 +77,9 @@ def setns(descriptor: int, kind: int) -> None:
 def mount(source: str, target: str, kind: str | None, flags: int = 0, options: str = "") -> None:
     """Call mount(2)."""
     kind_bytes = kind.encode() if kind else None
-    _check(
-        libc.mount(
-            source.encode(),
-            target.encode(),
-            kind_bytes,
-            ctypes.c_ulong(flags),
-            options.encode() or None,
-        ),
-        f"mount {kind or 'bind'} on {target}",
-    )
+    options_bytes = options.encode() if options else None
+    if libc.mount(source.encode(), target.encode(), kind_bytes, flags, options_bytes) < 0:
+        raise _error(f"mount {kind or 'bind'} on {target}")
 
 
 def unmount(target: str, flags: int = MNT_DETACH) -> None:
@@ -98,8 +100,7 @@ def set_hostname(name: str) -> None:
 
 def prctl(option: int, *args: int) -> int:
     """Call prctl(2) with up to four more arguments, the rest being zero."""
-    padded = [ctypes.c_ulong(a) for a in (*args, 0, 0, 0, 0)[:4]]
-    return _check(libc.prctl(ctypes.c_int(option), *padded), f"prctl {option}")
+    return _check(libc.prctl(option, *(*args, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
 def write_file(name: str, data: bytes, folder: int) -> None:
@@ -143,21 +144,14 @@ def enter_own_user(inside: tuple[int, int], proc_self: int | None = None) -> Non
 
 
 def clone(flags: int) -> int:
-    """Fork into new namespaces in one step; like `os.fork`, 0 in the child."""
-    ctypes.pythonapi.PyOS_BeforeFork()
-    pid = libc.syscall(
-        ctypes.c_long(_SYS_CLONE[os.uname().machine]),
-        ctypes.c_ulong(flags | signal.SIGCHLD),
-        None,
-        None,
-        None,
-        None,
-    )
-    if pid == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
-    else:
-        ctypes.pythonapi.PyOS_AfterFork_Parent()
-    return _check(pid, "clone")
+    """Fork into new namespaces in one step; like `os.fork`, 0 in the child.
+
+    Only for a process with one thread. What Python does after a fork about threads and locks
+    has nothing to do then, and would cost half as much as the fork; it also seeds `random`,
+    which is left to the caller.
+    """
+    number = _SYS_CLONE[os.uname().machine]
+    return _check(_clone(number, flags | signal.SIGCHLD, None, None, None, None), "clone")
 
 
 class PidNamespaces:

@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import random
 import signal
 import site
 import socket
@@ -63,7 +64,8 @@ def _enter_namespaces() -> None:
     """
     namespaces.enter_own_user((confinement.INSIDE_UID, confinement.INSIDE_UID))
     _die_with_parent()
-    namespaces.unshare(namespaces.CLONE_NEWPID)
+    namespaces.unshare(namespaces.CLONE_NEWPID | namespaces.CLONE_NEWNS)
+    confinement.cover_mounts()
     pid = os.fork()
     if pid != 0:
         os.waitpid(pid, 0)
@@ -102,6 +104,7 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
         init = pid_namespaces.enter_new()
         pid = _fork_run(init)
         if pid == 0:
+            random.seed()  # or every run would draw the same numbers, the tests' among them
             return confinement.lock_in(order, control, seccomp_filter, telling=telling)
         for descriptor in order.descriptors:
             os.close(descriptor)
