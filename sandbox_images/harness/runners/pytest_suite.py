@@ -62,12 +62,14 @@ class _Session:
             os._exit(0)
         plugin = _Recorder(reporter, loading.path_of(run.bundle), conversation)
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
+        max_failures = 1 if payload["stop_early"] else 0
         if _needs_own_session(run, payload):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-            pytest.main([*_BASE_ARGS, *payload["args"], *paths], plugins=[plugin])
+            arguments = [*_BASE_ARGS, f"--maxfail={max_failures}", *payload["args"], *paths]
+            pytest.main(arguments, plugins=[plugin])
             os._exit(0)
         session.config.args[:] = paths
-        session.config.option.maxfail = 1 if payload["stop_early"] else 0
+        session.config.option.maxfail = max_failures
         session.config.pluginmanager.register(plugin)
 
 
