@@ -4,10 +4,10 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance bench images lock faults soak
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak
 
 help:  ## Show the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
 
 demo:  ## Set everything up and grade the examples (scripts/quickstart)
 	./scripts/quickstart
@@ -31,8 +31,11 @@ test:  ## The tests that need no service
 test-docker:  ## The tests that need a Docker engine and the sandbox image
 	$(PYTEST) -m docker --ignore=tests/acceptance
 
-acceptance:  ## The recorded data sets of ../shared, where that folder exists
+acceptance:  ## The recorded data sets of ../shared, where that folder exists; large ones sampled
 	$(PYTEST) tests/acceptance
+
+acceptance-full:  ## The same with every row on every backend
+	ACCEPTANCE_FULL=1 $(PYTEST) tests/acceptance
 
 bench:  ## Throughput against other ways to run the same programs
 	$(PYTHON) -m benchmarks

@@ -1,0 +1,45 @@
+"""docs/known-disagreements.md and the lists that the acceptance runs assert are one."""
+
+import re
+from importlib.metadata import distributions
+from pathlib import Path
+
+from tests.acceptance import test_recorded as recorded
+from tests.acceptance import test_references as references
+
+OTHERWISE_LISTED = {"ClassEval_50", "Algorithm_00000068_I", "Algorithm_00000068_C"}
+"""What passes against the record: among the passed of its file."""
+
+
+def asserted() -> set[str]:
+    """Return the rows that the tests expect to differ."""
+    return {
+        *(id for each in references.REFERENCES for id in each.broken),
+        *references.TOP_LEVEL_RETURN,
+        *(id for each in recorded.PROGRAMS for id in each.differing | each.broken),
+        *recorded.RENAMED,
+        *recorded.FENCE_WANTED,
+        *(id for each in recorded.ROLLOUTS for id in each.differing),
+        *(id.partition("/trial_")[0].removeprefix(recorded.R1_RUN) for id in recorded.YIELDS),
+        *OTHERWISE_LISTED,
+    }
+
+
+def test_every_row_that_differs_is_documented_and_no_other(repo_dir: Path) -> None:
+    text = (repo_dir / "docs/known-disagreements.md").read_text("utf-8")
+    tables = "\n".join(line for line in text.splitlines() if line.startswith("| "))
+    cells = [cell for line in tables.splitlines() for cell in line.split(" | ")[1:2]]
+    assert set(re.findall(r"`([^`]+)`", "\n".join(cells))) == asserted()
+
+
+def test_modules_that_the_image_lacks_are_documented(repo_dir: Path) -> None:
+    text = (repo_dir / "docs/known-disagreements.md").read_text("utf-8")
+    modules = {module for each in references.REFERENCES for module in each.lacking}
+    assert {module for module in modules if module not in text} == set()
+
+
+def test_native_runs_have_what_the_science_image_has(repo_dir: Path) -> None:
+    """Else problems that need a module fail one by one, and none says why."""
+    wanted = (repo_dir / "sandbox_images/science/requirements.in").read_text().splitlines()
+    names = {line for line in wanted if line and not line.startswith("#")}
+    assert names <= {each.metadata["Name"].lower() for each in distributions()}
