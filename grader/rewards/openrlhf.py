@@ -99,12 +99,12 @@ def check(task: Task | None = None) -> None:
     Raises:
         ConfigurationError: They cannot; the message is one line for the person who trains.
     """
+    checked_core(None if task is None else Task(task))
     try:
         import torch  # noqa: F401
     except ImportError as error:
         message = f"OpenRLHF's rewards are tensors, and torch does not import: {error}"
         raise ConfigurationError(message) from error
-    checked_core(None if task is None else Task(task))
 
 
 def _text(value: object) -> str:

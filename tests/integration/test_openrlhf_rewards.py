@@ -399,7 +399,8 @@ def test_throughput_of_single_calls_is_that_of_the_grader() -> None:
         singles = list(threads.map(lambda query: rewards_for([query], [""], [label]), queries))
     singles_s = time.monotonic() - begin
     assert torch.cat([single["rewards"] for single in singles]).eq(1).all()
-    assert singles_s < batch_s / 0.5, (singles_s, batch_s)
+    # Both are noisy on a busy machine; calls that wait for one another would take ten times it.
+    assert singles_s < 2.5 * batch_s
 
 
 @pytest.mark.parametrize("version", [*EXECUTOR_RELEASES, "0.8.5"])
