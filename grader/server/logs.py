@@ -48,6 +48,25 @@ def show_logs(*, verbose: bool) -> None:
     # Their debug messages are about themselves.
     for name in ("asyncio", "urllib3", "docker"):
         logging.getLogger(name).setLevel(logging.INFO)
+    sys.unraisablehook = _log_unraisable
+    if not verbose:
+        _hide_what_quotes()
+
+
+def _log_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Log what went wrong where nobody could be told, which Python itself would just print."""
+    kind = unraisable.exc_type.__name__
+    place = getattr(unraisable.object, "__qualname__", type(unraisable.object).__name__)
+    logging.getLogger(__name__).error("an exception could not be raised: %s in %s", kind, place)
+
+
+def _hide_what_quotes() -> None:
+    """Keep out the messages of libraries that hold words of tests or answers.
+
+    What `grader.service` calls an error, the service tells itself, by the error's name.
+    """
+    logging.getLogger("grader.service").addFilter(lambda record: record.levelno < logging.ERROR)
+    logging.getLogger("grader.rewards.maths.symbolic").setLevel(logging.WARNING)
 
 
 def short_id(text: str) -> str:

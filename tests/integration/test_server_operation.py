@@ -214,6 +214,10 @@ def test_log_names_submissions_and_shows_nothing_of_them(service: Service) -> No
     service.post("/v1/grade", {"submissions": [{"completion": SECRET, "label": SECRET}]})
     service.post("/v1/grade", {"completion": SECRET, "label": SECRET})
     service.post("/v1/grade", {SECRET: SECRET})
+    service.post("/v1/grade", {"completion": GOOD, "label": [f"assert ({SECRET}"]})
+    checker = {"source": f"def check(*_): raise ValueError({SECRET!r})"}
+    cases = {"inputs": [""], "outputs": [""], "suite": {"comparison": {"checker": checker}}}
+    service.grade(f"print({SECRET!r})", id="logged/4", label=cases)
     service.post("/get_reward", {"query": [code], "prompts": [SECRET], "labels": [SECRET]})
     service.run_code(f"print({SECRET!r}); raise ValueError({SECRET!r})", stdin=SECRET)
     service.run_code(SECRET, language=SECRET)
@@ -222,6 +226,8 @@ def test_log_names_submissions_and_shows_nothing_of_them(service: Service) -> No
     assert logged["logged/1"]["verdict"] == "passed"
     assert logged["logged/2"]["verdict"] == "failed"
     assert logged["logged/3"]["endpoint"] == "/v1/grade"
+    assert logged["logged/4"]["event"] == "not graded"
+    assert logged["logged/4"]["error"] == "SuiteError"
     assert {"took_s", "request", "timestamp", "level", "event"} <= logged["logged/3"].keys()
     assert SECRET not in service.text()
     assert TOKEN not in service.text()

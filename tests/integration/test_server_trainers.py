@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-import requests
 
 from tests import openrlhf_client, verl_client
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
