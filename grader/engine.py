@@ -4,12 +4,13 @@ import logging
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from grader import service
+from grader.errors import GraderError
 from grader.execution.modes import ModeBook
 from grader.model import GradeReport, Submission
 from grader.pool import SlotPool
@@ -49,6 +50,7 @@ class Grader:
             size=self.settings.slots,
             memory_bytes=self.settings.limits.memory_bytes,
         )
+        self._warming: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         """Return the grader itself."""
@@ -97,10 +99,24 @@ class Grader:
         with _Batch(self, submissions, workers=self.settings.slots) as batch:
             yield from batch.results()
 
+    def warm(self, image: str = "python") -> None:
+        """Start opening a slot, so that the first submission need not wait for all of it.
+
+        Where that fails, the first submission says so.
+        """
+        self._warming = threading.Thread(target=self._open_one, args=(image,), daemon=True)
+        self._warming.start()
+
     def close(self) -> None:
         """Close every slot and the sandbox. Repeats harmlessly."""
         self._pool.close()
         self.sandbox.close()
+        if self._warming is not None:
+            self._warming.join()
+
+    def _open_one(self, image: str) -> None:
+        with suppress(GraderError), self._borrow(image, 0):
+            pass
 
     def _borrow(self, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
         return self._pool.borrow(image=image, memory_bytes=memory_bytes)

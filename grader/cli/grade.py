@@ -1,6 +1,5 @@
 """`grader grade`."""
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -180,30 +179,32 @@ class _Job:
         self, *, resume: bool, force: bool, cut_off: Callable[[Callable[[], None]], None]
     ) -> int:
         """Grade and print the summary; return how many rows could not be graded."""
-        from grader import wire
-        from grader.offline.finder import SuiteFinder
         from grader.offline.output import STDOUT, Output
-        from grader.offline.problems import load_problems
-        from grader.offline.run import grade_rows
         from grader.score import find_policy
 
-        settings, rules = self._chosen.settings, self._rules()
+        settings = self._chosen.settings
         find_policy(settings.policy)
         self._refuse_own_input()
         with ExitStack() as stack:
+            output = stack.enter_context(Output(self._out, resume=resume, force=force))
+            # A slot starts while what reads tests and encodes reports is loaded.
+            grader = _open_grader(settings)
+            stack.callback(grader.close)
+            cut_off(grader.close)
+            from grader import wire
+            from grader.offline.finder import SuiteFinder
+            from grader.offline.problems import load_problems
+            from grader.offline.run import grade_rows
+
             problems = (
                 None
                 if settings.problems is None
                 else stack.enter_context(load_problems(settings.problems))
             )
-            output = stack.enter_context(Output(self._out, resume=resume, force=force))
+            wire.prepare()
+            rules = self._rules()
             seen = _Seen(progress("Grading", things="rows", good="passed"))
             done = self._done(rules, seen) if resume else None
-            # What encodes the reports loads while the slots start.
-            threading.Thread(target=wire.prepare, daemon=True).start()
-            grader = _open_grader(settings)
-            stack.callback(grader.close)
-            cut_off(grader.close)
             stack.callback(seen.print_summary, err=self._out == STDOUT)
             stack.enter_context(seen.progress.shown())
             grade_rows(
@@ -254,7 +255,9 @@ def _open_grader(settings: "Settings") -> "Grader | QueueGrader":
     if settings.broker is None:
         from grader.engine import Grader
 
-        return Grader(settings)
+        grader = Grader(settings)
+        grader.warm()
+        return grader
     from grader.client import QueueGrader
 
     return QueueGrader(settings)
