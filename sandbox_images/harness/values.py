@@ -29,6 +29,8 @@ from typing import Any, Literal
 MAX_DEPTH = 150
 MAX_NODES = 2_000_000
 MAX_INT_BITS = 1 << 20
+_MAX_FRACTION_BITS = 1 << 16
+"""To reduce a fraction takes time that grows with the square of its length."""
 _MAX_COLLISIONS = 1000
 
 Json = Any
@@ -126,6 +128,8 @@ class _Encoder:
         return {"D": Decimal.__str__(value)}
 
     def _fraction(self, value: Any, depth: int) -> Json:
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MAX_FRACTION_BITS:
+            raise UnencodableError(f"a fraction of more than {_MAX_FRACTION_BITS} bits")
         return {"F": [self._int(value.numerator, depth), self._int(value.denominator, depth)]}
 
     def _datetime(self, value: Any, _depth: int) -> Json:
@@ -203,7 +207,14 @@ def decode(encoded: Json) -> Any:
         return _decode(encoded, 0)
     except ValueDecodeError:
         raise
-    except (ValueError, TypeError, ArithmeticError, KeyError, IndexError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+    ) as error:
         raise ValueDecodeError(f"not an encoded value: {type(error).__name__}: {error}") from None
 
 
@@ -288,6 +299,8 @@ def _decode_decimal(content: Any, _depth: int) -> Decimal:
 
 def _decode_fraction(content: Any, depth: int) -> Fraction:
     numerator, denominator = (_decode(part, depth) for part in content)
+    if max(numerator.bit_length(), denominator.bit_length()) > _MAX_FRACTION_BITS:
+        raise ValueDecodeError("a fraction past the cap")
     return Fraction(numerator, denominator)
 
 
@@ -341,6 +354,8 @@ def _unpack(dtype: str, data: bytes) -> list[Any]:
 def _nest(items: "deque[Any]", shape: list[int]) -> Any:
     if math.prod(shape) != len(items):
         raise ValueDecodeError("an array's shape does not fit its items")
+    if math.prod(filter(None, shape)) > MAX_NODES:
+        raise ValueDecodeError("an array of too many empty rows")
     if not shape:
         return items.popleft()
 

@@ -160,7 +160,14 @@ class Decoder:
             return self._decode(encoded, 0)
         except ValueDecodeError:
             raise
-        except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
+        except (
+            ValueError,
+            TypeError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+        ) as error:
             raise ValueDecodeError(f"not a value: {type(error).__name__}: {error}") from None
 
     def _decode(self, encoded: Any, depth: int) -> Any:
