@@ -70,7 +70,8 @@ class CodeRater:
         self._lock = threading.Lock()
         self._grader: FutureGrader | None = None
         self._failure: tuple[float, GraderError] | None = None
-        self._parse = lru_cache(maxsize=512)(self._parse_text)
+        # Samples of one prompt come together; a label may have megabytes, so few are kept.
+        self._parse = lru_cache(maxsize=64)(self._parse_text)
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
         """See `Rater.rate`."""

@@ -1,15 +1,14 @@
 """Which raters a label asks for, and what it tells each of them."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from grader.errors import LabelError
 from grader.reward_settings import Task
 
 _MAX_PARTS = 16
+_MAX_WEIGHT = 1e6
 _OWN_KEYS = ("math", "conversation", "code", "combine")
 
 
@@ -49,7 +48,6 @@ def plan_for(label: object, task: Task) -> Plan:
     return _plan_for_text(label, task) if isinstance(label, str) else _plan(label, label, task)
 
 
-@lru_cache(maxsize=1024)
 def _plan_for_text(label: str, task: Task) -> Plan:
     text = label.strip()
     if not (text.startswith("{") and any(f'"{key}"' in text for key in _OWN_KEYS)):
@@ -109,7 +107,7 @@ def _combination(row: Mapping[str, object]) -> Plan:
 def _weight(entry: Mapping[str, object]) -> float:
     weight = entry.get("weight", 1.0)
     is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-    if not is_number or not math.isfinite(weight):  # type: ignore[arg-type]
-        message = f"a weight must be a number, but is {weight!r}"
+    if not is_number or not abs(weight) <= _MAX_WEIGHT:  # type: ignore[arg-type]
+        message = f"a weight must be a number up to {_MAX_WEIGHT:g}, but is {weight!r}"
         raise LabelError(message)
     return float(weight)  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ import pytest
 
 from grader.rewards.agents.episode import AGENT_LOG_KEYS
 from grader.rewards.core import forget_shared_core
-from tests.conftest import missing
 from tests.openrlhf_client import (
     SamplingParams,
     ScriptedEngine,
@@ -20,15 +19,12 @@ from tests.openrlhf_client import (
     client,
     make_tokenizer,
 )
+from tests.releases import installed
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
 
-try:
-    import torch
-    import transformers  # noqa: F401
-except ImportError as error:
-    missing("The trainers' side (torch, transformers)", str(error))
+torch = installed("torch", "transformers", "aiohttp", "cloudpickle", "tqdm")
 
 pytestmark = [
     pytest.mark.timeout(120),

@@ -13,12 +13,9 @@ from grader.rewards.sample import LOG_KEYS
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program
 from tests.openrlhf_client import SamplingParams, ScriptedEngine, client, make_tokenizer
+from tests.releases import installed
 
-try:
-    import torch
-    import transformers  # noqa: F401
-except ImportError as error:
-    missing("The trainers' side (torch, transformers)", str(error))
+torch = installed("torch", "transformers", "aiohttp", "cloudpickle", "tqdm")
 
 pytestmark = [
     pytest.mark.redis,

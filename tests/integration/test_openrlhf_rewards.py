@@ -16,7 +16,6 @@ import pytest
 
 from grader.rewards.core import forget_shared_core, shared_core
 from grader.rewards.sample import LOG_KEYS
-from tests.conftest import missing
 from tests.openrlhf_client import (
     SamplingParams,
     ScriptedEngine,
@@ -24,15 +23,12 @@ from tests.openrlhf_client import (
     make_tokenizer,
     release,
 )
+from tests.releases import installed
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
 
-try:
-    import torch
-    import transformers  # noqa: F401
-except ImportError as error:
-    missing("The trainers' side (torch, transformers)", str(error))
+torch = installed("torch", "transformers", "aiohttp", "cloudpickle", "tqdm")
 
 pytestmark = [
     pytest.mark.timeout(120),

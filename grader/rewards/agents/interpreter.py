@@ -134,7 +134,7 @@ class Interpreter:
 def _told(outcome: RunOutcome) -> CellOutcome:
     printed = outcome.stdout[: 4 * _SHOWN_CHARS].decode("utf-8", "backslashreplace")
     text = printed[:_SHOWN_CHARS].rstrip()
-    if len(outcome.stdout) + outcome.dropped_bytes > len(text.encode()) + 1:
+    if len(printed) > _SHOWN_CHARS or outcome.dropped_bytes:
         text += "\n(more was printed and is not shown)"
     if outcome.limit_hit is not None:
         return CellOutcome(text=f"{text}\n(stopped: limit on {outcome.limit_hit})", lives=False)

@@ -13,9 +13,10 @@ from grader.rewards.conversation import Classifier
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import Sample
 from grader.settings import Settings
+from tests.releases import installed
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+torch = installed("torch", "tokenizers")
+transformers = installed("transformers")
 
 pytestmark = [
     pytest.mark.timeout(90),

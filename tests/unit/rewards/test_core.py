@@ -115,6 +115,8 @@ def test_label_chooses_what_grades(label: object, task: Task, chosen: Task) -> N
         pytest.param([{"length": True}], id="only-terms"),
         pytest.param([{"math": "1", "weight": "much"}], id="weight-is-text"),
         pytest.param([{"math": "1", "weight": 0}], id="no-weight"),
+        pytest.param([{"math": "1", "weight": 1e308}], id="weight-too-large"),
+        pytest.param([{"math": "1", "weight": float("nan")}], id="weight-is-nan"),
         pytest.param([{"math": "1"}] * 17, id="too-many"),
     ],
 )

@@ -13,9 +13,10 @@ from grader.rewards.maths.compare import is_right
 from grader.rewards.maths.symbolic import Algebra
 from grader.rewards.sample import Sample
 from grader.settings import Settings
+from tests.releases import installed
 from tests.unit.rewards.answers import ANSWERS, NONE, RIGHT, WRONG
 
-pytest.importorskip("math_verify")
+installed("math_verify")
 
 pytestmark = pytest.mark.timeout(90)
 
