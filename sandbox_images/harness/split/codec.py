@@ -237,7 +237,7 @@ class Decoder:
 
     def _array(self, content: Any, _depth: int) -> Any:
         try:
-            import numpy  # noqa: F401 - without it, an array would come as a list
+            importlib.import_module("numpy")  # without it, an array would come as a list
         except ImportError:
             pass
         return values.decode({"n": content})
