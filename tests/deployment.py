@@ -6,8 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +184,25 @@ class Deployment:
         worker.start()
         self.workers.append(worker)
         return worker
+
+    @contextmanager
+    def supervised(self) -> Iterator[None]:
+        """Start workers again that end, as compose, systemd and Kubernetes do."""
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(0.2):
+                for worker in self.workers:
+                    if not worker.is_running:
+                        worker.start()
+
+        thread = threading.Thread(target=watch, name="supervisor")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until so many workers have told the ledger that they serve."""

@@ -91,15 +91,14 @@ def test_full_redis_delays_and_loses_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
     """Celery ends a worker whose message cannot be acknowledged; its supervisor restarts it."""
-    worker = deployment.add_worker()
+    deployment.add_worker()
     deployment.wait_for_workers(1)
     batch = start_batch(60)
     batch.wait_for(0.1)
-    with deployment.redis.connect() as client:
-        client.config_set("maxmemory", 1)
-        time.sleep(3)
-        client.config_set("maxmemory", 0)
-    if not worker.is_running:
-        worker.start()
-    batch.finish()
+    with deployment.supervised():
+        with deployment.redis.connect() as client:
+            client.config_set("maxmemory", 1)
+            time.sleep(3)
+            client.config_set("maxmemory", 0)
+        batch.finish()
     assert_nothing_is_left(deployment)
