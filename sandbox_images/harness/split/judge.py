@@ -4,9 +4,8 @@ import _thread
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox_images.harness.split import library
 from sandbox_images.harness.split.channel import Channel, ChannelClosed, ChannelError, Message
@@ -42,8 +41,7 @@ class NotServed(BaseException):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What the submission's module has, or why there is none."""
 
     names: frozenset[str] = frozenset()

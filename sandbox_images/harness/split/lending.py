@@ -5,24 +5,30 @@ way from there to the tests' namespaces, to the insides of their classes or to a
 """
 
 import builtins
-import inspect
 import operator
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
 _LENT_TYPES: tuple[type, ...] = (
-    type(lambda: None),
-    type(len),
-    type("".join),
-    type((lambda: None).__get__(0)),
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+)
+_ROUTINES: tuple[type, ...] = (
+    *_LENT_TYPES,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
 )
 
 
 def may_be_lent(value: Any) -> bool:
     """Tell whether the submission may hold a reference: what offers no way into the tests."""
     kind = type(value)
-    if isinstance(value, _LENT_TYPES) or inspect.isgenerator(value):
+    if isinstance(value, (*_LENT_TYPES, types.GeneratorType)):
         return True
     if kind.__module__.partition(".")[0] in ("builtins", "_pytest", "pytest", "pluggy"):
         return hasattr(kind, "__next__")
@@ -49,13 +55,13 @@ def _call(target: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _get(target: Any, name: Any) -> Any:
-    if inspect.isroutine(target) or inspect.isgenerator(target):
+    if isinstance(target, (*_ROUTINES, types.GeneratorType)):
         raise AttributeError("functions of the tests can only be called")
     return getattr(target, _public(target, name))
 
 
 def _set(target: Any, name: Any, value: Any) -> None:
-    if inspect.isroutine(target) or isinstance(target, type):
+    if isinstance(target, (*_ROUTINES, type)):
         raise AttributeError("functions and classes of the tests cannot be changed")
     name = _public(target, name)
     if callable(getattr(type(target), name, None)) or (_is_mock(target) and _is_no_data(value)):

@@ -20,9 +20,8 @@ import importlib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox_images.harness.split import library
 
@@ -43,8 +42,7 @@ def named_identifiers(sources: Iterable[str]) -> frozenset[str]:
     return frozenset(name for text in sources for name in re.findall(r"[A-Za-z_]\w*", text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Taken(NamedTuple):
     """What a suite takes from its submission without asking for each name by itself."""
 
     names: tuple[str, ...]
