@@ -7,10 +7,7 @@ cloudpickle as Ray's do, and an engine says what a test scripted.
 
 import asyncio
 import importlib
-import os
-import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,34 +16,12 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from tests.conftest import missing
-
-DOWNLOAD_TIMEOUT_S = 120
+from tests import releases
 
 
 def release(version: str) -> Path:
     """Return the folder of an unpacked release; skips where pip cannot get it."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    cache = home / "grader-tests" / "openrlhf"
-    folder = cache / version
-    package = folder / f"openrlhf-{version}.data" / "purelib"
-    if package.is_dir():
-        return package
-    cache.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--disable-pip-version-check", "--dest", str(cache), f"openrlhf=={version}"]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=DOWNLOAD_TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        missing(f"OpenRLHF {version}", "pip did not answer in time")
-    if done.returncode:
-        missing(f"OpenRLHF {version}", done.stderr.strip().rpartition("\n")[2])
-    (wheel,) = cache.glob(f"openrlhf-{version}-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return package
+    return releases.release("openrlhf", version) / f"openrlhf-{version}.data" / "purelib"
 
 
 # ---------------------------------------------------------------- what stands in

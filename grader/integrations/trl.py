@@ -30,7 +30,7 @@ def code_reward(
         prompts: Texts, or lists of messages.
         completions: Likewise.
         log_extra: TRL's; gets a column of verdicts for its table of completions.
-        log_metric: TRL's; gets the mean of every log, by `grader/` and its name.
+        log_metric: TRL's; gets means of what ratings log, named `grader/` and the log's name.
         columns: The dataset's, one value for each completion, and what else TRL passes.
 
     Returns:
@@ -65,5 +65,11 @@ def _row(columns: Mapping[str, Any], index: int, prompt: object) -> dict[str, ob
 
 
 def _means(ratings: Sequence[Rating]) -> dict[str, float]:
-    logs = [rating.all_logs() for rating in ratings]
-    return {key: fsum(each[key] for each in logs) / len(logs) for key in LOG_KEYS}
+    """Return the mean of each log, over the samples that have it; of verdicts, over all."""
+    means: dict[str, float] = {}
+    for key in LOG_KEYS:
+        is_rate = key == "graded" or key.startswith("verdict_")
+        values = [each.all_logs()[key] for each in ratings if is_rate or key in each.logs]
+        if values:
+            means[key] = fsum(values) / len(values)
+    return means

@@ -73,7 +73,8 @@ def _pair(index: int, item: object) -> Pair:
     if not isinstance(item, Mapping) or "input" not in item or "output" not in item:
         message = f"test case {index} must be an object with input and output"
         raise LabelError(message)
-    points = item.get("points", 1.0)
+    # Tables fill what a case does not say with null.
+    points = 1.0 if item.get("points") is None else item["points"]
     group = item.get("group")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e9:
         message = f"test case {index}: points must be a number from 0 to 1e9"

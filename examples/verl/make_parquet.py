@@ -1,0 +1,34 @@
+"""Write verl's data: make_parquet.py PROMPTS.jsonl OUT.parquet.
+
+PROMPTS is what `examples/openrlhf/make_prompts.py` writes: a `prompt` and a `label` a row.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def row(given: dict[str, Any], index: int) -> dict[str, Any]:
+    """Return a row as verl reads it; the label becomes the `ground_truth`."""
+    return {
+        "data_source": "code",
+        "prompt": given["prompt"],
+        "ability": "code",
+        "reward_model": {"style": "rule", "ground_truth": given["label"]},
+        "extra_info": {"index": index},
+    }
+
+
+def main(source: Path, target: Path) -> None:
+    """Write a row for each prompt."""
+    with source.open() as lines:
+        rows = [row(json.loads(line), index) for index, line in enumerate(lines)]
+    pq.write_table(pa.Table.from_pylist(rows), target)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
