@@ -6,6 +6,7 @@ the suite, never a wrong answer.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from grader.compare import CheckResult
 from grader.compare.result import different
@@ -67,7 +68,8 @@ def run_checker(
         for case, output in questions
     )
     job = Job(program=Program.CALL, source=source, runs=runs, limits=LIMITS)
-    return [_answer(checker, outcome) for outcome in slot.run(job)]
+    with closing(slot.run(job)) as running:
+        return [_answer(checker, outcome) for outcome in running]
 
 
 def _answer(checker: Checker, outcome: RunOutcome) -> CheckResult:

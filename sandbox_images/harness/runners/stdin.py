@@ -62,7 +62,8 @@ def _finish(status: int) -> NoReturn:
     except BaseException:  # noqa: BLE001 - printed by atexit; the status stays
         pass
     try:
-        sys.stdout.flush()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
     except BaseException:  # noqa: BLE001 - as the interpreter: a failed flush of stdout is 120
         status = status or 120
     try:
