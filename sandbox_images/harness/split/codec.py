@@ -15,6 +15,7 @@ Plain data is what has exactly one of the types below; a subclass is not. Leaves
     {"x": ..}       a reference; what it means is each end's own affair
 """
 
+import importlib
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
