@@ -108,7 +108,7 @@ def test_closing_the_iterator_drops_the_runs_that_are_left(slot: Slot) -> None:
     outcomes = slot.run(make_job(source, b"first\n", b"second\n", b"third\n"))
     assert next(outcomes).stdout == b"first\n"
     started_at = time.monotonic()
-    outcomes.close()  # type: ignore[attr-defined]
+    outcomes.close()
     assert run_one(slot, make_job(HELLO)).stdout == b"hello\n"
     assert time.monotonic() - started_at < 2.0
 
@@ -119,7 +119,7 @@ def test_closing_the_iterator_stops_the_run_in_progress(slot: Slot) -> None:
     outcomes = slot.run(make_job(source, b"quick\n", b"slow\n"))
     next(outcomes)
     started_at = time.monotonic()
-    outcomes.close()  # type: ignore[attr-defined]
+    outcomes.close()
     assert run_one(slot, make_job(HELLO)).stdout == b"hello\n"
     assert time.monotonic() - started_at < 4.0
 
