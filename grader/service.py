@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import lru_cache
 from typing import assert_never
 
 from grader import judge
@@ -16,6 +17,7 @@ from grader.judging.suspicion import find_suspicion
 from grader.model import (
     CallTests,
     GradeReport,
+    Limits,
     PytestTests,
     ScriptTests,
     StdinTests,
@@ -62,7 +64,7 @@ def grade(
         task = Task(
             suite=suite,
             code=extraction.code,
-            limits=settings.limits.override(suite.limits),
+            limits=_in_force(settings.limits, suite.limits),
             stop_early=_stops_early(settings),
             require=settings.require_integrity,
         )
@@ -121,6 +123,10 @@ def not_graded(reason: str, settings: Settings, *, code: str | None = None) -> G
         feedback=reason,
         code=code,
     )
+
+
+_in_force = lru_cache(maxsize=1024)(Limits.override)
+"""`Limits.override`, once for all submissions of a suite."""
 
 
 def _stops_early(settings: Settings) -> bool:

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import struct
+from functools import cache
 
 from sandbox_images.harness import seccomp
 from sandbox_images.harness.syscalls import NUMBERS
@@ -21,8 +22,6 @@ class Tellings:
     def __init__(self) -> None:
         self.names: list[str] = []
         """Each name once, in the order of the first tries."""
-        by_number = NUMBERS[os.uname().machine].items()
-        self._names_by_number = {number: name for name, number in by_number}
 
     def hear(self, listener: int) -> None:
         """Take one notice and refuse the call; the caller may be gone by now."""
@@ -30,8 +29,13 @@ class Tellings:
         with contextlib.suppress(OSError):
             fcntl.ioctl(listener, _RECEIVE, notice)
             id, _pid, _flags, number, *_rest = _NOTICE.unpack(notice)
-            name = self._names_by_number.get(number, str(number))
+            name = _names_by_number().get(number, str(number))
             if name not in self.names and len(self.names) < _MAX_NAMES:
                 self.names.append(name)
             reply = bytearray(_REPLY.pack(id, 0, -seccomp.refusal_of(name), 0))
             fcntl.ioctl(listener, _ANSWER, reply)
+
+
+@cache
+def _names_by_number() -> dict[int, str]:
+    return {number: name for name, number in NUMBERS[os.uname().machine].items()}
