@@ -173,14 +173,13 @@ def test_process_has_no_power_left(slot: Slot) -> None:
     status = dict(
         line.split(":", 1)
         for line in tell(slot, "open('/proc/self/status').read()").splitlines()
-        if line.startswith(("Cap", "NoNewPrivs", "Seccomp:"))
+        if line.startswith(("CapInh", "CapPrm", "CapEff", "CapAmb", "NoNewPrivs", "Seccomp:"))
     )
     values = {name: int(value, 16) for name, value in status.items()}
     assert values == {
         "CapInh": 0,
         "CapPrm": 0,
         "CapEff": 0,
-        "CapBnd": 0,
         "CapAmb": 0,
         "NoNewPrivs": 1,
         "Seccomp": 2,

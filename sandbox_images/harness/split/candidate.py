@@ -34,6 +34,14 @@ from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 _NONE = object()
 
 
+def _dataclass_fields(fields: Any) -> list[str]:
+    """Return the names of a dataclass's fields; none for another class."""
+    if not isinstance(fields, dict):
+        return []
+    # Variables of the class are among them, by another kind.
+    return [name for name, field in fields.items() if field._field_type.name == "_FIELD"]
+
+
 class Candidate:
     """Serves the submission to the tests."""
 
@@ -193,6 +201,7 @@ class Candidate:
                 if isinstance(v, types.FunctionType) and not n.startswith("__")
             ],
             "data": data,
+            "fields": _dataclass_fields(attributes.get("__dataclass_fields__")),
         }
 
     _SERVICES: ClassVar[dict[str, Callable[..., Any]]] = {

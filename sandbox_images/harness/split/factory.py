@@ -1,7 +1,7 @@
 """Making proxies of what the candidate sends references to."""
 
 import importlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -177,7 +177,8 @@ class Proxies:
         data = described["data"]
         if data is not None and data not in DATA_BASES:
             raise ValueDecodeError("a class of data that is none")
-        special, methods = _texts(described["special"]), _texts(described["methods"])
+        special = frozenset(_texts(described["special"]))
+        methods = frozenset(_texts(described["methods"]))
         body: dict[str, Any] = {
             **make_methods(special, methods, data),
             CLASS: number,
@@ -186,6 +187,8 @@ class Proxies:
             "__qualname__": _text(described["qualname"]),
             "__doc__": None if described["doc"] is None else _text(described["doc"]),
         }
+        if described["fields"]:
+            body["__dataclass_fields__"] = _dataclass_fields(_texts(described["fields"]))
         bases = [base for base in described["bases"] if _can_be_base(base, data)]
         if data is not None and not any(issubclass(base, data) for base in bases):
             bases.append(data)
@@ -195,6 +198,17 @@ class Proxies:
             return ProxyClass(_text(described["name"]), tuple(bases), body)
         except TypeError:  # bases that do not go together here
             return ProxyClass(_text(described["name"]), (Proxy,), body)
+
+
+def _dataclass_fields(names: Iterable[str]) -> dict[str, Any]:
+    """Return what makes `dataclasses.asdict` and its like take a proxy for a dataclass's."""
+    import dataclasses  # takes memory in every fork, for what few suites need
+
+    fields: dict[str, Any] = {name: dataclasses.field() for name in names}
+    for name, field in fields.items():
+        field.name = name
+        field._field_type = getattr(dataclasses, "_FIELD")  # noqa: B009 - private to the library
+    return fields
 
 
 def _can_be_base(base: Any, data: Any) -> bool:
@@ -230,7 +244,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _texts(values: Any) -> frozenset[str]:
+def _texts(values: Any) -> tuple[str, ...]:
     if type(values) is not list:
         raise ValueDecodeError("a list of names is none")
-    return frozenset(map(_text, values))
+    return tuple(map(_text, values))

@@ -60,6 +60,16 @@ def _get(target: Any, name: Any) -> Any:
     return getattr(target, _public(target, name))
 
 
+def _name(target: Any, which: Any) -> str | None:
+    """Return what a function says of itself, and only as text."""
+    if which not in ("__name__", "__qualname__", "__doc__", "__module__"):
+        raise AttributeError("not the name of a function")
+    text = getattr(target, which)
+    if text is not None and type(text) is not str:
+        raise AttributeError("a function's name is text")
+    return text
+
+
 def _set(target: Any, name: Any, value: Any) -> None:
     if isinstance(target, (*_ROUTINES, type)):
         raise AttributeError("functions and classes of the tests cannot be changed")
@@ -86,6 +96,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "call": _call,
     "get": _get,
     "set": _set,
+    "name": _name,
     "iter": lambda target: iter(target),
     "next": lambda target: next(target),
     "bool": lambda target: bool(target),

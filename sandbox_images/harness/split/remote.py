@@ -4,6 +4,9 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, Protocol
 
+_NAMES = ("__name__", "__qualname__", "__doc__", "__module__")
+"""What a function of the tests tells of itself, which decorators hand on."""
+
 
 class Asker(Protocol):
     """Whoever has the tests' process do something with an object of its own."""
@@ -27,6 +30,8 @@ class Remote:
         return self._ask("call", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name in _NAMES:
+            return self._ask("name", name)
         if name.startswith("_"):
             raise AttributeError(name)
         return self._ask("get", name)
