@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak trainers
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -49,5 +49,8 @@ lock:  ## Write requirements.lock from the environment in use
 faults:  ## Workers, Redis and clients that fail, with 300 submissions each
 	$(PYTEST) tests/faults
 
-soak:  ## The same with 3,000 submissions each; takes an hour on two cores
+soak:  ## The same with 3,000 submissions each
 	SOAK_SUBMISSIONS=3000 $(PYTEST) tests/faults --timeout=3600
+
+trainers:  ## The trainers' own code over their adapters, in an environment of its own (scripts/test-trainers)
+	./scripts/test-trainers

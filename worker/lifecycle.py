@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 _CANNOT_START = 3
 
 _CHATTY = ("celery.app.trace", "celery.worker.strategy")
-"""Loggers of Celery that write two lines a task at INFO, which costs a tenth of a short one."""
+"""Loggers of Celery that write two lines a task at INFO."""
 
 
 class Lifecycle:
