@@ -43,11 +43,16 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
 
 
 def _decide(task: Task, slot: Slot) -> Decision:
-    """Find out how a suite can be judged, by running its reference where it has one."""
+    """Find out how a suite can be judged, by running its reference where it has one.
+
+    Args:
+        task: One that did not pass apart from its tests; perhaps the reference itself.
+        slot: Where to run it.
+    """
     if task.suite.reference is None:
         return Decision(mode=look(task.suite))
     reference = replace(task, code=task.suite.reference, stop_early=True)
-    if _all_passed(run_suite(reference, slot, split=True)):
+    if task.code != reference.code and _all_passed(run_suite(reference, slot, split=True)):
         return Decision(mode=Mode.SPLIT)
     graded = run_suite(reference, slot, split=False)
     if _all_passed(graded):

@@ -49,7 +49,12 @@ class References:
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """A module that the science image does not have, with the problems that need it."""
     broken: Mapping[str, str] = field(default_factory=dict)
-    """A problem whose reference does not pass, with words of the feedback that say why."""
+    """A problem whose reference does not pass, with words of the feedback that say why.
+
+    Alternatives have a bar between them.
+    """
+    flaky: frozenset[str] = frozenset()
+    """Problems, among the passed, whose tests leave the outcome to chance."""
     shared: int = 0
     """How many suites at most may run in the process of the solution."""
     limits: LimitOverrides | None = None
@@ -151,6 +156,7 @@ REFERENCES = (
             "ClassEval_48": "None != 'LAPTOP-2CS86KUM'",
             "ClassEval_51": "`np.mat` was removed in the NumPy 2.0 release",
         },
+        flaky=frozenset({"ClassEval_58"}),
         shared=13,
         limits=README_LIMITS,
         docker=30,
@@ -166,7 +172,7 @@ REFERENCES = (
         passed=51,
         lacking=BIGCODEBENCH_LACKING,
         broken={
-            "BigCodeBench/147": "All IPs in the range should be checked",
+            "BigCodeBench/147": "All IPs in the range should be checked|can't start new thread",
             "BigCodeBench/503": "'DataFrame' object has no attribute 'applymap'",
             "BigCodeBench/760": "'datetime.datetime' has no attribute 'datetime'",
             "BigCodeBench/879": "as a data type",
@@ -191,8 +197,13 @@ def test_references_pass_as_recorded(
     reports = grade_all(grader, (submission_of(each, references.limits) for each in chosen))
     found = lost(reports)
     expected = {each.id: words for each in chosen if (words := references.expected(each.id))}
-    assert {id: text for id, text in found.items() if expected.get(id, "\0") not in text} == {}
-    assert set(found) == set(expected)
+    unexplained = {
+        id: text
+        for id, text in found.items()
+        if not any(words in text for words in expected.get(id, "\0").split("|"))
+    }
+    assert {id: text for id, text in unexplained.items() if id not in references.flaky} == {}
+    assert set(found) - references.flaky == set(expected)
     shared = [id for id, report in reports.items() if report.integrity is Integrity.SHARED]
     assert len(shared) <= references.shared, shared
 
@@ -261,7 +272,8 @@ def test_sigmoid_of_kodcode_passes_for_what_it_computes(
 ) -> None:
     """The record has it fail; plain pytest passes it where scipy is there, and so do we.
 
-    No wrong answer passes: the tests do run.
+    No wrong answer passes: the tests do run. They call themselves when they are imported, so that
+    a failed assertion is an error of their module.
     """
     problems = read_problems(data_dir / "kodcode_demo.jsonl.gz")
     chosen = [each for each in problems if each.id.startswith("Algorithm_00000068_")]
@@ -278,7 +290,7 @@ def test_sigmoid_of_kodcode_passes_for_what_it_computes(
             for name, code in {"right": right, **wrong}.items()
         }
         assert verdicts.pop("right") is Verdict.PASSED
-        assert set(verdicts.values()) == {Verdict.FAILED}
+        assert set(verdicts.values()) == {Verdict.RUNTIME_ERROR}
 
 
 # ---------------------------------------------------------------- counts and other lists
