@@ -3,13 +3,16 @@
 Recognised by `prompt, entry_point, test`, the test being a program that defines `check`.
 
 Becomes one script case: the test program, then `check(<entry point>)` unless the program calls
-`check` itself. The prompt is code that a completion may continue. The reference is the prompt
-followed by `canonical_solution`, or the latter alone where it is a whole program.
+`check` itself. Where the program uses helpers that the prompt defines, it gets the prompt's own,
+and not what the completion made of them. The prompt is code that a completion may continue. The
+reference is the prompt followed by `canonical_solution`, or the latter alone where it is a whole
+program.
 
 Harness of record: prompt + completion + test in one process, 3 s of wall time, no prelude, any
 exception fails. Here 3 s are CPU time, so that a loaded machine changes no verdict.
 """
 
+import ast
 from dataclasses import replace
 
 from grader.errors import SuiteError
@@ -46,8 +49,9 @@ def read(row: Row) -> TestSuite:
     prompt, program = fields.text(row, "prompt"), fields.text(row, "test")
     entry_point = fields.text(row, "entry_point")
     solution = fields.optional_text(row, "canonical_solution")
+    tests = check_tests(program, entry_point)
     return TestSuite(
-        tests=check_tests(program, entry_point),
+        tests=replace(tests, setup=_helpers(prompt, entry_point, program)),
         format="humaneval",
         problem_id=fields.identifier(row, "task_id"),
         prompt=prompt,
@@ -57,6 +61,24 @@ def read(row: Row) -> TestSuite:
         image=source.image_for(program, prompt, solution),
         reference=None if solution is None else complete(prompt, solution),
     )
+
+
+def _helpers(prompt: str, entry_point: str, program: str) -> str:
+    """Return what the prompt defines beside the entry point, if the test program uses any of it."""
+    try:
+        body = ast.parse(prompt).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # a prompt that breaks off before its docstring
+    others = [
+        statement
+        for statement in body
+        if not (isinstance(statement, ast.FunctionDef) and statement.name == entry_point)
+    ]
+    defined = {s.name for s in others if isinstance(s, ast.FunctionDef | ast.ClassDef)}
+    nodes = ast.walk(source.parse(program)) if defined else ()
+    if not defined & {node.id for node in nodes if isinstance(node, ast.Name)}:
+        return ""
+    return "\n\n".join(ast.unparse(statement) for statement in others)
 
 
 def read_pack(row: Row) -> TestSuite:
