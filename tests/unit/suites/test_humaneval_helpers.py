@@ -29,7 +29,7 @@ def setup_of(test: str) -> str:
 def test_helpers_that_the_test_uses_are_defined_by_the_suite() -> None:
     setup = setup_of("def check(candidate):\n    assert candidate(doubled(3)) == 3\n")
     namespace: dict[str, object] = {}
-    exec(setup, namespace)
+    exec(setup, namespace)  # noqa: S102 - written above
     assert namespace.keys() - {"__builtins__"} == {"math", "doubled"}
 
 
