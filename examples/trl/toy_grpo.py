@@ -1,8 +1,8 @@
 """Train a model that knows nothing to finish one-line functions, on a CPU, in minutes.
 
-A tiny model with random weights and a vocabulary of a few dozen tokens learns by GRPO from
-`code_reward` alone; every completion runs in the sandbox. It shows the whole loop at work, and
-what the logs look like:
+A tiny model with random weights and a vocabulary of a dozen tokens learns by GRPO from
+`code_reward` alone which operator and which operand each function lacks; every completion runs
+in the sandbox. It shows the whole loop at work, and what the logs look like:
 
     pip install trl==1.16.0 matplotlib
     python examples/trl/toy_grpo.py --picture rewards.png
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-PIECES = (" a", " b", " +", " -", " *", "\n")
+PIECES = (" a", " b", " +", " -", " *")
 """What the model should come to say; each is one token."""
 
 INPUTS = [[2, 2], [1, 4], [7, 3], [3, 5]]
@@ -88,7 +88,7 @@ def train(steps: int, *, folder: str, seed: int = 0, batch: int = 64) -> list[di
         max_steps=steps,
         per_device_train_batch_size=batch,
         num_generations=batch // 4,
-        max_completion_length=6,
+        max_completion_length=2,
         learning_rate=1e-3,
         lr_scheduler_type="constant",
         beta=0.0,
@@ -124,7 +124,7 @@ def draw(history: list[dict[str, float]], picture: Path) -> None:
     for key, name in (
         ("reward", "mean reward"),
         ("grader/verdict_passed", "share that passes every case"),
-        ("grader/verdict_compile_error", "share that does not compile"),
+        ("grader/verdict_no_code", "share that is no code at all"),
     ):
         axes.plot(steps, [entry[key] for entry in history], label=name, linewidth=1.4)
     axes.set_xlabel("step")
@@ -137,7 +137,7 @@ def draw(history: list[dict[str, float]], picture: Path) -> None:
 def main() -> None:
     """Train as the command line says."""
     parser = argparse.ArgumentParser(description="A toy GRPO run with real grading.")
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--history", type=Path, help="write what was logged, a JSON line a step")
     parser.add_argument("--picture", type=Path, help="draw the curves, as a PNG")
