@@ -110,7 +110,6 @@ def test_kernel_settings_cannot_be_changed(start: Start) -> None:
     [
         pytest.param("os.open('/proc/self/mem', os.O_RDONLY) and 0", 0, id="allowed"),
         pytest.param("libc.syscall(250, 0, 0, 0, 0, 0)", 1, id="keyctl"),
-        pytest.param("libc.syscall(101, 0, 0, 0, 0)", 1, id="ptrace"),
         pytest.param("libc.syscall(321, 0, 0, 0)", 1, id="bpf"),
         pytest.param("libc.syscall(425, 1, 0)", 1, id="io_uring_setup"),
         pytest.param("libc.syscall(435, 0, 0)", 38, id="clone3"),
