@@ -298,7 +298,8 @@ class Watch:
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
         if self._limit_hit is None and cpu_time_s > self._limits["cpu_time_s"]:
             self._limit_hit = "cpu_time"
-        if self._limit_hit is None and dropped:
+        if dropped and self._limit_hit != "memory":
+            # Whatever limit ended the run, this one it had passed before.
             self._limit_hit = "output"
         return Ended(
             exit_code=exit_code,
