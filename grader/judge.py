@@ -16,10 +16,11 @@ it on each outcome for which `find_failure` returns None, and hands its result i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.compare import CheckResult, compare_text, compare_value
 from grader.feedback import FEEDBACK_CHARS, inert, quote, shorten, show
+from grader.judging import evidence
 from grader.judging.ending import Finding, find_fault, limit_hit
 from grader.judging.pytest_run import judge_pytest
 from grader.judging.pytest_tests import ExpectedTests, find_tests
@@ -29,6 +30,7 @@ from grader.model import (
     CallCase,
     CaseResult,
     Comparison,
+    Evidence,
     Limits,
     ScriptTests,
     StdinCase,
@@ -130,7 +132,7 @@ def judge_call(
         compare_value(comparison, expected=other, got=got).equal for other in case.alternatives
     ):
         checked = CheckResult(equal=True)
-    return _compared(case, outcome, checked)
+    return _compared(case, outcome, checked, None if checked.equal else evidence.shown(got))
 
 
 def _find_no_value(report: Report) -> Finding | None:
@@ -149,14 +151,18 @@ def _find_no_value(report: Report) -> Finding | None:
             return Finding(verdict=Verdict.FAILED, feedback=words)
 
 
-def _compared(case: _Case, outcome: RunOutcome, checked: CheckResult) -> CaseResult:
+def _compared(
+    case: _Case, outcome: RunOutcome, checked: CheckResult, got: str | None = None
+) -> CaseResult:
     if checked.equal:
         return _result(case, outcome, Finding(verdict=Verdict.PASSED, feedback=""))
     words = checked.difference or "refused by the suite's checker"
-    return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
+    return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words), got)
 
 
-def _result(case: _Case, outcome: RunOutcome, finding: Finding) -> CaseResult:
+def _result(
+    case: _Case, outcome: RunOutcome, finding: Finding, got: str | None = None
+) -> CaseResult:
     feedback = finding.feedback
     if feedback and finding.verdict is not Verdict.COMPILE_ERROR:
         feedback = f"{feedback}; {_given(case)}"
@@ -167,7 +173,14 @@ def _result(case: _Case, outcome: RunOutcome, finding: Finding) -> CaseResult:
         usage=outcome.usage,
         points=case.points,
         group=case.group,
+        evidence=_evidence(case, outcome, got, passed=finding.verdict is Verdict.PASSED),
     )
+
+
+def _evidence(case: _Case, outcome: RunOutcome, got: str | None, *, passed: bool) -> Evidence:
+    if isinstance(case, StdinCase):
+        return evidence.of_stdin(case, outcome, passed=passed)
+    return evidence.of_call(case, outcome, got=got, passed=passed)
 
 
 def _given(case: _Case) -> str:
@@ -215,7 +228,11 @@ def judge_script(
         for index, case in enumerate(tests.cases)
     ]
     strangers = [event.key for event in report.cases if event.key not in range(len(expected))]
-    return settle(run, expected, strangers)
+    results = settle(run, expected, strangers)
+    return tuple(
+        replace(result, evidence=evidence.of_script(case, passed=result.verdict is Verdict.PASSED))
+        for case, result in zip(tests.cases, results, strict=True)
+    )
 
 
 # ---------------------------------------------------------------- the submission

@@ -300,6 +300,29 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a person needs to see why a case got its verdict; `grader.evidence` bounds its texts.
+
+    All of it is data: inputs and expectations are the label's, the rest the submission's. It is
+    for people only, and nothing that scores or rewards reads it.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    input: str = ""
+    """Standard input, the call as Python would write it, or the statements of the case."""
+    expected: str | None = None
+    """None where the case itself says what it wants."""
+    got: str | None = None
+    """What the submission printed or returned; None where it was right, or gave nothing."""
+    stdout: str = ""
+    """What it printed, where that is not the answer."""
+    stderr: str = ""
+    cut: tuple[str, ...] = ()
+    """Names of the texts above whose middle was left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
     """What became of one case."""
 
@@ -313,6 +336,28 @@ class CaseResult:
     """None where the case shared its process with others."""
     points: float = 1.0
     group: str | None = None
+    evidence: Evidence | None = None
+    """None where it was not run, or where other cases of the report took all the room."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Under what a submission was graded: what else than its code decided."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    format: str
+    """Of the label."""
+    image: str
+    """The sandbox image variant."""
+    extraction: ExtractionRule
+    """By which its code was looked for."""
+    extraction_note: str
+    """One sentence: what was taken of the completion, or why nothing was."""
+    limits: Limits
+    """In force for each run."""
+    stop_early: bool = False
+    """Whether the first case that did not pass ended the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,3 +388,7 @@ class GradeReport:
     sandbox: str | None = None
     """The backend that ran it, such as "docker"."""
     policy: str = "graded"
+    conditions: Conditions | None = None
+    """None where it did not get as far as being graded."""
+    output: Evidence | None = None
+    """What the one run printed whose process all cases shared: `stdout` and `stderr`."""

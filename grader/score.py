@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from grader.errors import ConfigurationError, SuiteError
-from grader.model import CaseResult, GradeReport, Usage
+from grader.model import CaseResult, Conditions, Evidence, GradeReport, Usage
 from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
 _LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
-_NOTHING_RAN = frozenset({Verdict.COMPILE_ERROR, Verdict.NO_CODE, Verdict.TAMPERED})
+NOTHING_RAN = frozenset({Verdict.COMPILE_ERROR, Verdict.NO_CODE, Verdict.TAMPERED})
+"""Verdicts after which no case can count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ def _from_reward(reward: float) -> Mark:
 def _graded(tally: Tally) -> Mark:
     if tally.verdict is Verdict.PASSED:
         return _from_reward(1.0)
-    if tally.verdict in _NOTHING_RAN:
+    if tally.verdict in NOTHING_RAN:
         return _from_reward(-1.0)
     if tally.verdict in _LIMITS:
         return _from_reward(-0.5)
@@ -73,14 +74,14 @@ def _binary(tally: Tally) -> Mark:
 
 
 def _fraction(tally: Tally) -> Mark:
-    earned = 0.0 if tally.verdict in _NOTHING_RAN else tally.fraction
+    earned = 0.0 if tally.verdict in NOTHING_RAN else tally.fraction
     return Mark(score=earned, reward=2 * earned - 1)
 
 
 def _ladder(tally: Tally) -> Mark:
     if tally.verdict is Verdict.PASSED:
         return _from_reward(1.0)
-    if tally.verdict in _NOTHING_RAN:
+    if tally.verdict in NOTHING_RAN:
         return _from_reward(-1.0)
     if tally.verdict is Verdict.RUNTIME_ERROR or tally.verdict in _LIMITS:
         return _from_reward(-0.6)
@@ -146,6 +147,8 @@ def score_report(
     feedback: str = "",
     code: str | None = None,
     sandbox: str | None = None,
+    conditions: Conditions | None = None,
+    output: Evidence | None = None,
 ) -> GradeReport:
     """Build the report of one submission: its numbers from verdict and cases, the rest as given.
 
@@ -162,6 +165,8 @@ def score_report(
         feedback: See there.
         code: See there.
         sandbox: See there.
+        conditions: See there.
+        output: See there.
 
     Raises:
         ConfigurationError: There is no such policy.
@@ -176,7 +181,7 @@ def score_report(
     ):
         message = f"{verdict} does not follow from {passed} of {len(cases)} cases passed"
         raise ValueError(message)
-    mark = chosen.mark(_tally(verdict, cases)) if graded else Mark(score=0.0, reward=0.0)
+    mark = chosen.mark(tally(verdict, cases)) if graded else Mark(score=0.0, reward=0.0)
     return GradeReport(
         verdict=verdict,
         score=mark.score,
@@ -193,21 +198,28 @@ def score_report(
         code=code,
         sandbox=sandbox,
         policy=policy,
+        conditions=conditions,
+        output=output,
     )
 
 
-def _tally(verdict: Verdict, cases: Sequence[CaseResult]) -> Tally:
+def tally(verdict: Verdict, cases: Sequence[CaseResult]) -> Tally:
+    """Return what a policy sees of a submission.
+
+    Raises:
+        SuiteError: The points of the cases cannot be shared out.
+    """
     ran = [case.verdict for case in cases if case.verdict is not Verdict.SKIPPED]
     return Tally(
         verdict=verdict,
         passed=ran.count(Verdict.PASSED),
         crashed_everywhere=verdict is Verdict.RUNTIME_ERROR
         and ran.count(Verdict.RUNTIME_ERROR) == len(ran),
-        fraction=1.0 if verdict is Verdict.PASSED else _points_earned(cases),
+        fraction=1.0 if verdict is Verdict.PASSED else points_earned(cases),
     )
 
 
-def _points_earned(cases: Sequence[CaseResult]) -> float:
+def points_earned(cases: Sequence[CaseResult]) -> float:
     """Return the share of all points that `cases` earned; groups earn theirs only as a whole."""
     if not cases:
         return 0.0

@@ -13,9 +13,11 @@ from grader.execution import compared, judged
 from grader.execution.modes import ModeBook
 from grader.execution.task import Graded, Task
 from grader.extract import extract
+from grader.judging import evidence
 from grader.judging.suspicion import find_suspicion
 from grader.model import (
     CallTests,
+    Conditions,
     GradeReport,
     Limits,
     PytestTests,
@@ -27,7 +29,7 @@ from grader.model import (
 from grader.sandbox.base import Slot
 from grader.score import find_policy, score_report
 from grader.settings import Settings
-from grader.verdict import Verdict
+from grader.verdict import Integrity, Verdict
 
 _log = logging.getLogger(__name__)
 
@@ -51,42 +53,54 @@ def grade(
         settings: Limits, policy and the rest.
     """
     suite = submission.suite
+    rule = settings.extraction or suite.extraction
     extraction = extract(
         submission.completion,
         prompt=submission.prompt,
-        rule=settings.extraction or suite.extraction,
+        rule=rule,
         entry_point=suite.entry_point,
         continues=suite.prompt if suite.continues_prompt else None,
     )
+    conditions = Conditions(
+        format=suite.format,
+        image=suite.image,
+        extraction=rule,
+        extraction_note=extraction.note,
+        limits=_in_force(settings.limits, suite.limits),
+        stop_early=_stops_early(settings),
+    )
     try:
         if extraction.code is None:
-            return _no_code(suite, extraction.note, settings)
+            return _no_code(suite, conditions, settings)
         task = Task(
             suite=suite,
             code=extraction.code,
-            limits=_in_force(settings.limits, suite.limits),
-            stop_early=_stops_early(settings),
+            limits=conditions.limits,
+            stop_early=conditions.stop_early,
             require=settings.require_integrity,
         )
         graded, slot_name = _run_with_retries(task, borrow, modes, settings)
-        return _report(task, graded, slot_name, settings)
+        return _report(task, graded, slot_name, conditions, settings)
     except GraderError as error:
         _log.error("submission %s was not graded: %s", submission.id, error)
         reason = f"{type(error).__name__}: {error}"
-        return not_graded(reason, settings, code=extraction.code)
+        return not_graded(reason, settings, code=extraction.code, conditions=conditions)
 
 
-def _no_code(suite: TestSuite, note: str, settings: Settings) -> GradeReport:
+def _no_code(suite: TestSuite, conditions: Conditions, settings: Settings) -> GradeReport:
     return score_report(
         verdict=Verdict.NO_CODE,
         cases=(),
         policy=settings.policy,
         total=_count_cases(suite),
-        feedback=note,
+        feedback=conditions.extraction_note,
+        conditions=conditions,
     )
 
 
-def _report(task: Task, graded: Graded, slot_name: str, settings: Settings) -> GradeReport:
+def _report(
+    task: Task, graded: Graded, slot_name: str, conditions: Conditions, settings: Settings
+) -> GradeReport:
     judgement = judge.summarise(graded.cases, graded.outcomes)
     if graded.tampered:
         words = "a test that must fail passed, or one that must pass failed"
@@ -97,7 +111,7 @@ def _report(task: Task, graded: Graded, slot_name: str, settings: Settings) -> G
         )
     return score_report(
         verdict=judgement.verdict,
-        cases=graded.cases,
+        cases=evidence.fit(graded.cases),
         policy=settings.policy,
         usage=judgement.usage,
         limit_hit=judgement.limit_hit,
@@ -110,10 +124,20 @@ def _report(task: Task, graded: Graded, slot_name: str, settings: Settings) -> G
         feedback=judgement.feedback,
         code=task.code,
         sandbox=slot_name.rpartition("-")[0],
+        conditions=conditions,
+        output=None
+        if graded.integrity is Integrity.ISOLATED
+        else evidence.of_output(graded.outcomes[0]),
     )
 
 
-def not_graded(reason: str, settings: Settings, *, code: str | None = None) -> GradeReport:
+def not_graded(
+    reason: str,
+    settings: Settings,
+    *,
+    code: str | None = None,
+    conditions: Conditions | None = None,
+) -> GradeReport:
     """Return the report of a submission that we failed to grade."""
     return score_report(
         verdict=Verdict.INTERNAL_ERROR,
@@ -122,6 +146,7 @@ def not_graded(reason: str, settings: Settings, *, code: str | None = None) -> G
         total=0,
         feedback=reason,
         code=code,
+        conditions=conditions,
     )
 
 

@@ -22,7 +22,7 @@ from sandbox_images.harness import values
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 """Changes whenever an older receiver would misread what a newer sender writes."""
 
 _Record = TypeVar("_Record", Submission, GradeReport)

@@ -87,7 +87,9 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
             row=row,
             index=index if several else None,
             head=_head(row, found, {key: completion} if several else {}),
-            origin=_origin(row, index if several else None, crc, rules, problem=problem_id),
+            origin=_origin(
+                row, index if several else None, crc, rules, problem=problem_id, field=key
+            ),
             id=row_id,
             problem_id=problem_id,
             submission=Submission(
@@ -131,6 +133,14 @@ def id_of(row: Mapping[str, Any], number: int) -> str:
     """Return the id that a row has: its own, else its problem's, else its number."""
     own = row.get("id")
     return str(own) if own is not None else _problem_id(row) or str(number)
+
+
+def completion_of(row: Mapping[str, Any]) -> str:
+    """Return the completion that an output row was graded for; "" where it has none."""
+    origin = row.get(ORIGIN_KEY)
+    field = origin.get("field") if isinstance(origin, dict) else None
+    keys = (field,) if isinstance(field, str) else COMPLETION_KEYS
+    return next((text for key in keys if (text := _text(row.get(key))) is not None), "")
 
 
 # ---------------------------------------------------------------- inside

@@ -102,8 +102,8 @@ def test_report_arrives_as_it_was_sent() -> None:
     [
         pytest.param(b"", "message: Invalid JSON", id="empty"),
         pytest.param(b"[]", "message: ", id="no object"),
-        pytest.param(b'{"v":2,"novel":1}', "of version 2; this side speaks version 1", id="newer"),
-        pytest.param(b'{"v":1}', "report: ", id="nothing in it"),
+        pytest.param(b'{"v":3,"novel":1}', "of version 3; this side speaks version 2", id="newer"),
+        pytest.param(b'{"v":2}', "report: ", id="nothing in it"),
         pytest.param(
             encode_report(make_report()).replace(b'"score":1.0', b'"score":NaN'),
             "report.score: ",
@@ -120,7 +120,7 @@ def test_report_arrives_as_it_was_sent() -> None:
             id="unknown field",
         ),
         pytest.param(
-            encode_report(make_report()).replace(b'"v":1', b'"v":9'),
+            encode_report(make_report()).replace(b'"v":2', b'"v":9'),
             "of version 9",
             id="right but for the version",
         ),

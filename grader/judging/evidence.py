@@ -1,0 +1,116 @@
+"""Evidence for people, bounded: what a case was given, what was wanted and what came back.
+
+A text keeps its start and its end, since an answer differs early and a traceback tells at its
+end. All evidence of one report together has a budget, so that a graded file stays a few times
+as large as its completions, whatever submissions print.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.feedback import show
+from grader.model import CallCase, CaseResult, Evidence, ScriptCase, StdinCase
+from grader.sandbox.base import RunOutcome
+from grader.verdict import Verdict
+
+TEXT_CHARS = 2_000
+"""The longest text of evidence."""
+PASSED_CHARS = 300
+"""The longest text of a case that passed, of which nobody asks why."""
+REPORT_CHARS = 16_000
+"""What the evidence of one report has room for; what does not fit is left out, case by case."""
+
+_VALUE_CHARS = 1_000
+_TAIL_SHARE = 3
+
+
+def shortened(text: str | bytes, limit: int = TEXT_CHARS) -> tuple[str, bool]:
+    """Return `text` in about `limit` characters, and whether its middle was left out.
+
+    Takes time in proportion to `limit`, not to the text.
+    """
+    length = len(text)
+    if length <= limit:
+        return _decoded(text), False
+    tail = limit // _TAIL_SHARE
+    left_out = f"\n⋯ {length - limit:,} {_unit(text)} left out ⋯\n"
+    return f"{_decoded(text[: limit - tail])}{left_out}{_decoded(text[-tail:])}", True
+
+
+def evidence(*, limit: int = TEXT_CHARS, **texts: str | bytes | None) -> Evidence:
+    """Return evidence of the texts given by name, each shortened to about `limit` characters."""
+    kept = {name: shortened(text, limit) for name, text in texts.items() if text is not None}
+    return Evidence(
+        **{name: text for name, (text, _) in kept.items()},
+        cut=tuple(name for name, (_, was_cut) in kept.items() if was_cut),
+    )
+
+
+def of_stdin(case: StdinCase, outcome: RunOutcome, *, passed: bool) -> Evidence:
+    """Return the evidence of a program's run on one input."""
+    if passed:
+        return evidence(limit=PASSED_CHARS, input=case.stdin, expected=case.expected)
+    return evidence(
+        input=case.stdin, expected=case.expected, got=outcome.stdout, stderr=outcome.stderr
+    )
+
+
+def of_call(case: CallCase, outcome: RunOutcome, *, got: str | None, passed: bool) -> Evidence:
+    """Return the evidence of one call; `got` is what it returned, as `shown` has it."""
+    limit = PASSED_CHARS if passed else _VALUE_CHARS
+    arguments = [show(arg, limit) for arg in case.args]
+    arguments += [f"{name}={show(arg, limit)}" for name, arg in case.kwargs.items()]
+    called = f"({', '.join(arguments)})"
+    expected = show(case.expected, limit)
+    if passed:
+        return evidence(limit=limit, input=called, expected=expected)
+    return evidence(
+        input=called, expected=expected, got=got, stdout=outcome.stdout, stderr=outcome.stderr
+    )
+
+
+def shown(value: object) -> str:
+    """Return a value that a call returned as evidence shows it."""
+    return show(value, _VALUE_CHARS)
+
+
+def of_script(case: ScriptCase, *, passed: bool) -> Evidence:
+    """Return the evidence of one case of a script: its statements, which say what they want."""
+    return evidence(limit=PASSED_CHARS if passed else TEXT_CHARS, input=case.source)
+
+
+def of_output(outcome: RunOutcome) -> Evidence | None:
+    """Return what a run printed whose process all cases shared; None where it printed nothing."""
+    if not outcome.stdout and not outcome.stderr:
+        return None
+    return evidence(stdout=outcome.stdout, stderr=outcome.stderr)
+
+
+def fit(cases: Sequence[CaseResult], room: int = REPORT_CHARS) -> tuple[CaseResult, ...]:
+    """Return the cases with as much evidence as there is room for.
+
+    Those that did not pass come first, each kind in the order of the suite.
+    """
+    order = sorted(range(len(cases)), key=lambda i: cases[i].verdict is Verdict.PASSED)
+    fitting = list(cases)
+    for index in order:
+        found = cases[index].evidence
+        if found is None:
+            continue
+        size = sum(
+            len(text or "")
+            for text in (found.input, found.expected, found.got, found.stdout, found.stderr)
+        )
+        if size <= room:
+            room -= size
+        else:
+            fitting[index] = replace(cases[index], evidence=None)
+    return tuple(fitting)
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
+def _unit(text: str | bytes) -> str:
+    return "characters" if isinstance(text, str) else "bytes"

@@ -1,0 +1,9 @@
+"""Graded samples made readable: for a terminal, for one file, and for pages that are served.
+
+    reasons   why a report says what it says, and what would have earned more
+    sample    one graded sample as a view: everything that any page of it shows
+    pages     templates to HTML, with what hostile text needs
+
+A view holds text as it came. Whoever shows it makes it visible (`grader.visible`): the
+templates' filters do, and so does the terminal.
+"""

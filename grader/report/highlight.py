@@ -1,0 +1,66 @@
+"""Code with its syntax coloured, by Pygments; bounded, since the code is hostile."""
+
+from typing import TYPE_CHECKING
+
+from grader.visible import pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from markupsafe import Markup
+
+MAX_CHARS = 20_000
+"""Longer code is shown plain: what a lexer costs grows with it."""
+_MAX_LINE_CHARS = 2_000
+"""Code with a longer line, which no person wrote, is shown plain as well."""
+
+
+def highlighted(code: str) -> "Markup":
+    """Return Python code as HTML, one `span` a line, for a `pre`.
+
+    Symbols stand for what acts or hides, as everywhere; the stylesheet numbers the lines.
+    """
+    from markupsafe import Markup, escape
+
+    lines = [Markup("")]
+    for kind, text in _tokens(code):
+        css = _CLASSES.get(kind, "")
+        first, *rest = text.split("\n")
+        for number, part in enumerate((first, *rest)):
+            if number:
+                lines.append(Markup(""))
+            for piece, is_symbol in pieces(part):
+                if is_symbol:
+                    lines[-1] += Markup('<span class="sym">{}</span>').format(piece)
+                elif css:
+                    lines[-1] += Markup('<span class="{}">{}</span>').format(css, piece)
+                else:
+                    lines[-1] += escape(piece)
+    while len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    return Markup("").join(Markup('<span class="l">{}</span>').format(line) for line in lines)
+
+
+_CLASSES = {
+    "Keyword": "k",
+    "String": "s",
+    "Comment": "c",
+    "Number": "n",
+    "Name.Function": "f",
+    "Name.Class": "f",
+    "Name.Builtin": "b",
+    "Name.Decorator": "b",
+    "Operator.Word": "k",
+}
+"""The few kinds of tokens that have a colour, by the names of Pygments."""
+
+
+def _tokens(code: str) -> "Iterator[tuple[str, str]]":
+    if len(code) > MAX_CHARS or any(len(line) > _MAX_LINE_CHARS for line in code.split("\n")):
+        yield "", code
+        return
+    from pygments.lexers.python import PythonLexer
+
+    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(code):
+        name = ".".join(token[-3:]).removeprefix("Literal.")
+        yield next((known for known in _CLASSES if name.startswith(known)), ""), text

@@ -1,0 +1,192 @@
+"""Why a report says what it says, in sentences, and what would have earned more.
+
+Pure, and from the report alone: the same policies that gave the reward are asked again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from grader.errors import ConfigurationError, SuiteError
+from grader.model import CaseResult, GradeReport
+from grader.score import NOTHING_RAN, Policy, Tally, find_policy, points_earned, tally
+from grader.verdict import Suspicion, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How a verdict is called, and what it means in one clause."""
+
+    label: str
+    meaning: str
+
+
+VERDICTS = {
+    Verdict.PASSED: Words(label="Passed", meaning="every case ran and was right"),
+    Verdict.FAILED: Words(label="Wrong answer", meaning="it ran, and was not right everywhere"),
+    Verdict.RUNTIME_ERROR: Words(
+        label="Runtime error", meaning="it crashed, or ended before it was done"
+    ),
+    Verdict.COMPILE_ERROR: Words(label="Compile error", meaning="it is not Python; none of it ran"),
+    Verdict.TIME_LIMIT: Words(label="Time limit", meaning="it ran out of time"),
+    Verdict.MEMORY_LIMIT: Words(label="Memory limit", meaning="it ran out of memory"),
+    Verdict.OUTPUT_LIMIT: Words(label="Output limit", meaning="it printed more than it may"),
+    Verdict.NO_CODE: Words(label="No code", meaning="the completion holds nothing to run"),
+    Verdict.TAMPERED: Words(label="Tampered", meaning="it was caught writing its own verdict"),
+    Verdict.INTERNAL_ERROR: Words(
+        label="Internal error", meaning="our fault, not the model's: it was not graded"
+    ),
+    Verdict.SKIPPED: Words(label="Not run", meaning="the case was not run, or skipped itself"),
+}
+"""Of every verdict."""
+
+SUSPICIONS = {
+    Suspicion.EARLY_EXIT: "The process ended by itself before its tests were over.",
+    Suspicion.CANARY: "A hidden test whose outcome is known had another one.",
+    Suspicion.FORGED_REPORT: "A case was reported more than once.",
+    Suspicion.FORGED_FRAME: "The code said to its tests what no honest code says.",
+    Suspicion.FORBIDDEN_CALL: "It made a system call that no honest program needs.",
+    Suspicion.NETWORK: "It tried to reach a network.",
+}
+"""What each sign of an attack means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step from a completion to its reward."""
+
+    name: str
+    text: str
+    """May hold words of the label or the submission."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Better:
+    """What would have earned more."""
+
+    what: str
+    reward: float
+
+
+def steps(report: GradeReport) -> tuple[Step, ...]:
+    """Return how the verdict and the reward followed, in order."""
+    return tuple(_steps(report))
+
+
+def _steps(report: GradeReport) -> Iterator[Step]:
+    if report.conditions is not None:
+        rule, note = report.conditions.extraction, report.conditions.extraction_note
+        yield Step(name="Extraction", text=f"{note} (rule “{rule}”)")
+    if report.cases:
+        yield Step(name="Cases", text=_cases_sentence(report))
+    meaning = VERDICTS[report.verdict].meaning
+    yield Step(name="Verdict", text=f"{report.verdict}: {meaning}.{_why_worst(report)}")
+    yield Step(name="Reward", text=_reward_sentence(report))
+
+
+def _cases_sentence(report: GradeReport) -> str:
+    counts = Counter(case.verdict for case in report.cases)
+    if len(counts) == 1:
+        (verdict,) = counts
+        count = "The one case" if report.total == 1 else f"All {report.total} cases"
+        return f"{count}: {VERDICTS[verdict].label.lower()}."
+    parts = ", ".join(
+        f"{counts[verdict]} {VERDICTS[verdict].label.lower()}"
+        for verdict in Verdict
+        if counts[verdict]
+    )
+    early = report.conditions is not None and report.conditions.stop_early
+    ended = " The first that did not pass ended the run." if early else ""
+    return f"Of {len(report.cases)}: {parts}.{ended}"
+
+
+def _why_worst(report: GradeReport) -> str:
+    verdicts = {case.verdict for case in report.cases}
+    if report.verdict in verdicts and len(verdicts) > 1:
+        return " Where cases differ, the worst decides."
+    if report.verdict is Verdict.FAILED and verdicts and report.verdict not in verdicts:
+        return " A case that was not run has shown nothing."
+    return ""
+
+
+def _reward_sentence(report: GradeReport) -> str:
+    if not report.graded:
+        return "An internal error has no reward; a trainer leaves the sample out."
+    policy = _policy(report)
+    summary = f" ({policy.summary})" if policy else ""
+    return (
+        f"The policy “{report.policy}”{summary} gives reward {report.reward:+.3g} "
+        f"and score {report.score:.3g}."
+    )
+
+
+def next_better(report: GradeReport) -> Better | None:
+    """Return the smallest step that would have earned more; None where nothing would.
+
+    Asks the report's own policy what it gives to a submission that is a little better. A report
+    that was not graded, or by a policy that is not known here, has no answer.
+    """
+    policy = _policy(report)
+    if policy is None or not report.graded:
+        return None
+    found = [
+        Better(what=what, reward=mark.reward)
+        for what, better in _improvements(report)
+        if (mark := policy.mark(better)).reward > report.reward
+    ]
+    return min(found, key=lambda better: better.reward, default=None)
+
+
+def _improvements(report: GradeReport) -> Iterator[tuple[str, Tally]]:
+    """Yield what could be better, the smallest step first, with what a policy would see."""
+    try:
+        now = tally(report.verdict, report.cases)
+    except SuiteError:
+        return
+    total = report.total
+    done = "every case passed" if total > 1 else "its case passed"
+    yield f"Passing: {done}", replace(now, verdict=Verdict.PASSED, passed=total, fraction=1.0)
+    ran_wrong = replace(now, verdict=Verdict.FAILED, crashed_everywhere=False)
+    if report.verdict in NOTHING_RAN:
+        nothing_right = replace(ran_wrong, passed=0, fraction=0.0)
+        yield "Code that runs to its end, even with no case right", nothing_right
+    elif report.verdict is not Verdict.FAILED:
+        yield f"The same answers {_without(report.verdict)}", ran_wrong
+    if total > 1 and (cheapest := _one_more(report.cases)) is not None:
+        case, fraction = cheapest
+        one_more = replace(ran_wrong, passed=now.passed + 1, fraction=fraction)
+        yield f"One more case right, such as {case.id}", one_more
+
+
+def _without(verdict: Verdict) -> str:
+    return {
+        Verdict.TIME_LIMIT: "within the time limit",
+        Verdict.MEMORY_LIMIT: "within the memory limit",
+        Verdict.OUTPUT_LIMIT: "within the output limit",
+        Verdict.RUNTIME_ERROR: "without a crash on every case",
+    }.get(verdict, "without that fault")
+
+
+def _one_more(cases: Sequence[CaseResult]) -> tuple[CaseResult, float] | None:
+    """Return the case whose passing would have earned the least, and the fraction then."""
+    best: tuple[CaseResult, float] | None = None
+    for index, case in enumerate(cases):
+        if case.verdict is Verdict.PASSED:
+            continue
+        passing = replace(case, verdict=Verdict.PASSED)
+        fraction = points_earned([*cases[:index], passing, *cases[index + 1 :]])
+        if best is None or fraction < best[1]:
+            best = case, fraction
+        if len(cases) > _CASES_TRIED:
+            break  # each costs a pass over all of them
+    return best
+
+
+_CASES_TRIED = 200
+
+
+def _policy(report: GradeReport) -> Policy | None:
+    try:
+        return find_policy(report.policy)
+    except ConfigurationError:
+        return None

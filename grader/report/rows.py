@@ -1,0 +1,64 @@
+"""Rows of a graded file, read back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.errors import GraderError, InputError
+from grader.model import GradeReport
+from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, completion_of, id_of
+from grader.offline.source import parse_object
+from grader.report.sample import SampleView, view_of
+from grader.wire import report_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedRow:
+    """One row that `grader grade` wrote."""
+
+    id: str
+    problem_id: str | None
+    completion: str
+    report: GradeReport
+    origin: Mapping[str, Any]
+    """Where it came from; `--resume` goes by it."""
+
+    def view(self) -> SampleView:
+        """Return the sample as pages and the terminal show it."""
+        return view_of(
+            self.report, id=self.id, completion=self.completion, problem_id=self.problem_id
+        )
+
+
+def read_row(text: bytes, number: int) -> GradedRow:
+    """Read a line of a graded file.
+
+    Args:
+        text: The line.
+        number: Which line it is, from 1; names a row that has no id.
+
+    Raises:
+        InputError: It is no such row; the message says what is wrong with it.
+    """
+    try:
+        row = parse_object(text)
+        origin = row.get(ORIGIN_KEY)
+        origin = origin if isinstance(origin, dict) else {}
+        problem = origin.get("problem")
+        return GradedRow(
+            id=_name(row, origin, number),
+            problem_id=problem if isinstance(problem, str) else None,
+            completion=completion_of(row),
+            report=report_of(row.get(REPORT_KEY)),
+            origin=origin,
+        )
+    except GraderError as error:
+        message = f"line {number} is no row that `grader grade` wrote: {error}"
+        raise InputError(message) from error
+
+
+def _name(row: Mapping[str, Any], origin: Mapping[str, Any], number: int) -> str:
+    """Return the row's id, with the sample's number where the input row had several."""
+    line, sample = origin.get("line"), origin.get("sample")
+    own = id_of(row, line if isinstance(line, int) else number)
+    return f"{own}#{sample}" if isinstance(sample, int) else own

@@ -1,0 +1,276 @@
+"""One graded sample as a view: everything that a page of it, or the terminal, shows.
+
+Made from a report and the completion, or from a row of a graded file, and from nothing else.
+Texts are as they came: hostile until they are shown through `grader.visible`.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.model import CaseResult, GradeReport, KiB, Limits, MiB, Usage
+from grader.report.reasons import SUSPICIONS, VERDICTS, Better, Step, next_better, steps
+from grader.verdict import LimitKind, Suspicion, Verdict
+
+MAX_CASES = 200
+"""Cases that a view holds: those that did not pass first."""
+MAX_COMPLETION_CHARS = 40_000
+_MAX_DIFF_LINES = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffLine:
+    """A line of the comparison of what was expected with what came."""
+
+    kind: str
+    """"same", "missing" (expected and not there), "extra" (there and not expected)."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitUse:
+    """How much of a limit was used."""
+
+    name: str
+    used: str
+    """With its unit; "?" where it was not measured."""
+    limit: str
+    share: float | None
+    """Of the limit, from 0; may be above 1 where usage adds up over cases. None: unknown."""
+    hit: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """One case."""
+
+    id: str
+    verdict: Verdict
+    feedback: str
+    facts: tuple[str, ...]
+    """Time, memory, points, group: what is worth a word, ready to show."""
+    input: str
+    expected: str | None
+    got: str | None
+    diff: tuple[DiffLine, ...]
+    """Empty where there are not two texts to compare."""
+    stdout: str
+    stderr: str
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether there is more to show than the feedback."""
+        texts = (self.input, self.expected, self.got, self.stdout, self.stderr)
+        return any(text for text in texts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleView:
+    """One graded sample."""
+
+    id: str
+    problem_id: str | None
+    verdict: Verdict
+    label: str
+    """The verdict in words."""
+    graded: bool
+    score: float
+    reward: float
+    policy: str
+    passed: int
+    total: int
+    feedback: str
+    steps: tuple[Step, ...]
+    better: Better | None
+    completion: str
+    completion_cut: int
+    """Characters of it that are left out at its end."""
+    code: str | None
+    """What was extracted and run."""
+    cases: tuple[CaseView, ...]
+    cases_left_out: int
+    case_counts: tuple[tuple[Verdict, int], ...]
+    stdout: str
+    stderr: str
+    limits: tuple[LimitUse, ...]
+    suspicion: tuple[tuple[Suspicion, str], ...]
+    """Each sign with what it means."""
+    facts: tuple[tuple[str, str], ...]
+    """Name and value of what else is known: format, image, sandbox, integrity."""
+
+
+def view_of(
+    report: GradeReport, *, id: str, completion: str, problem_id: str | None = None
+) -> SampleView:
+    """Return the view of a sample.
+
+    Args:
+        report: What became of it.
+        id: Its name.
+        completion: As the model wrote it.
+        problem_id: What it is a sample of.
+    """
+    cases = sorted(report.cases, key=lambda case: case.verdict is Verdict.PASSED)
+    counts = Counter(case.verdict for case in report.cases)
+    output = report.output
+    return SampleView(
+        id=id,
+        problem_id=problem_id,
+        verdict=report.verdict,
+        label=VERDICTS[report.verdict].label,
+        graded=report.graded,
+        score=report.score,
+        reward=report.reward,
+        policy=report.policy,
+        passed=report.passed,
+        total=report.total,
+        feedback=report.feedback,
+        steps=steps(report),
+        better=next_better(report),
+        completion=completion[:MAX_COMPLETION_CHARS],
+        completion_cut=max(0, len(completion) - MAX_COMPLETION_CHARS),
+        code=report.code,
+        cases=tuple(_case(case) for case in cases[:MAX_CASES]),
+        cases_left_out=max(0, len(cases) - MAX_CASES),
+        case_counts=tuple((v, counts[v]) for v in Verdict if counts[v]),
+        stdout=output.stdout if output else "",
+        stderr=output.stderr if output else "",
+        limits=tuple(_limits(report)),
+        suspicion=tuple((sign, SUSPICIONS[sign]) for sign in report.suspicion),
+        facts=tuple(_facts(report)),
+    )
+
+
+# ---------------------------------------------------------------- cases
+
+
+def _case(case: CaseResult) -> CaseView:
+    found = case.evidence
+    expected, got = (found.expected, found.got) if found else (None, None)
+    return CaseView(
+        id=case.id,
+        verdict=case.verdict,
+        feedback=case.feedback,
+        facts=tuple(_case_facts(case)),
+        input=found.input if found else "",
+        expected=expected,
+        got=got,
+        diff=diff(expected, got) if expected is not None and got is not None else (),
+        stdout=found.stdout if found else "",
+        stderr=found.stderr if found else "",
+    )
+
+
+def _case_facts(case: CaseResult) -> Iterator[str]:
+    if case.usage is not None and case.usage.cpu_time_s is not None:
+        yield seconds(case.usage.cpu_time_s)
+    if case.usage is not None and case.usage.peak_memory_bytes is not None:
+        yield size(case.usage.peak_memory_bytes)
+    if case.points != 1:
+        yield f"{case.points:g} points"
+    if case.group is not None:
+        yield f"group {case.group}"
+
+
+def diff(expected: str, got: str) -> tuple[DiffLine, ...]:
+    """Return two texts compared line by line, around the lines that differ.
+
+    Blanks at line ends are compared too; what is only a matter of a last newline is not.
+    """
+    wanted, came = expected.rstrip("\n").split("\n"), got.rstrip("\n").split("\n")
+    lines: list[DiffLine] = []
+    for line in difflib.unified_diff(wanted, came, n=2, lineterm=""):
+        if line.startswith(("---", "+++")) and not lines:
+            continue
+        kind = {"-": "missing", "+": "extra", " ": "same"}.get(line[0], "gap")
+        lines.append(DiffLine(kind=kind, text="" if kind == "gap" else line[1:]))
+        if len(lines) > _MAX_DIFF_LINES:
+            break
+    return tuple(lines[1:])  # the first is the gap before the first difference
+
+
+# ---------------------------------------------------------------- limits and facts
+
+
+def _limits(report: GradeReport) -> Iterator[LimitUse]:
+    limits = report.conditions.limits if report.conditions else None
+    usage = _heaviest(report)
+    hit = report.limit_hit
+    for kind, name, used, limit in _pairs(usage, limits):
+        show = size if kind is LimitKind.MEMORY else seconds
+        yield LimitUse(
+            name=name,
+            used="?" if used is None else show(used),
+            limit="?" if limit is None else show(limit),
+            share=None if used is None or limit is None else used / limit,
+            hit=hit is kind,
+        )
+    if hit in (LimitKind.OUTPUT, LimitKind.PROCESSES):
+        yield LimitUse(
+            name="Output" if hit is LimitKind.OUTPUT else "Processes",
+            used="too much" if hit is LimitKind.OUTPUT else "too many",
+            limit=_other_limit(hit, limits),
+            share=1.0,
+            hit=True,
+        )
+
+
+def _pairs(
+    usage: Usage, limits: Limits | None
+) -> tuple[tuple[LimitKind, str, float | None, float | None], ...]:
+    cpu, wall, memory = (
+        (limits.cpu_time_s, limits.wall_time_s, limits.memory_bytes)
+        if limits
+        else (None, None, None)
+    )
+    return (
+        (LimitKind.CPU_TIME, "CPU time", usage.cpu_time_s, cpu),
+        (LimitKind.WALL_TIME, "Wall time", usage.wall_time_s, wall),
+        (LimitKind.MEMORY, "Memory", usage.peak_memory_bytes, memory),
+    )
+
+
+def _heaviest(report: GradeReport) -> Usage:
+    """Return the most that one run took: limits are those of a run, not of all together."""
+    runs = [case.usage for case in report.cases if case.usage is not None]
+    if not runs:
+        return report.usage
+    return Usage(
+        cpu_time_s=max((u.cpu_time_s for u in runs if u.cpu_time_s is not None), default=None),
+        wall_time_s=max((u.wall_time_s for u in runs if u.wall_time_s is not None), default=None),
+        peak_memory_bytes=max(
+            (u.peak_memory_bytes for u in runs if u.peak_memory_bytes is not None), default=None
+        ),
+    )
+
+
+def _other_limit(hit: LimitKind, limits: Limits | None) -> str:
+    if limits is None:
+        return "?"
+    return size(limits.output_bytes) if hit is LimitKind.OUTPUT else str(limits.processes)
+
+
+def _facts(report: GradeReport) -> Iterator[tuple[str, str]]:
+    if report.conditions is not None:
+        yield "Label format", report.conditions.format
+        yield "Image", report.conditions.image
+    if report.sandbox is not None:
+        yield "Sandbox", report.sandbox
+    if report.integrity is not None:
+        yield "Judged", f"{report.integrity}"
+    if report.usage.cpu_time_s is not None:
+        yield "CPU time in all", seconds(report.usage.cpu_time_s)
+
+
+def seconds(value: float) -> str:
+    """Return a time, such as "12 ms" or "1.50 s"."""
+    return f"{1000 * value:.0f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def size(value: float) -> str:
+    """Return a number of bytes, such as "12.5 MiB"."""
+    for unit, name in ((1024 * MiB, "GiB"), (MiB, "MiB"), (KiB, "KiB")):
+        if value >= unit:
+            return f"{value / unit:.3g} {name}"
+    return f"{value:.0f} B"

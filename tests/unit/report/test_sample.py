@@ -1,0 +1,100 @@
+"""A sample's view, from a report and from a row."""
+
+import json
+
+import pytest
+
+from grader.errors import InputError
+from grader.model import CaseResult, Conditions, Evidence, ExtractionRule, Limits, Usage
+from grader.report.pages import one_file, render, sample_fragment, script_json
+from grader.report.rows import read_row
+from grader.report.sample import diff, view_of
+from grader.verdict import LimitKind, Verdict
+from grader.wire import report_json
+from tests.factories import make_report
+
+CONDITIONS = Conditions(
+    format="asserts",
+    image="python",
+    extraction=ExtractionRule.AUTO,
+    extraction_note="Took block 2 of 2.",
+    limits=Limits(cpu_time_s=2),
+)
+
+
+def test_view_measures_the_heaviest_run_against_the_limits() -> None:
+    cases = tuple(
+        CaseResult(id=str(n), verdict=Verdict.TIME_LIMIT, usage=Usage(cpu_time_s=n + 0.5))
+        for n in range(2)
+    )
+    report = make_report(
+        Verdict.TIME_LIMIT, cases=cases, limit_hit=LimitKind.CPU_TIME, conditions=CONDITIONS
+    )
+    cpu, wall, _ = view_of(report, id="x", completion="").limits
+    assert (cpu.used, cpu.limit, cpu.share, cpu.hit) == ("1.50 s", "2.00 s", 0.75, True)
+    assert (wall.used, wall.share, wall.hit) == ("?", None, False)
+
+
+def test_view_shows_cases_that_did_not_pass_first() -> None:
+    cases = (
+        CaseResult(id="a", verdict=Verdict.PASSED),
+        CaseResult(id="b", verdict=Verdict.FAILED, evidence=Evidence(expected="1\n", got="2\n")),
+    )
+    view = view_of(make_report(Verdict.FAILED, cases=cases), id="x", completion="")
+    assert [case.id for case in view.cases] == ["b", "a"]
+    assert [(line.kind, line.text) for line in view.cases[0].diff] == [
+        ("missing", "1"),
+        ("extra", "2"),
+    ]
+
+
+def test_diff_shows_lines_around_a_difference() -> None:
+    lines = diff("a\nb\nc\nd\ne\n", "a\nb\nX\nd\ne")
+    assert [line.kind for line in lines] == ["same", "same", "missing", "extra", "same", "same"]
+
+
+def test_row_is_read_back_with_its_completion() -> None:
+    row = {
+        "id": 7,
+        "completion": "not this",
+        "answer": "x = 1",
+        "report": json.loads(report_json(make_report(conditions=CONDITIONS))),
+        "_grader": {"line": 3, "sample": 1, "problem": "p", "field": "answer"},
+    }
+    found = read_row(json.dumps(row).encode(), 9)
+    assert (found.id, found.problem_id, found.completion) == ("7#1", "p", "x = 1")
+    assert found.report.conditions == CONDITIONS
+
+
+@pytest.mark.parametrize("line", [b"{}", b"[", b'{"report": {"verdict": "great"}}'])
+def test_row_of_something_else_is_refused_by_its_line(line: bytes) -> None:
+    with pytest.raises(InputError, match="line 4 is no row"):
+        read_row(line, 4)
+
+
+def test_what_a_template_prints_is_escaped_and_visible() -> None:
+    view = view_of(make_report(feedback="\x1b<b>"), id="<i>\u202e", completion="</pre>")
+    html = sample_fragment(view)
+    assert '<span class="sym">␛</span>&lt;b&gt;' in html
+    assert "&lt;i&gt;" in html
+    assert not {"\x1b", "\u202e"} & set(html)
+    assert "&lt;/pre&gt;" in html
+
+
+def test_what_a_page_prints_without_a_filter_is_visible_too() -> None:
+    html = render("onefile.html", title="<\x1b>", main="", policy="", style="", scripts=(), data={})
+    assert "<title>&lt;␛&gt; · grader</title>" in html
+
+
+def test_one_file_allows_just_its_own_script() -> None:
+    html = one_file("t", "", scripts=["let a = 1;"], data={"rows": ["</script><!--"]})
+    assert "script-src 'sha256-" in html
+    assert "unsafe" not in html
+    assert "</script><!--" not in html
+
+
+def test_script_json_is_json_that_ends_no_element() -> None:
+    value = {"a": "</script>&\u2028<!--"}
+    text = script_json(value)
+    assert json.loads(text) == value
+    assert not set("<>&\u2028") & set(text)
