@@ -370,7 +370,7 @@ class GradeReport:
     score: float
     """In [0, 1]."""
     reward: float
-    """In [-1, 1]."""
+    """In [-1, 1] by every policy; that of answers and combinations is as set."""
     graded: bool
     """False only for an internal error, whose reward means nothing."""
     passed: int
@@ -384,7 +384,7 @@ class GradeReport:
     """Signs of an attack on the grader; they change no verdict."""
     feedback: str = ""
     code: str | None = None
-    """What was extracted and run, without the suite's prelude."""
+    """What was extracted: the code that ran, without the suite's prelude, or a math answer."""
     sandbox: str | None = None
     """The backend that ran it, such as "docker"."""
     policy: str = "graded"

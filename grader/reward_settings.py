@@ -220,7 +220,7 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "math.missing": "reward of a response without an answer, or with a malformed one",
         "math.tolerance": "relative difference within which decimal numbers are equal",
         "math.symbolic": "compare what is no plain value by computer algebra (math-verify)",
-        "math.symbolic_s": "seconds after which such a comparison is killed, and not equal",
+        "math.symbolic_s": "seconds of CPU time that such comparisons of an answer have together",
         "math.processes": "processes for such comparisons",
         "conversation.model": "folder or hub name of a text-classification model",
         "conversation.device": "where it runs, such as cpu, cuda or cuda:1",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.console import show_log, stoppable
+from grader.cli.graders import Graders
 from grader.cli.options import (
     BrokerOption,
     Chosen,
@@ -18,6 +19,7 @@ from grader.cli.options import (
     SandboxOption,
     SetOption,
     SlotsOption,
+    TaskOption,
     VerboseOption,
     choose,
 )
@@ -27,13 +29,10 @@ from grader.errors import ConfigurationError
 from grader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from grader.client import QueueGrader
-    from grader.engine import Grader
     from grader.model import GradeReport
     from grader.offline.resume import DoneRow, DoneRows
     from grader.offline.rows import RowRules, Sample
     from grader.offline.source import RowSource
-    from grader.settings import Settings
 
 _NOTES_SHOWN = 10
 """How many rows that could not be graded are named while the run goes on."""
@@ -53,6 +52,7 @@ def grade(
         Path | None,
         typer.Option(metavar="FILE", help="Problems with tests, found by the rows' ids."),
     ] = None,
+    task: TaskOption = None,
     broker: BrokerOption = None,
     sandbox: SandboxOption = None,
     slots: SlotsOption = None,
@@ -84,18 +84,29 @@ def grade(
             "[default: the first of completion, response, solution, query]",
         ),
     ] = None,
+    label_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="The field with the label. [default: label; for math and conversations the "
+            "first of label, answer, ground_truth]",
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Grade only the first N rows.")
     ] = None,
     set_: SetOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Grade completions against their tests.
+    """Grade completions against their tests, or their answers, or by a model.
 
     Each row of SAMPLES is an object with a completion, an id, and its tests: a label in any
     format that `grader formats` lists, or the id of a problem of `--problems`. Each row of OUT
     is the same object with a report added: verdict, score, reward, cases, feedback. A
     completion that is a list counts as several samples, each with a row of its own in OUT.
+
+    A label may also ask for an answer, as `{"math": "42"}`, for a model's judgement, as
+    `{"conversation": true}`, or for several at once; `--task` says what a plain label is.
 
     Rows are written as they finish. A row that cannot be graded gets a report that says why,
     and the others go on.
@@ -106,6 +117,7 @@ def grade(
         grader grade samples.jsonl -o graded.jsonl --problems problems.jsonl
         grader grade samples.jsonl -o graded.jsonl --resume
         grader grade samples.parquet -o graded.jsonl --set cpu_time_s=5
+        grader grade answers.jsonl -o graded.jsonl --task math --label-key answer
 
     **Exit codes**
 
@@ -126,6 +138,7 @@ def grade(
         policy=policy,
         stop_early=stop_early,
         problems=problems,
+        task=task,
     )
     # Importing the commands that do nothing must not cost what grading needs.
     from grader.offline.source import STDIN, open_rows
@@ -139,6 +152,7 @@ def grade(
         samples=samples,
         out=out,
         completion_key=completion_key,
+        label_key=label_key,
         limit=limit,
     )
     with stoppable(_advice(out)) as cut_off:
@@ -166,6 +180,7 @@ class _Job:
         samples: Path,
         out: Path,
         completion_key: str | None,
+        label_key: str | None,
         limit: int | None,
     ) -> None:
         self._chosen = chosen
@@ -173,6 +188,7 @@ class _Job:
         self._samples = samples
         self._out = out
         self._completion_key = completion_key
+        self._label_key = label_key
         self._limit = limit
 
     def run(
@@ -188,9 +204,9 @@ class _Job:
         with ExitStack() as stack:
             output = stack.enter_context(Output(self._out, resume=resume, force=force))
             # A slot starts while what reads tests and encodes reports is loaded.
-            grader = _open_grader(settings)
-            stack.callback(grader.close)
-            cut_off(grader.close)
+            graders = Graders(settings)
+            stack.callback(graders.close)
+            cut_off(graders.close)
             from grader import wire
             from grader.offline.finder import SuiteFinder
             from grader.offline.problems import load_problems
@@ -202,6 +218,7 @@ class _Job:
                 else stack.enter_context(load_problems(settings.problems))
             )
             wire.prepare()
+            graders.check()
             rules = self._rules()
             seen = _Seen(progress("Grading", things="rows", good="passed"))
             done = self._done(rules, seen) if resume else None
@@ -209,7 +226,8 @@ class _Job:
             stack.enter_context(seen.progress.shown())
             grade_rows(
                 islice(self._rows, self._limit),
-                grader=grader,
+                grader=graders,
+                rater=graders,
                 finder=SuiteFinder(problems),
                 rules=rules,
                 policy=settings.policy,
@@ -228,9 +246,16 @@ class _Job:
             settings,
             limits=limits,
             completion_key=self._completion_key,
+            label_key=self._label_key,
             problems=settings.problems,
         )
-        return RowRules(run=key, completion_key=self._completion_key, limits=limits)
+        return RowRules(
+            run=key,
+            completion_key=self._completion_key,
+            label_key=self._label_key,
+            task=settings.task,
+            limits=limits,
+        )
 
     def _done(self, rules: "RowRules", seen: "_Seen") -> "DoneRows":
         """Return the rows of an earlier run, once they are sure to be of this one."""
@@ -248,19 +273,6 @@ class _Job:
             if path is not None and path.exists() and path.samefile(self._out):
                 message = f"OUT is {path}, which is read; name another file with -o"
                 raise ConfigurationError(message)
-
-
-def _open_grader(settings: "Settings") -> "Grader | QueueGrader":
-    """Return a grader of this process, or one over the queue where there is a broker."""
-    if settings.broker is None:
-        from grader.engine import Grader
-
-        grader = Grader(settings)
-        grader.warm()
-        return grader
-    from grader.client import QueueGrader
-
-    return QueueGrader(settings)
 
 
 class _Seen:

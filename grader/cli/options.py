@@ -9,6 +9,7 @@ import typer
 
 from grader.errors import ConfigurationError
 from grader.model import LimitOverrides
+from grader.reward_settings import Task
 from grader.settings import SandboxChoice, Settings, complete_key, load_settings, value_of
 
 SandboxOption = Annotated[
@@ -24,6 +25,15 @@ SlotsOption = Annotated[
 BrokerOption = Annotated[
     str | None,
     typer.Option("--broker", metavar="URL", help="The queue, as redis://[:password@]host:port/n."),
+]
+TaskOption = Annotated[
+    Task | None,
+    typer.Option(
+        "--task",
+        help="What grades rows whose label does not say: code (tests), math (an answer), or "
+        "conversation (a model). [default: auto, as the label says, else code]",
+        show_default=False,
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,

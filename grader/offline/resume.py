@@ -8,7 +8,7 @@ an output that belongs to another input or other settings is refused before anyt
 import zlib
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ _PARTS = (
     "required integrity",
     "completion key",
     "problems",
+    "task",
+    "label key",
+    "how answers and conversations are graded",
 )
 _PART_DIGITS = 4
 
@@ -36,6 +39,7 @@ def run_key(
     *,
     limits: LimitOverrides,
     completion_key: str | None,
+    label_key: str | None = None,
     problems: Path | None,
 ) -> str:
     """Return a short text that differs where verdicts may differ.
@@ -50,6 +54,12 @@ def run_key(
         settings.require_integrity,
         completion_key,
         None if problems is None else _checksum(problems),
+        settings.task,
+        label_key,
+        (
+            replace(settings.math, processes=1),
+            replace(settings.conversation, device="", batch=1, gather_ms=0.0),
+        ),
     )
     return "".join(
         f"{zlib.crc32(repr(value).encode()) & 0xFFFF:0{_PART_DIGITS}x}" for value in values

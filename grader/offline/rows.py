@@ -1,8 +1,9 @@
 """One row in, one row out, in both directions without I/O, fit for another process.
 
-A row holds a completion and says what tests it: by a label of its own, by the id of a problem
-in the file of problems, or by being a problem row itself. A completion that is a list is
-several samples of one problem; each becomes a row of its own in the output.
+A row holds a completion and says what grades it: by a label of its own, by the id of a problem
+in the file of problems, or by being a problem row itself. What a label asks for may be tests, or
+an answer, or the judgement of a model. A completion that is a list is several samples of one
+problem; each becomes a row of its own in the output.
 """
 
 import zlib
@@ -11,18 +12,23 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from grader.errors import GraderError, InputError
-from grader.model import GradeReport, LimitOverrides, Submission
+from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
 from grader.offline.source import Row, parse_object
+from grader.plans import Plan, plan_for
+from grader.reward_settings import Task
 from grader.verdict import Verdict
 from grader.wire import json_bytes, report_json
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Where a completion is looked for, in this order."""
+ANSWER_KEYS = ("label", "answer", "ground_truth")
+"""Where a label that is no tests is looked for, in this order."""
 REPORT_KEY = "report"
 ORIGIN_KEY = "_grader"
 """Where an output row came from; `--resume` goes by it."""
 
+_SHOWN_FIELDS = 12
 _RAW_TEXT_CHARS = 2000
 """How much of a line that is not JSON is kept in its output row."""
 
@@ -35,8 +41,22 @@ class RowRules:
     """Stands for the settings of this run; see `grader.offline.resume`."""
     completion_key: str | None = None
     """None: the first of `COMPLETION_KEYS` that is there."""
+    label_key: str | None = None
+    """None: `label`, or for what is no code the first of `ANSWER_KEYS`."""
+    task: Task = Task.AUTO
+    """What grades rows whose label does not say."""
     limits: LimitOverrides = field(default_factory=LimitOverrides)
     """These win over the limits that a suite brings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A completion that anything but tests alone grades."""
+
+    completion: str
+    prompt: str
+    label: object
+    """Asks for an answer, the judgement of a model, or several graders at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +74,9 @@ class Sample:
     problem_id: str | None = None
     """Samples of one problem share it."""
     submission: Submission | None = None
-    """None: the row cannot be graded, and `problem` says why."""
+    """Where tests grade it."""
+    question: Question | None = None
+    """Where something else does. Without both the row cannot be graded, and `problem` says why."""
     problem: str = ""
 
 
@@ -74,14 +96,16 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
     row_id = id_of(found, row.number)
     try:
         key, completions, several = _completions(found, rules.completion_key)
-        suite = finder.find(found, len(row.text))
+        label = _label(found, rules)
+        suite = _suite(found, plan_for(label, rules.task), finder, rules, len(row.text))
     except GraderError as error:
         origin = _origin(row, None, crc, rules)
         return [_refused(row, _head(row, found, {}), origin, row_id, str(error))]
     prompt = found.get("prompt")
-    if rules.limits != LimitOverrides():
-        suite = replace(suite, limits=_overridden(suite.limits, rules.limits))
-    problem_id = suite.problem_id or _problem_id(found) or row_id
+    if suite is not None and not isinstance(prompt, str):
+        prompt = ""  # No completion continues a chat.
+    prompt = _text(prompt, role="user") or ""
+    problem_id = (suite.problem_id if suite else None) or _problem_id(found) or row_id
     return [
         Sample(
             row=row,
@@ -92,12 +116,12 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
             ),
             id=row_id,
             problem_id=problem_id,
-            submission=Submission(
-                id=row_id,
-                completion=completion,
-                suite=suite,
-                prompt=prompt if isinstance(prompt, str) else "",
-            ),
+            submission=None
+            if suite is None
+            else Submission(id=row_id, completion=completion, suite=suite, prompt=prompt),
+            question=Question(completion=completion, prompt=prompt, label=label)
+            if suite is None
+            else None,
         )
         for index, completion in enumerate(completions)
     ]
@@ -151,15 +175,46 @@ def _problem_id(row_fields: Mapping[str, Any]) -> str | None:
     return next((str(value) for value in ids if value is not None), None)
 
 
+def _label(row: Mapping[str, Any], rules: RowRules) -> object:
+    """Return a row's label; None where it has none, or none of its own.
+
+    Raises:
+        InputError: There is none where there must be one.
+    """
+    is_code = rules.task in (Task.AUTO, Task.CODE)
+    usual = ("label",) if is_code else ANSWER_KEYS
+    keys = usual if rules.label_key is None else (rules.label_key,)
+    label = next((row[key] for key in keys if row.get(key) is not None), None)
+    is_needed = rules.task is Task.MATH or rules.label_key is not None
+    if label is None and is_needed and rules.task is not Task.CONVERSATION:
+        message = f"no label: found the fields {_names(row)}; expected {' or '.join(keys)}"
+        raise InputError(message)
+    return label
+
+
+def _suite(
+    row: Mapping[str, Any], plan: Plan, finder: SuiteFinder, rules: RowRules, size: int
+) -> TestSuite | None:
+    """Return the tests of a row; None where something else grades it."""
+    if not plan.is_tests:
+        return None
+    tests = plan.parts[0].label
+    suite = finder.find(row if tests is row.get("label") else {**row, "label": tests}, size)
+    if rules.limits == LimitOverrides():
+        return suite
+    return replace(suite, limits=_overridden(suite.limits, rules.limits))
+
+
+def _names(row: Mapping[str, Any]) -> str:
+    return ", ".join(list(row)[:_SHOWN_FIELDS]) or "none"
+
+
 def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str], bool]:
     """Return the field that holds completions, these, and whether it holds a list of them."""
     keys = COMPLETION_KEYS if key is None else (key,)
     found = next((k for k in keys if row.get(k) is not None), None)
     if found is None:
-        message = (
-            f"no completion: found the fields {', '.join(list(row)[:12]) or 'none'}; "
-            f"expected {' or '.join(keys)}"
-        )
+        message = f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}"
         raise InputError(message)
     value = row[found]
     if (text := _text(value)) is not None:
@@ -182,16 +237,16 @@ def _what(value: object) -> str:
     return {dict: "an object", bool: "a truth value"}.get(type(value), "a number")
 
 
-def _text(value: object) -> str | None:
-    """Return a completion's text: a string, or the last assistant message of a chat."""
+def _text(value: object, role: str = "assistant") -> str | None:
+    """Return a text: a string, or the last message of a role in a chat."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list) or not value:
         return None
     if not all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in value):
         return None
-    answers = [m["content"] for m in value if m.get("role", "assistant") == "assistant"]
-    return answers[-1] if answers else None
+    said = [m["content"] for m in value if m.get("role", role) == role]
+    return said[-1] if said else None
 
 
 def _overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:

@@ -1,5 +1,6 @@
 """The loop from rows to graded rows."""
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
@@ -9,7 +10,7 @@ from grader.model import GradeReport, Submission
 from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRows
-from grader.offline.rows import RowRules, Sample, output_line, refusal, samples
+from grader.offline.rows import Question, RowRules, Sample, output_line, refusal, samples
 from grader.offline.source import Row
 
 
@@ -22,6 +23,19 @@ class Grades(Protocol):
         """Grade lazily and yield each submission with its report, as they finish."""
 
 
+class Answers(Protocol):
+    """What is needed of who grades questions; `grader.rewards.rows.RowRater` is one."""
+
+    def ask(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+        """Have a question graded and its report told, in another thread.
+
+        Waits while too many are under way, and raises what an earlier `tell` raised.
+        """
+
+    def finish(self) -> None:
+        """Wait until all reports were told; raises what a `tell` raised."""
+
+
 Observer = Callable[[Sample, GradeReport], None]
 """Is told of every row after it was written, by one thread at a time."""
 
@@ -30,6 +44,7 @@ def grade_rows(
     rows: Iterable[Row],
     *,
     grader: Grades,
+    rater: Answers,
     finder: SuiteFinder,
     rules: RowRules,
     policy: str,
@@ -39,7 +54,7 @@ def grade_rows(
 ) -> None:
     """Grade every row that is not done yet and write it as soon as it is.
 
-    Holds in memory only what the grader has in flight. Rows that cannot be graded are
+    Holds in memory only what grader and rater have in flight. Rows that cannot be graded are
     written too, with a report that says why.
 
     Raises:
@@ -63,15 +78,18 @@ def grade_rows(
                 for sample in samples(row, finder, rules):
                     if done is not None and done.sample(row.number, sample.index):
                         continue
-                    if sample.submission is None:
+                    if sample.submission is not None:
+                        in_flight[id(sample.submission)] = sample
+                        yield sample.submission
+                    elif sample.question is not None:
+                        rater.ask(sample.question, functools.partial(finish, sample))
+                    else:
                         finish(sample, refusal(sample, policy))
-                        continue
-                    in_flight[id(sample.submission)] = sample
-                    yield sample.submission
         except InputError as error:
             broken.append(error)
 
     for submission, report in grader.as_completed(submissions()):
         finish(in_flight.pop(id(submission)), report)
+    rater.finish()
     if broken:
         raise broken[0]

@@ -81,18 +81,6 @@ class CodeRater:
         ]
         return [each if isinstance(each, Rating) else self._end(each, deadline) for each in begun]
 
-    def rate_one(
-        self, sample: Sample, label: object, deadline: float
-    ) -> tuple[Rating, GradeReport | None]:
-        """Return the rating of one sample with its report; None where it was not graded."""
-        began = time.monotonic()
-        try:
-            report = self.grade(sample, label, deadline)
-        except (GraderError, TimeoutError) as error:
-            return self._ungraded(f"{type(error).__name__}: {error}"), None
-        rating = self._rating(report, time.monotonic() - began)
-        return rating, report if report.graded else None
-
     def grade(self, sample: Sample, label: object, deadline: float) -> GradeReport:
         """Grade one sample and return the whole report, by `deadline` of `time.monotonic`.
 
@@ -182,10 +170,10 @@ class CodeRater:
             reward=reward,
             score=score,
             graded=True,
+            verdict=report.verdict,
             logs={
                 "raw_reward": reward,
                 "code_reward": reward,
-                f"verdict_{report.verdict}": 1.0,
                 "cases_passed": report.passed,
                 "cases_total": report.total,
                 "cases_fraction": fraction,
@@ -196,6 +184,7 @@ class CodeRater:
             },
             answer=report.code,
             note=f"{report.verdict} {report.passed}/{report.total}: {report.feedback}",
+            report=report,
         )
 
     def _ungraded(self, reason: str) -> Rating:

@@ -10,16 +10,17 @@ from dataclasses import replace
 
 from grader.errors import ConfigurationError, GraderError
 from grader.extract.chat import opens_thinking
+from grader.plans import Part, Plan, plan_for
 from grader.reward_settings import ScoreMode, Task
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
 from grader.rewards.conversation import ConversationRater
-from grader.rewards.labels import Part, Plan, plan_for
 from grader.rewards.maths.rater import MathRater
 from grader.rewards.normalise import RunningNormaliser
 from grader.rewards.response import raw_response
 from grader.rewards.sample import Rater, Rating, Sample, ungraded
 from grader.rewards.terms import format_term, length_term
 from grader.settings import Settings
+from grader.verdict import Verdict, worst
 
 _log = logging.getLogger(__name__)
 
@@ -141,8 +142,10 @@ class RewardCore:
             ratings[0],
             reward=reward,
             score=self._score(weights, ratings),
+            verdict=_verdict(ratings),
             logs={**logs, **terms, "raw_reward": reward},
             note="; ".join(rating.note for rating in ratings),
+            report=next((rating.report for rating in ratings if rating.report), None),
         )
 
     def _score(self, weights: list[float], ratings: list[Rating]) -> float:
@@ -180,6 +183,12 @@ class RewardCore:
 
     def _ungraded(self, reason: str) -> Rating:
         return ungraded(reason, self.settings.reward.neutral)
+
+
+def _verdict(ratings: list[Rating]) -> Verdict | None:
+    """Return the verdict of a combination: the worst of its parts', as of the cases of a suite."""
+    found = [rating.verdict for rating in ratings if rating.verdict is not None]
+    return worst(found) if found else None
 
 
 # ---------------------------------------------------------------- one per process

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from grader.model import GradeReport
 from grader.verdict import Verdict
 
 LOGGED_VERDICTS = tuple(verdict for verdict in Verdict if verdict is not Verdict.SKIPPED)
@@ -57,12 +58,16 @@ class Rating:
     """In [0, 1]."""
     graded: bool
     """False where we failed, or the label says nothing; reward and score are then neutral."""
+    verdict: Verdict | None = None
+    """None where right and wrong are no question, as for a conversation."""
     logs: Mapping[str, float] = field(default_factory=dict)
     """By a name in `LOG_KEYS`; what is not given is 0."""
     answer: str | None = None
     """The code or the answer that was found in the response."""
     note: str = ""
     """One line for a person: the verdict, and why."""
+    report: GradeReport | None = None
+    """All that is known of the code, where there was some."""
 
     def __post_init__(self) -> None:
         """Check the numbers, which go into a training run unseen.
@@ -77,6 +82,8 @@ class Rating:
     def all_logs(self) -> dict[str, float]:
         """Return every log, by `LOG_KEYS` and in its order; finite numbers only."""
         given = {**self.logs, "graded": float(self.graded)}
+        if self.verdict is not None:
+            given[f"verdict_{self.verdict}"] = 1.0
         values = {key: float(given.get(key, 0.0)) for key in LOG_KEYS}
         return {key: value if math.isfinite(value) else 0.0 for key, value in values.items()}
 
@@ -101,6 +108,7 @@ def ungraded(reason: str, neutral: float) -> Rating:
         reward=neutral,
         score=0.0,
         graded=False,
-        logs={"verdict_internal_error": 1.0, "raw_reward": neutral},
+        verdict=Verdict.INTERNAL_ERROR,
+        logs={"raw_reward": neutral},
         note=f"not graded: {reason}",
     )

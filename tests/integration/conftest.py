@@ -1,9 +1,15 @@
 """Fixtures of the tests that run whole parts of the project."""
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.commands import Run
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
@@ -21,3 +27,51 @@ def native_rewards(native_sandbox: "NativeSandbox") -> Iterator[pytest.MonkeyPat
         forget_shared_core()
         yield patch
         forget_shared_core()
+
+
+@pytest.fixture
+def environment(repo_dir: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GRADER_")}
+    return {**kept, "PYTHONPATH": str(repo_dir), "GRADER_SANDBOX": "native", "GRADER_SLOTS": "2"}
+
+
+@pytest.fixture
+def run(tmp_path: Path, environment: dict[str, str]) -> Run:
+    """Run the command in an empty folder."""
+
+    def grader(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "grader", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+        )
+
+    return grader
+
+
+@pytest.fixture
+def start(
+    tmp_path: Path, environment: dict[str, str]
+) -> "Iterator[Callable[..., subprocess.Popen[str]]]":
+    """Start the command in an empty folder, and end it with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def grader(*arguments: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "grader", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield grader
+    for process in started:
+        process.kill()
+        process.communicate()

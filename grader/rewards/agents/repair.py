@@ -3,9 +3,9 @@
 from grader.errors import GraderError
 from grader.feedback import inert
 from grader.model import CaseResult, GradeReport
+from grader.plans import plan_for
 from grader.reward_settings import Task
 from grader.rewards.agents.episode import Agent, Attempt, Episode
-from grader.rewards.labels import plan_for
 from grader.rewards.sample import Sample, ungraded
 from grader.verdict import LimitKind, Verdict
 
@@ -35,7 +35,8 @@ class RepairAgent(Agent):
             rating = ungraded(str(error), self._core.settings.reward.neutral)
             return Attempt(rating=rating, solved=False, words="")
         tests = next((part.label for part in plan.parts if part.task is Task.CODE), label)
-        rating, report = self._core.code.rate_one(sample, tests, deadline)
+        (rating,) = self._core.code.rate([sample], [tests], deadline)
+        report = rating.report
         return Attempt(
             rating=rating,
             solved=report is not None and report.verdict is Verdict.PASSED,

@@ -8,11 +8,11 @@ import re
 
 from grader.errors import GraderError
 from grader.feedback import inert
+from grader.plans import Plan, plan_for
 from grader.reward_settings import Task
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.core import RewardCore
-from grader.rewards.labels import Plan, plan_for
 from grader.rewards.maths.answers import find_answer
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded

@@ -2,17 +2,22 @@
 
 import logging
 import threading
+from collections.abc import Callable
 
 from grader.errors import GraderError
 from grader.rewards.maths.answers import find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
-from grader.rewards.maths.symbolic import Algebra
+from grader.rewards.maths.symbolic import Algebra, Comparisons
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.settings import Settings
 from grader.verdict import Verdict
 
 _log = logging.getLogger(__name__)
+
+_LABELS_REMEMBERED = 1000
+_EASY_ANSWERS = ("3", "y + 1")
+"""What any label can be compared with quickly, but for one that is too hard itself."""
 
 
 class MathRater:
@@ -22,10 +27,14 @@ class MathRater:
         self._settings = settings
         self._lock = threading.Lock()
         self._algebra: Algebra | None = None
+        self._endless: dict[str, bool] = {}
 
-    def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:  # noqa: ARG002
-        """See `Rater.rate`; each comparison has a limit of its own, far below any deadline."""
-        return [self._rate(sample, label) for sample, label in zip(samples, labels, strict=True)]
+    def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
+        """See `Rater.rate`."""
+        return [
+            self._rate(sample, label, deadline)
+            for sample, label in zip(samples, labels, strict=True)
+        ]
 
     def check(self) -> None:
         """See that comparisons can be made.
@@ -33,7 +42,7 @@ class MathRater:
         Raises:
             GraderError: They cannot, and why.
         """
-        if self._settings.math.symbolic and not self._same("x + 1", "1 + x"):
+        if self._settings.math.symbolic and not self._open().same("x + 1", "1 + x"):
             message = "math-verify does not find x + 1 and 1 + x equal"
             raise GraderError(message)
 
@@ -44,27 +53,30 @@ class MathRater:
         if algebra is not None:
             algebra.close()
 
-    def _rate(self, sample: Sample, label: object) -> Rating:
+    def _rate(self, sample: Sample, label: object, deadline: float) -> Rating:
         try:
             expected = gold_text(label)
             if not expected:
                 return self._ungraded(f"the label holds no answer: {label!r:.100}")
-            return self._compare(sample, expected)
+            return self._compare(sample, expected, deadline)
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")
         except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a sample met a fault in the math grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 
-    def _compare(self, sample: Sample, expected: str) -> Rating:
+    def _compare(self, sample: Sample, expected: str, deadline: float) -> Rating:
         settings = self._settings.math
         words = response_of(sample.query, sample.prompt)
         answer = find_answer(words.text, settings.place)
         if answer.text is None:
             return self._rating(settings.missing, Verdict.NO_CODE, None, answer.note, expected)
-        same = self._same if settings.symbolic else None
+        comparisons = _LaterComparisons(self._open, deadline)
+        same = comparisons.same if settings.symbolic else None
         if is_right(expected, answer.text, tolerance=settings.tolerance, same=same):
             return self._rating(settings.right, Verdict.PASSED, answer.text, answer.note, expected)
+        if comparisons.hit_limit and self._is_endless(expected, deadline):
+            return self._ungraded(f"the label takes too long to compare: {expected:.100}")
         return self._rating(settings.wrong, Verdict.FAILED, answer.text, answer.note, expected)
 
     def _rating(
@@ -77,11 +89,11 @@ class MathRater:
             reward=reward,
             score=score,
             graded=True,
+            verdict=verdict,
             logs={
                 "raw_reward": reward,
                 "math_reward": reward,
                 "math_answered": float(answer is not None),
-                f"verdict_{verdict}": 1.0,
                 "cases_passed": score,
                 "cases_total": 1.0,
                 "cases_fraction": score,
@@ -90,18 +102,49 @@ class MathRater:
             note=f"{verdict}: {note}; expected {expected:.100}",
         )
 
-    def _same(self, left: str, right: str) -> bool:
+    def _is_endless(self, expected: str, deadline: float) -> bool:
+        """Tell whether no answer could be compared with this label: then none of them is wrong."""
+        with self._lock:
+            if (known := self._endless.get(expected)) is not None:
+                return known
+        comparisons = _LaterComparisons(self._open, deadline)
+        for easy in _EASY_ANSWERS:
+            is_right(expected, easy, tolerance=0, same=comparisons.same)
+        with self._lock:
+            if len(self._endless) >= _LABELS_REMEMBERED:
+                self._endless.clear()
+            self._endless[expected] = comparisons.hit_limit
+        return comparisons.hit_limit
+
+    def _open(self) -> Algebra:
         with self._lock:
             if self._algebra is None:
                 settings = self._settings.math
                 self._algebra = Algebra(
                     processes=settings.processes, cpu_time_s=settings.symbolic_s
                 )
-            algebra = self._algebra
-        return algebra.same(left, right)
+            return self._algebra
 
     def _ungraded(self, reason: str) -> Rating:
         return ungraded(reason, self._settings.reward.neutral)
+
+
+class _LaterComparisons:
+    """The comparisons of one answer, which few answers need: a process starts with the first."""
+
+    def __init__(self, open_algebra: Callable[[], Algebra], deadline: float) -> None:
+        self._open = open_algebra
+        self._deadline = deadline
+        self._comparisons: Comparisons | None = None
+
+    @property
+    def hit_limit(self) -> bool:
+        return self._comparisons is not None and self._comparisons.hit_limit
+
+    def same(self, left: str, right: str) -> bool:
+        if self._comparisons is None:
+            self._comparisons = self._open().comparisons(self._deadline)
+        return self._comparisons.same(left, right)
 
 
 def gold_text(label: object) -> str:

@@ -3,16 +3,20 @@
 Simplifying what a model wrote can take forever, or all memory, inside code that no exception
 reaches. So it happens in child processes with limits of their own: CPU time, which makes the
 outcome the same on a busy machine, and memory. One that hits a limit dies and is replaced, and
-the answer is "not equal".
+the answer is "not equal". One that dies for another reason is our failure, and no answer.
 """
 
 import contextlib
 import json
 import logging
+import math
 import queue
+import signal
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import ConfigurationError, GraderError
@@ -22,8 +26,14 @@ _log = logging.getLogger(__name__)
 _WORKER = Path(__file__).with_name("worker.py")
 _START_S = 60.0
 _WALL_FACTOR = 10
-"""Wall time, in multiples of the CPU time that a comparison has: a backstop for what sleeps."""
+"""Wall time, in multiples of the CPU time that a comparison has: a backstop for busy machines."""
 _MAX_CHARS = 2000
+_OUT_OF_MEMORY = 3
+"""The exit code of a process whose comparison took too much."""
+_LIMIT_CODES = frozenset(
+    {_OUT_OF_MEMORY, -signal.SIGPROF, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS}
+)
+"""How a process ends through what it compared: a limit, or the end of C's stack."""
 
 
 class AlgebraUnavailableError(GraderError):
@@ -38,7 +48,7 @@ class Algebra:
 
         Args:
             processes: How many may compare at once.
-            cpu_time_s: What one comparison may take.
+            cpu_time_s: What the comparisons of one answer may take.
 
         Raises:
             ConfigurationError: math-verify is not installed.
@@ -51,69 +61,149 @@ class Algebra:
                 " or set GRADER_MATH_SYMBOLIC=0"
             )
             raise ConfigurationError(message)
-        self._cpu_time_s = cpu_time_s
-        self._idle: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
+        self.cpu_time_s = cpu_time_s
+        self._idle: queue.LifoQueue[_Seat] = queue.LifoQueue()
         for _ in range(processes):
-            self._idle.put(None)
+            self._idle.put(_Seat())
         self._lock = threading.Lock()
+        self._living: set[_Worker] = set()
         self._closed = False
+
+    def comparisons(self, deadline: float = math.inf) -> "Comparisons":
+        """Return what compares for one answer, until `deadline` of `time.monotonic`."""
+        return Comparisons(self, deadline)
+
+    def same(self, left: str, right: str) -> bool:
+        """Return whether two expressions are equal; see `Comparisons.same`."""
+        return self.comparisons().same(left, right)
+
+    def ask(self, left: str, right: str, *, cpu_time_s: float, deadline: float) -> "Outcome | None":
+        """Compare once; None where that hit a limit.
+
+        Raises:
+            AlgebraUnavailableError: No process could be had, or it was ended from outside.
+        """
+        seat = self._take(deadline)
+        try:
+            was_old = seat.worker is not None
+            try:
+                return self._ask(seat, left, right, cpu_time_s, deadline)
+            except AlgebraUnavailableError:
+                if self._closed or not was_old or time.monotonic() > deadline:
+                    raise
+                # It may have died long ago, when it had nothing to do.
+                return self._ask(seat, left, right, cpu_time_s, deadline)
+        finally:
+            self._idle.put(seat)
+
+    def close(self) -> None:
+        """End every process, also those that compare. Repeats harmlessly."""
+        with self._lock:
+            self._closed = True
+            living = list(self._living)
+        for worker in living:
+            self._drop(worker)
+
+    def _take(self, deadline: float) -> "_Seat":
+        left_s = deadline - time.monotonic()
+        try:
+            return self._idle.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+        except queue.Empty:
+            message = "no process for comparisons was free by the deadline"
+            raise AlgebraUnavailableError(message) from None
+
+    def _ask(
+        self, seat: "_Seat", left: str, right: str, cpu_time_s: float, deadline: float
+    ) -> "Outcome | None":
+        worker = seat.worker or self._start()
+        seat.worker = None
+        try:
+            outcome = worker.ask(left, right, cpu_time_s=cpu_time_s, deadline=deadline)
+        except BaseException:
+            self._drop(worker)
+            raise
+        if outcome is None:
+            self._drop(worker)
+        else:
+            seat.worker = worker
+        return outcome
+
+    def _start(self) -> "_Worker":
+        worker = _Worker()
+        try:
+            with self._lock:
+                self._living.add(worker)
+                if self._closed:
+                    message = "the algebra is closed"
+                    raise AlgebraUnavailableError(message)
+            worker.wait_until_ready()
+        except BaseException:
+            self._drop(worker)
+            raise
+        return worker
+
+    def _drop(self, worker: "_Worker") -> None:
+        worker.kill()
+        with self._lock:
+            self._living.discard(worker)
+
+
+@dataclass(slots=True)
+class _Seat:
+    """The right to have a process."""
+
+    worker: "_Worker | None" = None
+
+
+class Comparisons:
+    """The comparisons of one answer, which have a limit of CPU time together. For one thread."""
+
+    def __init__(self, algebra: Algebra, deadline: float) -> None:
+        self._algebra = algebra
+        self._deadline = deadline
+        self._left_s = algebra.cpu_time_s
+        self.hit_limit = False
+        """Whether something was not found out for want of time or memory."""
 
     def same(self, left: str, right: str) -> bool:
         """Return whether two expressions are equal; False where that was not found out in time.
 
         Raises:
-            AlgebraUnavailableError: No process could be had.
+            AlgebraUnavailableError: No process could be had, or it was ended from outside.
         """
-        if max(len(left), len(right)) > _MAX_CHARS:
+        if max(len(left), len(right)) > _MAX_CHARS or self.hit_limit:
             return False
-        worker = self._idle.get()
-        try:
-            if worker is None:
-                worker = _Worker(self._cpu_time_s)
-            answer = worker.ask(left, right)
-            if answer is None:
-                worker = None
-            return bool(answer)
-        except BaseException:
-            if worker is not None:
-                worker.kill()
-            worker = None
-            raise
-        finally:
-            self._give_back(worker)
+        outcome = self._algebra.ask(left, right, cpu_time_s=self._left_s, deadline=self._deadline)
+        if outcome is None:
+            self.hit_limit = True
+            return False
+        self._left_s -= outcome.cpu_time_s
+        self.hit_limit = self._left_s <= 0
+        return outcome.is_equal
 
-    def close(self) -> None:
-        """End every process. Repeats harmlessly."""
-        with self._lock:
-            self._closed = True
-        with contextlib.suppress(queue.Empty):
-            while True:
-                worker = self._idle.get_nowait()
-                if worker is not None:
-                    worker.kill()
 
-    def _give_back(self, worker: "_Worker | None") -> None:
-        with self._lock:
-            if self._closed and worker is not None:
-                worker.kill()
-                worker = None
-            self._idle.put(worker)
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a comparison found out."""
+
+    is_equal: bool
+    cpu_time_s: float
+    """That it took."""
 
 
 class _Worker:
-    """One process. Used by one thread at a time."""
+    """One process. Used by one thread at a time, but killed by any."""
 
-    def __init__(self, cpu_time_s: float) -> None:
-        """Start it and wait until it is ready.
+    def __init__(self) -> None:
+        """Start it.
 
         Raises:
             AlgebraUnavailableError: It does not start.
         """
-        self._wall_time_s = cpu_time_s * _WALL_FACTOR
         try:
             self._process = subprocess.Popen(
                 # -P: the folder of the script must not hide modules of other packages.
-                [sys.executable, "-P", str(_WORKER), str(cpu_time_s)],
+                [sys.executable, "-P", str(_WORKER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -125,45 +215,51 @@ class _Worker:
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError(self._process)
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        try:
-            ready = self._line(_START_S)
-        except BaseException:
-            self.kill()
-            raise
-        if ready is None:
-            self.kill()
+
+    def wait_until_ready(self) -> None:
+        """Wait until it has loaded what it needs.
+
+        Raises:
+            AlgebraUnavailableError: It has not after a minute, or ended.
+        """
+        if not self._line(_START_S):
             message = f"a process for comparisons did not start within {_START_S:g} s"
             raise AlgebraUnavailableError(message)
 
-    def ask(self, left: str, right: str) -> bool | None:
-        """Return whether two expressions are equal; None where the process died of it."""
-        line = json.dumps([left, right]).encode() + b"\n"
-        try:
-            self._stdin.write(line)
+    def ask(self, left: str, right: str, *, cpu_time_s: float, deadline: float) -> Outcome | None:
+        """Return what a comparison found out; None where the process died of it.
+
+        Raises:
+            AlgebraUnavailableError: The process ended for another reason.
+        """
+        with contextlib.suppress(OSError, ValueError):  # It may be dead, or closed just now.
+            self._stdin.write(json.dumps([left, right, cpu_time_s]).encode() + b"\n")
             self._stdin.flush()
-        except OSError:
-            self.kill()
+            wall_time_s = min(cpu_time_s * _WALL_FACTOR, max(0.0, deadline - time.monotonic()))
+            if line := self._line(wall_time_s):
+                is_equal, took_s = json.loads(line)
+                return Outcome(is_equal is True, float(took_s))
+        code = self._process.wait()
+        if code in _LIMIT_CODES:
+            _log.info("a comparison hit a limit: %.100r and %.100r", left, right)
             return None
-        answer = self._line(self._wall_time_s)
-        if answer is None:
-            self.kill()
-            _log.info("a comparison was killed: %.100r and %.100r", left, right)
-        return answer
+        message = f"a process for comparisons ended with {code}, or was late"
+        raise AlgebraUnavailableError(message)
 
     def kill(self) -> None:
         """End the process. Repeats harmlessly."""
         self._process.kill()
         self._process.wait()
         for stream in (self._stdin, self._stdout):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 stream.close()
 
-    def _line(self, timeout_s: float) -> bool | None:
-        """Read one answer; None where the process ended or took too long."""
+    def _line(self, timeout_s: float) -> bytes:
+        """Read one answer; empty where the process ended or took too long, and so was killed."""
         alarm = threading.Timer(timeout_s, self._process.kill)
         alarm.start()
         try:
             line = self._stdout.readline()
         finally:
             alarm.cancel()
-        return json.loads(line) is True if line.endswith(b"\n") else None
+        return line if line.endswith(b"\n") else b""

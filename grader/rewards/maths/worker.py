@@ -1,8 +1,9 @@
 """The process that compares expressions for `symbolic`; a script, not a module to import.
 
-Reads lines of JSON, `[left, right]`, and writes `true` or `false` for each; first a line that
-says that it is ready. Dies by SIGPROF of a comparison that takes too much CPU time, and of one
-that takes too much memory. Imports nothing of grader.
+Reads lines of JSON, `[left, right, seconds]`, and writes `[equal, seconds]` for each: the CPU
+time that it may take, and that it took. First comes a line that says that it is ready. Dies by
+SIGPROF of a comparison that takes too much CPU time, with exit code 3 of one that takes too much
+memory. Imports nothing of grader.
 """
 
 import json
@@ -10,9 +11,12 @@ import re
 import resource
 import signal
 import sys
+import time
 
 _MEMORY_BYTES = 4 * 1024**3
 """Of address space, of which the libraries take a good part."""
+
+_OUT_OF_MEMORY = 3
 
 _FUNCTION = re.compile(
     r"(?<![\\a-zA-Z])(arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp|pi"
@@ -59,7 +63,7 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def main(cpu_time_s: float) -> None:
+def main() -> None:
     """Answer until standard input ends."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
@@ -89,19 +93,21 @@ def main(cpu_time_s: float) -> None:
     sys.stdout.write("true\n")
     sys.stdout.flush()
     for line in sys.stdin:
-        left, right = json.loads(line)
+        left, right, cpu_time_s = json.loads(line)
+        began = time.process_time()
         # No handler on purpose: the default action ends the process even inside C code.
         signal.setitimer(signal.ITIMER_PROF, cpu_time_s)
         try:
             equal = same(left, right)
         except MemoryError:
-            raise
+            sys.exit(_OUT_OF_MEMORY)
         except Exception:  # noqa: BLE001 - whatever algebra makes of it, it is not equal
             equal = False
         signal.setitimer(signal.ITIMER_PROF, 0)
-        sys.stdout.write(f"{json.dumps(equal)}\n")
+        answer = [equal, time.process_time() - began]
+        sys.stdout.write(f"{json.dumps(answer)}\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))
+    main()

@@ -1,9 +1,11 @@
-"""A grader that runs nothing: its completions say what becomes of them."""
+"""Graders that run nothing: completions say what becomes of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from grader.model import CaseResult, GradeReport, Submission, Usage
+from grader.offline.rows import Question
 from grader.verdict import Verdict
 from tests.factories import make_report
 
@@ -38,3 +40,21 @@ class ScriptedGrader:
         verdict = Verdict(text) if text in set(Verdict) else Verdict.PASSED
         case = CaseResult(id="0", verdict=verdict, usage=Usage(cpu_time_s=0.01))
         return submission, replace(make_report(verdict), code=text, cases=(case,))
+
+
+class ScriptedRater:
+    """As `ScriptedGrader`, for questions; reports from a thread of its own."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+        self._told: list[Future[None]] = []
+        self._threads = ThreadPoolExecutor(1)
+
+    def ask(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+        self.asked.append(question)
+        self._told.append(self._threads.submit(tell, make_report(Verdict(question.completion))))
+
+    def finish(self) -> None:
+        for future in self._told:
+            future.result()
+        self._threads.shutdown()

@@ -19,8 +19,9 @@ from grader.offline.resume import DoneRow, read_done, run_key
 from grader.offline.rows import RowRules, Sample
 from grader.offline.run import grade_rows
 from grader.offline.source import Row, open_rows
+from grader.reward_settings import ConversationSettings, MathSettings, Task
 from grader.settings import Settings
-from tests.unit.offline.scripted import ScriptedGrader
+from tests.unit.offline.scripted import ScriptedGrader, ScriptedRater
 
 LABEL = ["assert add(1, 2) == 3"]
 SETTINGS = Settings(slots=1)
@@ -52,6 +53,7 @@ def run(
         grade_rows(
             rows,
             grader=grader,
+            rater=ScriptedRater(),
             finder=SuiteFinder(),
             rules=RowRules(run=key),
             policy="graded",
@@ -91,10 +93,11 @@ MIXED: list[Any] = [
     {"id": "late", "completion": "failed", "label": LABEL},
     {"id": "more", "completion": ["failed", "passed"], "label": LABEL},
     {"id": "error", "completion": "internal_error", "label": LABEL},
+    {"id": "sum", "completion": ["failed", "passed"], "label": {"math": "42"}},
 ]
 MIXED_PLACES = {
     (1, None), (2, None), (3, None), (4, None), (5, 0), (5, 1), (5, 2), (6, None), (8, None),
-    (9, 0), (9, 1), (10, None),
+    (9, 0), (9, 1), (10, None), (11, 0), (11, 1),
 }  # fmt: skip
 
 
@@ -201,6 +204,13 @@ def test_output_of_another_input_is_refused(
         ),
         pytest.param(key_of(completion_key="text"), "completion key", id="completion key"),
         pytest.param(key_of(problems=Path(__file__)), "problems", id="problems"),
+        pytest.param(key_of(replace(SETTINGS, task=Task.MATH)), "task", id="task"),
+        pytest.param(key_of(label_key="answer"), "label key", id="label key"),
+        pytest.param(
+            key_of(replace(SETTINGS, math=MathSettings(wrong=-1))),
+            "how answers and conversations are graded",
+            id="math",
+        ),
     ],
 )
 def test_output_of_other_settings_is_refused(tmp_path: Path, key: str, changed: str) -> None:
@@ -211,7 +221,14 @@ def test_output_of_other_settings_is_refused(tmp_path: Path, key: str, changed: 
 
 
 def test_where_and_how_much_at_once_may_change_between_runs() -> None:
-    assert key_of(replace(SETTINGS, slots=9, retries=0)) == key_of()
+    changed = replace(
+        SETTINGS,
+        slots=9,
+        retries=0,
+        math=MathSettings(processes=9),
+        conversation=ConversationSettings(device="cuda", batch=64),
+    )
+    assert key_of(changed) == key_of()
 
 
 @pytest.mark.parametrize(
@@ -243,6 +260,7 @@ def test_rows_are_pulled_only_as_they_are_graded(tmp_path: Path) -> None:
         grade_rows(
             counted(),
             grader=ScriptedGrader(in_flight=3, stop_after=1),
+            rater=ScriptedRater(),
             finder=SuiteFinder(),
             rules=RowRules(run=""),
             policy="graded",

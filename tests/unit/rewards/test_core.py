@@ -10,10 +10,10 @@ import pytest
 
 from grader.errors import LabelError, SandboxUnavailableError
 from grader.model import CaseResult, GradeReport, Submission, Usage
+from grader.plans import plan_for
 from grader.queueing.futures import FutureGrader
 from grader.reward_settings import MathSettings, ResponseFormat, RewardSettings, ScoreMode, Task
 from grader.rewards.core import RewardCore
-from grader.rewards.labels import plan_for
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.settings import Settings
 from grader.verdict import Suspicion, Verdict

@@ -10,13 +10,10 @@ from grader.reward_settings import AnswerPlace, MathSettings, Task
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
-from grader.rewards.maths.symbolic import Algebra
+from grader.rewards.maths.symbolic import Algebra, AlgebraUnavailableError
 from grader.rewards.sample import Sample
 from grader.settings import Settings
-from tests.releases import installed
 from tests.unit.rewards.answers import ANSWERS, NONE, RIGHT, WRONG
-
-installed("math_verify")
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -118,10 +115,49 @@ def test_hostile_response_costs_little_time(text: str) -> None:
 
 
 def test_comparison_that_takes_forever_is_killed_and_the_next_one_works(algebra: Algebra) -> None:
-    begin = time.monotonic()
-    assert not algebra.same("9^{9^{9^9}}", "3")
-    assert time.monotonic() - begin < 60
+    comparisons = algebra.comparisons()
+    assert not comparisons.same("9^{9^{9^9}}", "3")
+    assert comparisons.hit_limit
+    assert not comparisons.same("x + x", "2x")
     assert algebra.same("x + x", "2x")
+
+
+def test_comparisons_of_one_answer_share_their_time(algebra: Algebra) -> None:
+    comparisons = algebra.comparisons()
+    asked = 0
+    while not comparisons.hit_limit:
+        comparisons.same("(x+1)^{60}", f"(x+1)^{{59}}(x+{asked + 2})")
+        asked += 1
+    # Many of them fit into the time, but not any number.
+    assert asked > 1
+    assert algebra.same("x + x", "2x")
+
+
+def test_process_that_was_ended_from_outside_is_replaced(algebra: Algebra) -> None:
+    assert algebra.same("x + x", "2x")
+    for worker in list(algebra._living):
+        worker._process.kill()
+    assert algebra.same("x + x", "2x")
+
+
+def test_comparison_after_the_deadline_is_no_answer(algebra: Algebra) -> None:
+    with pytest.raises(AlgebraUnavailableError):
+        algebra.comparisons(deadline=time.monotonic() - 1).same("(x+1)^{60}", "x")
+
+
+def test_label_that_nothing_can_be_compared_with_blames_no_answer() -> None:
+    core = RewardCore(replace(Settings(task=Task.MATH), math=MathSettings(symbolic_s=0.5)))
+    endless = "9^{9^{9^9}} + x"
+    hostile_label, hostile_answer = core.rate(
+        [
+            Sample(query="\\boxed{x + 5}", label=endless),
+            Sample(query=f"\\boxed{{{endless}}}", label="x + 5"),
+        ]
+    )
+    core.close()
+    assert not hostile_label.graded
+    assert "the label takes too long" in hostile_label.note
+    assert (hostile_answer.graded, hostile_answer.reward) == (True, 0.0)
 
 
 def test_algebra_runs_no_python(algebra: Algebra, tmp_path: object) -> None:
@@ -144,7 +180,6 @@ def test_without_algebra_only_values_are_compared() -> None:
 def test_closed_algebra_leaves_no_process() -> None:
     algebra = Algebra(processes=1, cpu_time_s=5)
     assert algebra.same("x + x", "2x")
-    worker = algebra._idle.queue[0]
-    assert worker is not None
+    (worker,) = algebra._living
     algebra.close()
     assert worker._process.poll() is not None

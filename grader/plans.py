@@ -1,6 +1,10 @@
-"""Which raters a label asks for, and what it tells each of them."""
+"""What grades a sample: its tests, its answer, a model, or several of these; its label says.
+
+Pure; what a label tells each of its graders is read by these.
+"""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,12 +13,12 @@ from grader.reward_settings import Task
 
 _MAX_PARTS = 16
 _MAX_WEIGHT = 1e6
-_OWN_KEYS = ("math", "conversation", "code", "combine")
+_NAMES_A_GRADER = re.compile(r'\{\s*"(?:math|conversation|code)"\s*:')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One rater's share of a sample's reward."""
+    """One grader's share of a sample's reward."""
 
     task: Task
     """Never `AUTO`."""
@@ -33,6 +37,17 @@ class Plan:
     """None: as set."""
     format_weight: float | None = None
 
+    @property
+    def name(self) -> str:
+        """The name of the one grader; of several, or of one with other terms, `combine`."""
+        is_shaped = self.length_weight is not None or self.format_weight is not None
+        return self.parts[0].task.value if len(self.parts) == 1 and not is_shaped else "combine"
+
+    @property
+    def is_tests(self) -> bool:
+        """Whether tests alone decide: those that the label of the only part holds."""
+        return self.name == Task.CODE and self.parts[0].weight == 1
+
 
 def plan_for(label: object, task: Task) -> Plan:
     """Return how a sample with this label is graded.
@@ -50,7 +65,8 @@ def plan_for(label: object, task: Task) -> Plan:
 
 def _plan_for_text(label: str, task: Task) -> Plan:
     text = label.strip()
-    if not (text.startswith("{") and any(f'"{key}"' in text for key in _OWN_KEYS)):
+    # A label may have megabytes of tests, which nobody should decode twice.
+    if not (text.startswith("{") and (_NAMES_A_GRADER.match(text) or '"combine"' in text)):
         return _plan(label, label, task)
     try:
         decoded = json.loads(text)

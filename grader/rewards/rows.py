@@ -1,0 +1,133 @@
+"""Grades the rows of files that tests alone do not grade: answers, conversations, combinations."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+from grader.model import GradeReport
+from grader.offline.rows import Question
+from grader.plans import plan_for
+from grader.reward_settings import Task
+from grader.rewards.code import OpenGrader
+from grader.rewards.core import RewardCore
+from grader.rewards.sample import Rating, Sample
+from grader.service import not_graded
+from grader.settings import Settings
+from grader.verdict import Verdict
+
+_GOOD = 0.5
+"""The score from which a conversation counts as passed."""
+_WAITING_PER_THREAD = 4
+
+
+class RowRater:
+    """Grades questions, several at once. What it needs starts when the first one comes."""
+
+    def __init__(self, settings: Settings, *, open_grader: OpenGrader) -> None:
+        """Start nothing yet.
+
+        Args:
+            settings: Of everything. What shapes the rewards of a training run only, such as a
+                price on length, is left out unless a label asks for it.
+            open_grader: Opens what runs code, for labels that ask for several graders.
+        """
+        plain = replace(
+            settings.reward, unit=False, normalise=0, length_weight=0.0, format_weight=0.0
+        )
+        self._settings = settings
+        self._core = RewardCore(replace(settings, reward=plain), open_grader=open_grader)
+        # As many as a model judges at once: each waits for the others of its batch.
+        workers = max(settings.conversation.batch, settings.math.processes)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="grader-rater")
+        self._room = threading.Semaphore(workers * _WAITING_PER_THREAD)
+        self._lock = threading.Lock()
+        self._open: set[Future[None]] = set()
+        self._failure: BaseException | None = None
+        self._closed = threading.Event()
+
+    def check(self) -> None:
+        """See that what the settings ask for can work.
+
+        Raises:
+            GraderError: It cannot, and why.
+        """
+        self._core.check()
+
+    def ask(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+        """Have a question graded and its report told, in a thread of this rater.
+
+        Waits while too many are under way.
+
+        Raises:
+            BaseException: What `tell` raised for an earlier question.
+        """
+        self._room.acquire()
+        self._raise_failure()
+        future = self._threads.submit(self._answer, question, tell)
+        with self._lock:
+            self._open.add(future)
+        future.add_done_callback(self._settle)
+
+    def finish(self) -> None:
+        """Wait until all reports were told.
+
+        Raises:
+            BaseException: What a `tell` raised.
+        """
+        with self._lock:
+            waiting = list(self._open)
+        for future in waiting:
+            future.exception()
+        self._raise_failure()
+
+    def close(self) -> None:
+        """Drop what is under way, and free everything. Repeats harmlessly."""
+        self._closed.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._core.close()
+        self._threads.shutdown(wait=True)
+
+    def _answer(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+        sample = Sample(query=question.completion, prompt=question.prompt, label=question.label)
+        (rating,) = self._core.rate([sample], deadline_s=self._settings.queue.deadline_s)
+        report = self._report(question, rating)
+        # What was cut off by closing is no report about the answer.
+        if not self._closed.is_set():
+            tell(report)
+
+    def _settle(self, future: "Future[None]") -> None:
+        with self._lock:
+            self._open.discard(future)
+            if not future.cancelled():
+                self._failure = self._failure or future.exception()
+        self._room.release()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _report(self, question: Question, rating: Rating) -> GradeReport:
+        if not rating.graded:
+            return not_graded(rating.note.removeprefix("not graded: "), self._settings)
+        kind = plan_for(question.label, self._settings.task).name
+        verdict = rating.verdict
+        if verdict is None:
+            verdict = Verdict.PASSED if rating.score >= _GOOD else Verdict.FAILED
+        report = rating.report or GradeReport(
+            verdict=verdict,
+            score=rating.score,
+            reward=rating.reward,
+            graded=True,
+            passed=int(verdict is Verdict.PASSED),
+            total=1,
+            code=rating.answer if kind == Task.MATH else None,
+        )
+        return replace(
+            report,
+            verdict=verdict,
+            score=rating.score,
+            reward=rating.reward,
+            feedback=rating.note,
+            policy=kind,
+        )
