@@ -21,6 +21,28 @@ apt_install() (
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 )
 
+# Install the compose plugin of Docker where one is packaged: by Ubuntu, by Debian from 13 on, and
+# for Debian 12 the one file of Debian 13's package, fetched with the checks of apt.
+install_compose() (
+    for package in docker-compose-v2 docker-compose; do
+        case $(apt-cache policy $package | sed -n 's/.*Candidate: //p') in
+        2.* | 5.*) apt_install $package; return ;;
+        esac
+    done
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    mkdir -p "$folder/sources" "$folder/lists/partial"
+    [ -e /etc/apt/sources.list.d/debian.sources ] || return 1
+    sed 's/bookworm/trixie/g' /etc/apt/sources.list.d/debian.sources >"$folder/sources/trixie.sources"
+    options=(-qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$folder/sources"
+        -o "Dir::State::Lists=$folder/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
+    cd "$folder"
+    apt-get "${options[@]}" update &&
+        apt-get "${options[@]}" download docker-compose &&
+        dpkg-deb --extract docker-compose_*.deb . &&
+        install -D -t /usr/local/lib/docker/cli-plugins usr/libexec/docker/cli-plugins/docker-compose
+)
+
 # Print the first Python of version 3.11 or later.
 find_python() {
     local candidate
