@@ -230,8 +230,15 @@ def judge_script(
     strangers = [event.key for event in report.cases if event.key not in range(len(expected))]
     results = settle(run, expected, strangers)
     return tuple(
-        replace(result, evidence=evidence.of_script(case, passed=result.verdict is Verdict.PASSED))
-        for case, result in zip(tests.cases, results, strict=True)
+        replace(
+            result,
+            evidence=evidence.of_source(
+                case.source,
+                evidence.traceback_of(report, index),
+                passed=result.verdict is Verdict.PASSED,
+            ),
+        )
+        for index, (case, result) in enumerate(zip(tests.cases, results, strict=True))
     )
 
 

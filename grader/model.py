@@ -310,7 +310,7 @@ class Evidence:
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     input: str = ""
-    """Standard input, the call as Python would write it, or the statements of the case."""
+    """Standard input, the arguments as Python would write them, or the case's own source."""
     expected: str | None = None
     """None where the case itself says what it wants."""
     got: str | None = None
@@ -318,6 +318,8 @@ class Evidence:
     stdout: str = ""
     """What it printed, where that is not the answer."""
     stderr: str = ""
+    traceback: str = ""
+    """Of the exception that ended it, the submission's own lines."""
     cut: tuple[str, ...] = ()
     """Names of the texts above whose middle was left out."""
 

@@ -14,6 +14,7 @@ from grader.cli.check import check
 from grader.cli.config import config
 from grader.cli.console import fail
 from grader.cli.doctor import doctor
+from grader.cli.explain import explain
 from grader.cli.formats import formats
 from grader.cli.grade import grade
 from grader.cli.images import images
@@ -41,6 +42,7 @@ app = typer.Typer(
 app.callback()(before_command)
 app.command()(grade)
 app.command()(check)
+app.command()(explain)
 app.command("try")(try_)
 app.command()(doctor)
 app.add_typer(images, name="images")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.console import printable, show_log, stoppable, terminal
+from grader.cli.console import show_log, stoppable, terminal
 from grader.cli.options import (
     ForceOption,
     SandboxOption,
@@ -19,6 +19,7 @@ from grader.cli.options import (
     choose,
 )
 from grader.cli.progress import progress
+from grader.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,7 +128,7 @@ def _print_summary(counts: "Counter[Any]", found: "list[ProblemCheck]") -> None:
         console.print(line, style="bold")
     else:
         for result in found:
-            typer.echo(f"{result.health:12} {printable(result.problem_id)}: {_short(result)}")
+            typer.echo(f"{result.health:12} {visible(result.problem_id)}: {_short(result)}")
         typer.echo(line)
     if hidden:
         typer.echo(f"{hidden:,} more with findings; -o OUT writes all of them")
@@ -142,7 +143,7 @@ def _print_table(console: "Console", found: "list[ProblemCheck]") -> None:
     table = Table("problem", "health", "found", box=None, header_style="bold")
     for result in found:
         table.add_row(
-            Text(printable(result.problem_id)),
+            Text(visible(result.problem_id)),
             Text(result.health, style="yellow"),
             Text(_short(result)),
         )
@@ -150,5 +151,5 @@ def _print_table(console: "Console", found: "list[ProblemCheck]") -> None:
 
 
 def _short(result: "ProblemCheck") -> str:
-    text = " ".join(printable(result.feedback).split())
+    text = " ".join(visible(result.feedback).split())
     return text if len(text) <= _FEEDBACK_CHARS else f"{text[:_FEEDBACK_CHARS]}…"

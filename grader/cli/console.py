@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Never
 
 import typer
 
+from grader.visible import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,19 +20,12 @@ if TYPE_CHECKING:
 def fail(message: str) -> None:
     """Print an error; the caller exits."""
     prefix = typer.style("error:", fg="red", bold=True) if sys.stderr.isatty() else "error:"
-    typer.echo(f"{prefix} {printable(message)}", err=True)
+    typer.echo(f"{prefix} {visible(message)}", err=True)
 
 
 def note(message: str) -> None:
     """Print a line beside the output proper."""
-    typer.echo(printable(message), err=True)
-
-
-def printable(text: str) -> str:
-    """Return text without what a terminal would obey: rows and models are not to be trusted."""
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
+    typer.echo(visible(message), err=True)
 
 
 def terminal(*, err: bool) -> "Console | None":

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import printable, terminal
+from grader.cli.console import terminal
 from grader.cli.options import choose
+from grader.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,7 @@ def doctor(
 def _print_plain(title: str, findings: "list[Finding]") -> None:
     typer.echo(f"{title}:")
     for finding in findings:
-        typer.echo(f"  {finding.health:8} {finding.name}: {printable(finding.state)}")
+        typer.echo(f"  {finding.health:8} {finding.name}: {visible(finding.state)}")
         if finding.remedy:
             typer.echo(f"           -> {finding.remedy}")
 
@@ -60,7 +61,7 @@ def _print_table(console: "Console", title: str, findings: "list[Finding]") -> N
     table.add_column(no_wrap=True)
     table.add_column()
     for finding in findings:
-        state = Text(printable(finding.state))
+        state = Text(visible(finding.state))
         if finding.remedy:
             state.append(f"\n→ {finding.remedy}", style="yellow")
         table.add_row(Text(finding.health, style=_STYLES[finding.health]), finding.name, state)

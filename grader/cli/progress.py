@@ -4,7 +4,8 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
-from grader.cli.console import note, printable, terminal
+from grader.cli.console import note, terminal
+from grader.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,7 +122,7 @@ class BarProgress(_Counted):
 
     def note(self, message: str) -> None:
         """Print the line above the bar."""
-        self._bar.console.print(printable(message), markup=False)
+        self._bar.console.print(visible(message), markup=False)
 
     def _show(self) -> None:
         self._bar.update(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grader.cli.console import printable
 from grader.cli.options import BrokerOption, SetOption, choose
+from grader.visible import visible
 
 if TYPE_CHECKING:
     from grader.queueing.status import QueueStatus, WorkerStatus
@@ -36,7 +36,7 @@ def status(
         typer.echo(json.dumps(_plain(found), default=str))
     else:
         for line in _lines(found):
-            typer.echo(printable(line))
+            typer.echo(visible(line))
     if not found.workers:
         raise typer.Exit(3)
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from grader.cli.console import printable, terminal
+from grader.cli.console import terminal
 from grader.verdict import Verdict
+from grader.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +19,11 @@ _BAR_CELLS = 30
 _STYLES = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.INTERNAL_ERROR: "bold magenta"}
 _OTHER_STYLE = "yellow"
 _FEEDBACK_CHARS = 120
+
+
+def verdict_style(verdict: Verdict) -> str:
+    """Return the style of a verdict on a terminal."""
+    return _STYLES.get(verdict, _OTHER_STYLE)
 
 
 def print_summary(summary: "Summary", *, earlier: int, elapsed_s: float, err: bool) -> None:
@@ -65,13 +71,13 @@ def _lines(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[str]:
     for name, value in _facts(summary, earlier, elapsed_s):
         yield f"{name}: {value}"
     for row in summary.slowest:
-        yield f"slowest: {printable(row.id)}: {row.cpu_time_s:.2f} s CPU, {row.verdict}"
+        yield f"slowest: {visible(row.id)}: {row.cpu_time_s:.2f} s CPU, {row.verdict}"
     for failed in summary.first_errors:
-        yield f"not graded: {printable(failed.id)}: {_short(failed.feedback)}"
+        yield f"not graded: {visible(failed.id)}: {_short(failed.feedback)}"
 
 
 def _short(feedback: str) -> str:
-    line = " ".join(printable(feedback).split())
+    line = " ".join(visible(feedback).split())
     return line if len(line) <= _FEEDBACK_CHARS else f"{line[:_FEEDBACK_CHARS]}…"
 
 
@@ -91,12 +97,12 @@ def _print_tables(console: "Console", summary: "Summary", earlier: int, elapsed_
     if summary.slowest:
         slowest = Table("slowest", "CPU time", "verdict", box=None, header_style="bold")
         for row in summary.slowest:
-            slowest.add_row(Text(printable(row.id)), f"{row.cpu_time_s:.2f} s", row.verdict)
+            slowest.add_row(Text(visible(row.id)), f"{row.cpu_time_s:.2f} s", row.verdict)
         console.print("", slowest)
     if summary.first_errors:
         failed = Table("not graded", "why", box=None, header_style="bold magenta")
         for error in summary.first_errors:
-            failed.add_row(Text(printable(error.id)), Text(_short(error.feedback)))
+            failed.add_row(Text(visible(error.id)), Text(_short(error.feedback)))
         console.print("", failed)
 
 
@@ -112,7 +118,7 @@ def _verdicts(summary: "Summary") -> "Table":
     table.add_column()
     for verdict, count in summary.verdicts.items():
         share = count / summary.reports
-        style = _STYLES.get(verdict, _OTHER_STYLE)
+        style = verdict_style(verdict)
         bar = Text("█" * max(1, round(_BAR_CELLS * share)), style=style)
         table.add_row(
             Text(verdict.code, style=style), verdict, f"{count:,}", f"{100 * share:.1f} %", bar

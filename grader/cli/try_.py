@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from grader.cli.console import printable
 from grader.errors import ConfigurationError, InputError
+from grader.visible import visible
 
 _PROMPT_KEYS = ("prompt", "question", "input", "query")
 _RESPONSE_KEYS = ("response", "completion", "output", "generation", "solution", "code")
@@ -140,10 +140,10 @@ def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> bool
         reward, score = float(result["rewards"][0]), float(result["scores"][0])
         logs = {name: float(values[0]) for name, values in result["extra_logs"].items()}
     except Exception as error:  # noqa: BLE001 - it is somebody else's code
-        typer.echo(f"  failed: {printable(f'{type(error).__name__}: {error}')[:_SHOWN_CHARS]}")
+        typer.echo(f"  failed: {visible(f'{type(error).__name__}: {error}')[:_SHOWN_CHARS]}")
         return False
     typer.echo(f"  reward {reward:+.4f}  score {score:.4f}")
     for name, value in logs.items():
         if value:
-            typer.echo(f"  {printable(name)} {value:g}")
+            typer.echo(f"  {visible(name)} {value:g}")
     return True

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.feedback import show
-from grader.model import CallCase, CaseResult, Evidence, ScriptCase, StdinCase
+from grader.judging.report import Report
+from grader.model import CallCase, CaseResult, Evidence, StdinCase
 from grader.sandbox.base import RunOutcome
 from grader.verdict import Verdict
 
@@ -74,9 +75,16 @@ def shown(value: object) -> str:
     return show(value, _VALUE_CHARS)
 
 
-def of_script(case: ScriptCase, *, passed: bool) -> Evidence:
-    """Return the evidence of one case of a script: its statements, which say what they want."""
-    return evidence(limit=PASSED_CHARS if passed else TEXT_CHARS, input=case.source)
+def of_source(source: str, traceback: str, *, passed: bool) -> Evidence:
+    """Return the evidence of a case that is code: its source, which says what it wants."""
+    limit = PASSED_CHARS if passed else TEXT_CHARS
+    return evidence(limit=limit, input=source, traceback=traceback)
+
+
+def traceback_of(report: Report, key: int | str) -> str:
+    """Return the traceback of a case as reported, or of what ended its run; "" for none."""
+    own = next((event.trouble.traceback for event in report.cases if event.key == key), "")
+    return own or (report.uncaught.traceback if report.uncaught else "")
 
 
 def of_output(outcome: RunOutcome) -> Evidence | None:
@@ -99,7 +107,14 @@ def fit(cases: Sequence[CaseResult], room: int = REPORT_CHARS) -> tuple[CaseResu
             continue
         size = sum(
             len(text or "")
-            for text in (found.input, found.expected, found.got, found.stdout, found.stderr)
+            for text in (
+                found.input,
+                found.expected,
+                found.got,
+                found.stdout,
+                found.stderr,
+                found.traceback,
+            )
         )
         if size <= room:
             room -= size

@@ -1,14 +1,18 @@
 """Judge a pytest run: hold what was collected and reported against the suite's own tests."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from grader.feedback import inert
+from grader.judging import evidence
 from grader.judging.ending import find_fault, finding_of
+from grader.judging.pytest_sources import source_of
 from grader.judging.pytest_tests import ExpectedTests
 from grader.judging.report import Report, read_report
 from grader.judging.shared import ExpectedCase, Key, SharedRun, settle
 from grader.model import CaseResult, Limits, PytestTests
 from grader.sandbox.base import RunOutcome
+from grader.verdict import Verdict
 
 _ID_CHARS = 300
 
@@ -44,7 +48,20 @@ def judge_pytest(
     run = SharedRun(report=report, outcome=outcome, fault=fault, stop_early=stop_early)
     strangers = [id for id in collected if _path_of(id) not in tests.test_paths]
     strangers += [str(event.key) for event in report.cases if event.key not in collected]
-    return settle(run, cases, strangers)
+    results = settle(run, cases, strangers)
+    return tuple(
+        result
+        if result.verdict is Verdict.PASSED
+        else replace(
+            result,
+            evidence=evidence.of_source(
+                source_of(tests, str(case.key)),
+                evidence.traceback_of(report, case.key),
+                passed=False,
+            ),
+        )
+        for case, result in zip(cases, results, strict=True)
+    )
 
 
 def _expected_cases(

@@ -8,7 +8,7 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 
 from grader.model import GradeReport
-from grader.queueing.jobs import Job
+from grader.queueing.jobs import Found, Job
 
 ReportFuture = Future[GradeReport]
 
@@ -27,7 +27,8 @@ class Entry:
     job: Job
     is_batch: bool
     """Whether it may travel with others."""
-    futures: list[ReportFuture] = field(default_factory=list)
+    futures: dict[ReportFuture, Found] = field(default_factory=dict)
+    """Who waits, each with how the code was found in its own completion."""
     deadline: float
     """The latest of its calls; of `time.monotonic`."""
     is_sent: bool = False
@@ -68,7 +69,7 @@ class Calls:
                 entry = Entry(job=job, is_batch=is_batch, deadline=deadline)
                 self._entries[job.key] = entry
                 self._unsent.append(entry)
-            entry.futures.append(future)
+            entry.futures[future] = job.found
             entry.deadline = max(entry.deadline, deadline)
             self._changed.notify_all()
             return True
@@ -79,7 +80,7 @@ class Calls:
             entry = self._entries.get(key)
             if entry is None or future not in entry.futures:
                 return
-            entry.futures.remove(future)
+            del entry.futures[future]
             if not entry.futures:
                 self._remove(entry)
                 if entry.is_sent:
@@ -94,8 +95,8 @@ class Calls:
                 return False
             self._remove(entry)
             self._changed.notify_all()
-        for future in entry.futures:
-            deliver(future, report)
+        for future, found in entry.futures.items():
+            deliver(future, found.tell(report))
         return True
 
     def resend(self, key: str) -> bool:

@@ -11,12 +11,27 @@ from typing import Any
 
 from grader import wire
 from grader.extract import extract
-from grader.model import ExtractionRule, LimitOverrides, Submission, TestSuite
+from grader.model import ExtractionRule, GradeReport, LimitOverrides, Submission, TestSuite
 from grader.queueing.ledger import Ticket
 from grader.settings import Settings
 from grader.verdict import Integrity
 
 _SUITES_REMEMBERED = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """How a submission's code was found."""
+
+    rule: ExtractionRule
+    note: str
+
+    def tell(self, report: GradeReport) -> GradeReport:
+        """Return a job's report with this in it; the job has seen no text around the code."""
+        if report.conditions is None:
+            return report
+        conditions = replace(report.conditions, extraction=self.rule, extraction_note=self.note)
+        return replace(report, conditions=conditions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +43,8 @@ class Job:
     code: str
     suite: "EncodedSuite"
     settings: str
+    found: Found
+    """Does not travel."""
 
     def ticket(self, timeout_s: float) -> Ticket:
         """Return the job for the ledger, to be done within `timeout_s` seconds."""
@@ -76,20 +93,28 @@ class JobMaker:
             WireError: Its suite holds something that is not plain data.
         """
         suite = submission.suite
-        code = extract(
+        rule = self._settings.extraction or suite.extraction
+        extraction = extract(
             submission.completion,
             prompt=submission.prompt,
-            rule=self._settings.extraction or suite.extraction,
+            rule=rule,
             entry_point=suite.entry_point,
             continues=suite.prompt if suite.continues_prompt else None,
-        ).code
+        )
+        code = extraction.code
         if code is None:
             return None
         encoded = self._encode(suite)
         digest = hashlib.sha256()
         for part in (code, encoded.digest, self._job_settings, _version()):
             digest.update(f"{len(part)}:".encode() + part.encode())
-        return Job(key=digest.hexdigest(), code=code, suite=encoded, settings=self._job_settings)
+        return Job(
+            key=digest.hexdigest(),
+            code=code,
+            suite=encoded,
+            settings=self._job_settings,
+            found=Found(rule=rule, note=extraction.note),
+        )
 
     def _encode(self, suite: TestSuite) -> EncodedSuite:
         with self._lock:

@@ -65,6 +65,7 @@ class Better:
     """What would have earned more."""
 
     what: str
+    """Goes before "would have earned"."""
     reward: float
 
 
@@ -144,18 +145,18 @@ def _improvements(report: GradeReport) -> Iterator[tuple[str, Tally]]:
     except SuiteError:
         return
     total = report.total
-    done = "every case passed" if total > 1 else "its case passed"
-    yield f"Passing: {done}", replace(now, verdict=Verdict.PASSED, passed=total, fraction=1.0)
+    everything = "Being right in every case" if total > 1 else "Being right in its one case"
+    yield everything, replace(now, verdict=Verdict.PASSED, passed=total, fraction=1.0)
     ran_wrong = replace(now, verdict=Verdict.FAILED, crashed_everywhere=False)
     if report.verdict in NOTHING_RAN:
         nothing_right = replace(ran_wrong, passed=0, fraction=0.0)
-        yield "Code that runs to its end, even with no case right", nothing_right
+        yield "Code that runs to its end, even if no case is right,", nothing_right
     elif report.verdict is not Verdict.FAILED:
         yield f"The same answers {_without(report.verdict)}", ran_wrong
     if total > 1 and (cheapest := _one_more(report.cases)) is not None:
         case, fraction = cheapest
         one_more = replace(ran_wrong, passed=now.passed + 1, fraction=fraction)
-        yield f"One more case right, such as {case.id}", one_more
+        yield f"One more case right, such as {case.id},", one_more
 
 
 def _without(verdict: Verdict) -> str:

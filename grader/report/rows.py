@@ -46,7 +46,7 @@ def read_row(text: bytes, number: int) -> GradedRow:
         origin = origin if isinstance(origin, dict) else {}
         problem = origin.get("problem")
         return GradedRow(
-            id=_name(row, origin, number),
+            id=_names(row, origin, number)[1],
             problem_id=problem if isinstance(problem, str) else None,
             completion=completion_of(row),
             report=report_of(row.get(REPORT_KEY)),
@@ -57,8 +57,20 @@ def read_row(text: bytes, number: int) -> GradedRow:
         raise InputError(message) from error
 
 
-def _name(row: Mapping[str, Any], origin: Mapping[str, Any], number: int) -> str:
-    """Return the row's id, with the sample's number where the input row had several."""
+def name_of(text: bytes, number: int) -> tuple[str, str]:
+    """Return a row's own id, and the name that tells it from other samples of one input row.
+
+    Reads no report, so that looking for a row is quick.
+
+    Raises:
+        InputError: The line is no JSON object.
+    """
+    row = parse_object(text)
+    origin = row.get(ORIGIN_KEY)
+    return _names(row, origin if isinstance(origin, dict) else {}, number)
+
+
+def _names(row: Mapping[str, Any], origin: Mapping[str, Any], number: int) -> tuple[str, str]:
     line, sample = origin.get("line"), origin.get("sample")
     own = id_of(row, line if isinstance(line, int) else number)
-    return f"{own}#{sample}" if isinstance(sample, int) else own
+    return own, f"{own}#{sample}" if isinstance(sample, int) else own

@@ -57,11 +57,12 @@ class CaseView:
     """Empty where there are not two texts to compare."""
     stdout: str
     stderr: str
+    traceback: str
 
     @property
     def has_evidence(self) -> bool:
         """Whether there is more to show than the feedback."""
-        texts = (self.input, self.expected, self.got, self.stdout, self.stderr)
+        texts = (self.input, self.expected, self.got, self.stdout, self.stderr, self.traceback)
         return any(text for text in texts)
 
 
@@ -159,6 +160,7 @@ def _case(case: CaseResult) -> CaseView:
         diff=diff(expected, got) if expected is not None and got is not None else (),
         stdout=found.stdout if found else "",
         stderr=found.stderr if found else "",
+        traceback=found.traceback if found else "",
     )
 
 

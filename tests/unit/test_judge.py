@@ -22,6 +22,7 @@ from grader.model import (
     Checker,
     Comparator,
     Comparison,
+    Evidence,
     MiB,
     ScriptCase,
     ScriptTests,
@@ -502,3 +503,39 @@ def test_endless_report_is_read_in_bounded_time() -> None:
     results = judge_script(SCRIPT, make_outcome(report=flood), LIMITS)
     assert time.process_time() - start < 4.0
     assert P not in {r.verdict for r in results}
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def test_wrong_output_is_shown_beside_its_input_and_what_was_expected() -> None:
+    found = stdin(make_outcome("4\n", stderr="debug\n")).evidence
+    assert found == Evidence(input="1 2\n", expected="3\n", got="4\n", stderr="debug\n")
+
+
+def test_right_output_is_not_shown_again() -> None:
+    assert stdin(make_outcome("3\n")).evidence == Evidence(input="1 2\n", expected="3\n")
+
+
+def test_wrong_result_is_shown_as_python_writes_it() -> None:
+    result = {"e": "result", "value": encode([1, 2])}
+    found = call(LOADED, result, DONE).evidence
+    assert found is not None
+    assert (found.expected, found.got) == ("(1, 2)", "[1, 2]")
+
+
+def test_evidence_of_a_flood_is_short() -> None:
+    found = stdin(make_outcome("x" * 1_000_000)).evidence
+    assert found is not None
+    assert found.got is not None
+    assert len(found.got) < 2_100
+    assert found.cut == ("got",)
+
+
+def test_script_case_shows_its_statements() -> None:
+    tests = ScriptTests(cases=(ScriptCase(id="0", source="assert f() == 1"),))
+    failed = {"e": "case", "i": 0, "outcome": "error", **ZERO_DIVISION}
+    (result,) = judge_script(tests, make_outcome(report=events(LOADED, failed, DONE)), LIMITS)
+    assert result.evidence is not None
+    assert result.evidence.input == "assert f() == 1"
+    assert result.evidence.traceback == ZERO_DIVISION["traceback"]

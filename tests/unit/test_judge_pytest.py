@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.judge import find_tests, judge_pytest
+from grader.judging.pytest_sources import source_of
 from grader.model import CaseResult, PytestTests, SuiteFile
 from grader.verdict import LimitKind, Verdict
 from tests.unit.judging import LIMITS, events, make_outcome
@@ -346,3 +347,33 @@ def test_pass_needs_collection_one_report_and_an_end(lines: list[Any]) -> None:
         ids = [id for line in lines if isinstance(line, dict) for id in line.get("ids", ())]
         assert DONE in lines or FAILED_DONE in lines
         assert all(reports.count(r.id) == 1 and r.id in ids for r in results)
+
+
+def test_what_did_not_pass_shows_its_source_and_where_it_was_raised() -> None:
+    lines = [
+        collected(A1, A2, B),
+        case(A1, "failed", type="AssertionError", traceback="line 3, in f"),
+        case(A2),
+        case(B, "failed", type="AssertionError"),
+        FAILED_DONE,
+    ]
+    first, second, third = judge(*lines)
+    assert first.evidence is not None
+    assert first.evidence.input == (
+        '@pytest.mark.parametrize("n", [1, 2])\ndef test_a(n):\n    if n == 2:\n'
+        '        pytest.skip("too slow")\n'
+    )
+    assert first.evidence.traceback == "line 3, in f"
+    assert second.evidence is None
+    assert third.evidence is not None
+    assert third.evidence.input == "def test_b(): ...\n"
+
+
+def test_source_of_a_method_is_found_by_its_class() -> None:
+    content = b"class TestA:\n    def test_m(self):\n        assert 1\n"
+    suite = PytestTests(files=(SuiteFile(path="t.py", content=content),), test_paths=("t.py",))
+    assert source_of(suite, "t.py::TestA::test_m[x::y]") == (
+        "    def test_m(self):\n        assert 1\n"
+    )
+    assert source_of(suite, "t.py::TestA::test_other") == ""
+    assert source_of(suite, "u.py::test_m") == ""

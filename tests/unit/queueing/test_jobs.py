@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from grader.errors import WireError
-from grader.model import Limits, Submission
+from grader.model import Conditions, ExtractionRule, Limits, Submission
 from grader.queueing.jobs import Job, JobMaker, SuiteReader, apply
 from grader.queueing.names import priority_of, queue_keys
 from grader.settings import Settings
 from grader.verdict import Integrity
-from tests.factories import make_submission, make_suite, make_tests
+from tests.factories import make_report, make_submission, make_suite, make_tests
 
 CODE = "def add(a, b):\n    return a + b\n"
 ANSWER = f"```python\n{CODE}```\n"
@@ -111,3 +111,22 @@ def test_short_deadlines_come_first(timeout_s: float, priority: int) -> None:
 
 def test_queue_has_a_list_per_priority() -> None:
     assert queue_keys("science")[:2] == ("grader.science", "grader.science\x06\x163")
+
+
+def test_report_of_a_shared_job_tells_how_each_submission_was_found() -> None:
+    plain, fenced = make(make_submission(CODE.strip())), make(make_submission(ANSWER.strip()))
+    conditions = Conditions(
+        format="asserts",
+        image="python",
+        extraction=ExtractionRule.VERBATIM,
+        extraction_note="Took the completion as it stands.",
+        limits=Limits(),
+    )
+    notes = {}
+    for job in (plain, fenced):
+        told = job.found.tell(make_report(conditions=conditions)).conditions
+        assert told is not None
+        assert told.extraction is ExtractionRule.AUTO
+        notes[told.extraction_note] = job
+    assert len(notes) == 2
+    assert fenced.found.tell(make_report()) == make_report()

@@ -23,13 +23,13 @@ def report_on(*verdicts: Verdict, policy: str) -> GradeReport:
 @pytest.mark.parametrize(
     ("verdicts", "policy", "what", "reward"),
     [
-        pytest.param((AC, WA), "graded", "every case passed", 1.0, id="graded some"),
+        pytest.param((AC, WA), "graded", "right in every case", 1.0, id="graded some"),
         pytest.param((WA, WA), "graded", "One more case right, such as 0", 0.3, id="graded none"),
         pytest.param((RE, RE), "graded", "without a crash on every case", 0.0, id="graded crash"),
         pytest.param((AC, TLE), "graded", "within the time limit", 0.3, id="graded limit"),
         pytest.param((CE, CE), "graded", "runs to its end", 0.0, id="graded compile"),
         pytest.param((NC,), "graded", "runs to its end", 0.0, id="graded no code"),
-        pytest.param((AC, WA), "binary", "every case passed", 1.0, id="binary"),
+        pytest.param((AC, WA), "binary", "right in every case", 1.0, id="binary"),
         pytest.param((WA, WA, AC), "fraction", "One more case", 1 / 3, id="fraction"),
         pytest.param((AC, TLE), "ladder", "within the time limit", -0.3, id="ladder limit"),
         pytest.param((CE,), "ladder", "runs to its end", -0.3, id="ladder compile"),

@@ -1,0 +1,88 @@
+"""`grader explain`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.errors import InputError
+
+if TYPE_CHECKING:
+    from grader.report.rows import GradedRow
+
+_NAMED = 8
+"""How many ids an error names."""
+
+
+def explain(
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Graded rows, as `grader grade` wrote them.")
+    ],
+    id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The sample's id; @N is the row on line N of OUT."),
+    ],
+    *,
+    all_cases: Annotated[
+        bool, typer.Option("--all", help="Show the cases that passed in full as well.")
+    ] = False,
+) -> None:
+    """Show why a sample got its reward.
+
+    Prints the completion as it came, what was extracted from it and by which rule, the cases
+    with input, expected and got, captured output, usage against limits, how verdict and reward
+    followed, and what would have earned more. What acts on a terminal is shown as a symbol.
+
+    **Examples**
+
+        grader explain graded.jsonl HumanEval/17
+
+        grader explain graded.jsonl @212 --all
+
+    **Exit codes**
+
+    - 0: shown
+    - 2: no such file, no such row, or several: then `@N` says which
+    """
+    from grader.cli.sample import print_sample
+
+    print_sample(_find(out, id).view(), all_cases=all_cases)
+
+
+def _find(out: Path, id: str) -> "GradedRow":
+    """Return the row of an id.
+
+    Raises:
+        InputError: There is none, or there are several.
+    """
+    from grader.offline.source import open_rows
+    from grader.report.rows import name_of, read_row
+
+    wanted_line = int(id[1:]) if id.startswith("@") and id[1:].isdecimal() else None
+    found: list[tuple[int, bytes]] = []
+    others: list[str] = []
+    for row in open_rows(out):
+        if row.number == wanted_line:
+            return read_row(row.text, row.number)
+        own, name = name_of(row.text, row.number)
+        if id in (own, name):
+            found.append((row.number, row.text))
+        else:
+            others.append(name)
+    if not found:
+        message = f"{out} has no row with the id {id!r}{_like(id, others)}"
+        raise InputError(message)
+    if len(found) > 1:
+        lines = ", ".join(f"@{number}" for number, _ in found[:_NAMED])
+        message = f"{len(found)} rows have the id {id!r}; name one by its line: {lines}"
+        raise InputError(message)
+    ((number, text),) = found
+    return read_row(text, number)
+
+
+def _like(id: str, others: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(id, others[:20_000], n=3)
+    named = close or others[:3]
+    return f"; there are, for example: {', '.join(named)}" if named else ""

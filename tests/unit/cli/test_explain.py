@@ -1,0 +1,110 @@
+"""`grader explain`: which row it finds, and what it prints of a hostile one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.cli.app import run
+from grader.model import CaseResult, Evidence, GradeReport
+from grader.verdict import Verdict
+from grader.wire import report_json
+from tests.factories import make_report
+
+WRONG = make_report(
+    Verdict.FAILED,
+    cases=(
+        CaseResult(
+            id="a",
+            verdict=Verdict.FAILED,
+            feedback="line 1 differs",
+            evidence=Evidence(input="given\n", expected="same\nright\n", got="same\nwrong\n"),
+        ),
+    ),
+)
+
+
+def write(folder: Path, *rows: tuple[str, str, GradeReport]) -> Path:
+    file = folder / "out.jsonl"
+    lines = [
+        {
+            "id": id,
+            "completion": completion,
+            "report": json.loads(report_json(report)),
+            "_grader": {"line": number},
+        }
+        for number, (id, completion, report) in enumerate(rows, start=1)
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def test_explain_shows_everything_about_a_sample(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path, ("p/1", "Sure:\nx = 1", WRONG), ("p/2", "", make_report()))
+    assert run(["explain", str(file), "p/1"]) == 0
+    printed = capsys.readouterr().out
+    for words in (
+        "WA Wrong answer",
+        "reward -1",
+        "Sure:",
+        "def add(a, b):",
+        "line 1 differs",
+        "given",
+        "- right",
+        "+ wrong",
+        "CPU time",
+        "Being right in its one case would have earned +1.",
+    ):
+        assert words in printed
+
+
+def test_explain_shows_hostile_text_as_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "\x1b]0;owned\x07[bold red]\x1b[2J\u202e:smile:\r"
+    report = make_report(
+        Verdict.FAILED,
+        feedback=hostile,
+        code=hostile,
+        policy=hostile,
+        cases=(
+            CaseResult(
+                id=hostile,
+                verdict=Verdict.FAILED,
+                feedback=hostile,
+                group=hostile,
+                evidence=Evidence(
+                    input=hostile,
+                    expected=hostile,
+                    got=f"x{hostile}",
+                    stdout=hostile,
+                    stderr=hostile,
+                    traceback=hostile,
+                ),
+            ),
+        ),
+    )
+    file = write(tmp_path, (hostile, f"{hostile}\ud800", report))
+    assert run(["explain", str(file), "@1", "--all"]) == 0
+    printed = capsys.readouterr().out
+    assert not set(printed) & set("\x1b\x07\u202e\ud800\r")
+    assert printed.count("␛]0;owned␇[bold red]␛[2J⟨U+202E⟩:smile:␍") > 5
+    assert "⟨U+D800⟩" in printed
+
+
+@pytest.mark.parametrize(
+    ("id", "problem"),
+    [
+        pytest.param("p/3", "no row with the id 'p/3'; there are, for example: p/", id="none"),
+        pytest.param("p/1", "2 rows have the id 'p/1'; name one by its line: @1, @2", id="several"),
+        pytest.param("@9", "no row with the id '@9'", id="no such line"),
+    ],
+)
+def test_explain_says_which_rows_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], id: str, problem: str
+) -> None:
+    rows = [("p/1", "", make_report()), ("p/1", "", WRONG), ("p/2", "", WRONG)]
+    assert run(["explain", str(write(tmp_path, *rows)), id]) == 2
+    assert problem in capsys.readouterr().err
