@@ -49,6 +49,7 @@ class Grader:
             self.sandbox,
             size=self.settings.slots,
             memory_bytes=self.settings.limits.memory_bytes,
+            outage_s=self.settings.outage_s,
         )
         self._warming: threading.Thread | None = None
 

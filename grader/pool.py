@@ -1,12 +1,19 @@
 """A bounded set of warm slots that threads borrow, one submission at a time."""
 
+import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from grader.errors import ConfigurationError
+from grader.errors import ConfigurationError, SandboxUnavailableError
 from grader.sandbox.base import Sandbox, Slot
+
+_log = logging.getLogger(__name__)
+
+_PAUSE_S = 0.5
+"""Between two tries to open a slot while the sandbox's engine is away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +48,23 @@ class _Idle:
 class SlotPool:
     """At most `size` slots of one sandbox, opened when first needed. Safe for many threads."""
 
-    def __init__(self, sandbox: Sandbox, *, size: int, memory_bytes: int) -> None:
+    def __init__(
+        self, sandbox: Sandbox, *, size: int, memory_bytes: int, outage_s: float = 0.0
+    ) -> None:
         """Open nothing yet.
 
         Args:
             sandbox: Opens the slots. The pool closes them, not the sandbox.
             size: How many slots may exist at once.
             memory_bytes: What a slot gets at least; jobs that need more get larger slots.
+            outage_s: How long slots may fail to open before that is an error, once one has been
+                opened: an engine that is restarted costs no submission its verdict.
         """
         self._sandbox = sandbox
         self._size = size
         self._memory_bytes = memory_bytes
+        self._outage_s = outage_s
+        self._has_opened = False
         self._changed = threading.Condition()
         self._idle: list[_Idle] = []
         self._count = 0
@@ -66,11 +79,10 @@ class SlotPool:
             ConfigurationError: The pool is closed.
         """
         need = SlotKind(image=image, memory_bytes=max(memory_bytes, self._memory_bytes))
-        idle = self._take(need)
+        idle = self._take_living(need)
         try:
             if idle is None:
-                slot = self._sandbox.open_slot(image=image, memory_bytes=need.memory_bytes)
-                idle = _Idle(kind=need, slot=slot)
+                idle = _Idle(kind=need, slot=self._open(need))
             yield idle.slot
         except BaseException:
             self._give_up(idle)
@@ -92,6 +104,32 @@ class SlotPool:
             self._changed.notify_all()
         for each in idle:
             each.slot.close()
+
+    def _open(self, need: SlotKind) -> Slot:
+        deadline = time.monotonic() + self._outage_s
+        while True:
+            try:
+                slot = self._sandbox.open_slot(image=need.image, memory_bytes=need.memory_bytes)
+            except SandboxUnavailableError as error:
+                if not self._has_opened or time.monotonic() > deadline or self._closes_soon():
+                    raise
+                _log.warning("no slot could be opened; trying again: %s", error)
+            else:
+                self._has_opened = True
+                return slot
+
+    def _closes_soon(self) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._closed, _PAUSE_S)
+
+    def _take_living(self, need: SlotKind) -> _Idle | None:
+        """As `_take`, but give up the slots that died while they were idle."""
+        while (idle := self._take(need)) is not None:
+            if idle.slot.is_alive():
+                return idle
+            _log.warning("the slot %s died while it was idle", idle.slot.name)
+            self._give_up(idle)
+        return None
 
     def _take(self, need: SlotKind) -> _Idle | None:
         """Return an idle slot, or None with the right to open one."""

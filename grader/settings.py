@@ -105,6 +105,7 @@ class Settings:
     require_integrity: Integrity | None = None
     """None: any; else what is less is refused with an internal error."""
     retries: int = 2
+    outage_s: float = 60.0
     problems: Path | None = None
     limits: Limits = field(default_factory=Limits)
     docker: DockerSettings = DockerSettings()
@@ -132,6 +133,9 @@ class Settings:
         if self.retries < 0:
             message = f"retries is {self.retries}; expected 0 or more"
             raise ConfigurationError(message)
+        if not 0 <= self.outage_s < math.inf:
+            message = f"outage_s is {self.outage_s}; expected 0 or more"
+            raise ConfigurationError(message)
         for limit in fields(self.limits):
             value = getattr(self.limits, limit.name)
             if not 0 < value < math.inf:  # Neither is NaN.
@@ -154,6 +158,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "extraction": "rule that finds the code in a completion; default: the rule of each suite",
         "require_integrity": "least separation of tests and submission: isolated, split or shared",
         "retries": "times a submission is tried again after an internal error",
+        "outage_s": "seconds that an engine which worked may be away before that is an error",
         "problems": "file of problems that labels and rows may name by id",
         "limits.cpu_time_s": "seconds of CPU time of a case, its child processes included",
         "limits.wall_time_s": "seconds on the clock; a backstop for sleepers and deadlocks",

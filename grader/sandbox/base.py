@@ -87,6 +87,12 @@ class Slot(Protocol):
                 were not yielded may or may not have happened. Retryable on another slot.
         """
 
+    def is_alive(self) -> bool:
+        """Tell whether the slot, which runs nothing now, can take a job.
+
+        True of one that broke this very moment; never True of one that broke a while ago.
+        """
+
     def close(self) -> None:
         """Kill everything in the slot and remove it. Repeats harmlessly; never raises."""
 

@@ -4,6 +4,8 @@ The supervisor's side, with the list of frames, is sandbox_images/harness/superv
 """
 
 import contextlib
+import select
+import socket
 from collections.abc import Generator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
@@ -16,6 +18,8 @@ from grader.verdict import LimitKind
 from sandbox_images.harness.frames import FrameError, FrameReader, Header, encode
 
 _CHUNK = 1 << 20
+_HANG_UP = getattr(select, "POLLRDHUP", 0)
+"""Beside POLLHUP and POLLERR, which are always told; the system may have none (macOS)."""
 
 
 class Transport(Protocol):
@@ -35,11 +39,21 @@ class Transport(Protocol):
             SandboxUnavailableError: The slot is gone.
         """
 
+    def is_alive(self) -> bool:
+        """Tell whether the other end of the stream is still there."""
+
     def kill(self) -> None:
         """Kill the slot and free what it held; wakes a waiting `receive`. Repeats harmlessly."""
 
     def log_tail(self) -> str:
         """Return the last of what the supervisor wrote to its standard error."""
+
+
+def has_hung_up(stream: socket.socket) -> bool:
+    """Tell whether the other end of a stream was closed; does not wait."""
+    poll = select.poll()
+    poll.register(stream, _HANG_UP)
+    return bool(poll.poll(0))
 
 
 class SlotConnection:
@@ -85,6 +99,10 @@ class SlotConnection:
             if not ended:
                 self._stop(seq)
             raise
+
+    def is_alive(self) -> bool:
+        """Tell whether the slot can take a job; see `Slot.is_alive`."""
+        return self._transport.is_alive()
 
     def close(self) -> None:
         """Kill the slot; see `Slot.close`."""

@@ -13,7 +13,6 @@ import itertools
 import logging
 import math
 import secrets
-import select
 import struct
 import threading
 import time
@@ -22,7 +21,7 @@ from collections.abc import Callable, Mapping
 from grader.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox import hardening, images
 from grader.sandbox.base import Slot
-from grader.sandbox.connection import SlotConnection
+from grader.sandbox.connection import SlotConnection, has_hung_up
 from grader.sandbox.engine import Attachment, Engine, EngineInfo
 from grader.sandbox.hardening import SlotContainer
 from grader.sandbox.owner import Owner
@@ -35,8 +34,6 @@ OWNER_LABEL = "grader.owner"
 
 _STREAM_HEADER = struct.Struct(">BxxxI")
 _STDERR = 2
-_HANG_UP = getattr(select, "POLLRDHUP", 0)
-"""Poll for the engine's end of the stream; nothing where the system cannot (macOS)."""
 _CHUNK = 256 * 1024
 _LOG_TAIL_BYTES = 8 * 1024
 _SOCKET_TIMEOUT_S = 0.5
@@ -100,6 +97,10 @@ class DockerTransport:
         self._left -= len(data)
         return data
 
+    def is_alive(self) -> bool:
+        """Tell whether the stream is open; the engine closes it when the container ends."""
+        return not (self._killed or has_hung_up(self._stream.socket))
+
     def kill(self) -> None:
         """Remove the container with everything in it. Repeats harmlessly; never raises."""
         with self._kill_lock:
@@ -119,9 +120,7 @@ class DockerTransport:
         self._start_deadline = math.inf
 
     def _check_hang_up(self) -> None:
-        poll = select.poll()
-        poll.register(self._stream.socket, _HANG_UP)
-        if poll.poll(0):
+        if not self.is_alive():
             message = "the slot's container hung up"
             raise SandboxUnavailableError(message)
 

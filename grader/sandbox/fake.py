@@ -87,6 +87,10 @@ class FakeSlot:
                 raise SandboxUnavailableError(message)
             yield _run(job, index)
 
+    def is_alive(self) -> bool:
+        """Tell whether the slot is open."""
+        return not self._closed
+
     def close(self) -> None:
         """Refuse further runs. Repeats harmlessly."""
         self._closed = True

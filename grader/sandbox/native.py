@@ -24,7 +24,7 @@ from grader.model import MiB
 from grader.sandbox import native_needs, slot_users
 from grader.sandbox.base import Slot
 from grader.sandbox.cgroups import CgroupHome, find_home
-from grader.sandbox.connection import SlotConnection
+from grader.sandbox.connection import SlotConnection, has_hung_up
 from grader.sandbox.hardening import MAX_PROCESSES, MEMORY_OVERHEAD_BYTES
 from grader.sandbox.jail_plan import make_plan, warden_command
 from grader.sandbox.slot_users import SlotUser
@@ -93,6 +93,10 @@ class NativeTransport:
                 return b""
             message = f"the jail's stream broke: {error}"
             raise SandboxUnavailableError(message) from error
+
+    def is_alive(self) -> bool:
+        """Tell whether the jail's end of the stream is open; see `Transport.is_alive`."""
+        return not (self._killed or has_hung_up(self._socket))
 
     def kill(self) -> None:
         """Kill the jail and wait for its last process; see `Transport.kill`."""

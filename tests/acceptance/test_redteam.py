@@ -128,6 +128,9 @@ class RecordingSlot:
                 self._recorder.record(outcome)
                 yield outcome
 
+    def is_alive(self) -> bool:
+        return self._slot.is_alive()
+
     def close(self) -> None:
         self._slot.close()
 

@@ -11,6 +11,7 @@ from grader.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox.base import Sandbox, Slot
 from grader.sandbox.connection import SlotConnection
 from tests.contract.conftest import MEMORY_BYTES, make_job, run_one
+from tests.deployment import wait_until
 
 HELLO = "print('hello')"
 
@@ -148,8 +149,10 @@ def test_unknown_image_is_refused(sandbox: Sandbox) -> None:
 
 def test_closed_slot_is_unavailable_and_closes_again(open_slot: OpenSlot) -> None:
     slot = open_slot()
+    assert slot.is_alive()
     slot.close()
     slot.close()
+    assert not slot.is_alive()
     with pytest.raises(SandboxUnavailableError):
         run_one(slot, make_job(HELLO))
 
@@ -164,6 +167,20 @@ def test_slot_closed_by_another_thread_ends_a_run_in_progress(open_slot: OpenSlo
         run_one(slot, make_job("import time\ntime.sleep(9)"))
     assert time.monotonic() - started_at < 5.0
     timer.join()
+
+
+@pytest.mark.usefixtures("isolated")
+def test_slot_that_died_while_it_was_idle_says_so(
+    open_slot: OpenSlot, kill_slot: Callable[[SlotConnection], None]
+) -> None:
+    slot = open_slot()
+    assert isinstance(slot, SlotConnection)
+    run_one(slot, make_job(HELLO))
+    assert slot.is_alive()
+    kill_slot(slot)
+    wait_until(lambda: not slot.is_alive(), 10, "the slot is seen to be dead")
+    slot.close()
+    assert not slot.is_alive()
 
 
 @pytest.mark.usefixtures("isolated")

@@ -281,6 +281,9 @@ class _Lent:
     def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         return self.slot.run(job)
 
+    def is_alive(self) -> bool:
+        return self.slot.is_alive()
+
     def close(self) -> None:
         pass
 

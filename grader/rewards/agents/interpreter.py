@@ -127,6 +127,7 @@ class Interpreter:
                     self._sandbox,
                     size=self._settings.slots,
                     memory_bytes=self._settings.limits.memory_bytes,
+                    outage_s=self._settings.outage_s,
                 )
             return self._pool
 

@@ -1,0 +1,94 @@
+"""Slots that die while nobody looks, and a sandbox that is away for a while."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from grader.errors import SandboxUnavailableError
+from grader.pool import SlotPool
+from grader.sandbox.base import Slot
+from grader.sandbox.fake import FakeSandbox
+from tests.deployment import wait_until
+
+
+class Engine(FakeSandbox):
+    """Refuses to open slots while it is away, and remembers those that it opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_away = False
+        self.opened: list[Slot] = []
+        self.tries = 0
+
+    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
+        self.tries += 1
+        if self.is_away:
+            message = "the engine does not answer"
+            raise SandboxUnavailableError(message)
+        self.opened.append(super().open_slot(image=image, memory_bytes=memory_bytes))
+        return self.opened[-1]
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def pool(engine: Engine) -> Iterator[SlotPool]:
+    opened = SlotPool(engine, size=2, memory_bytes=1, outage_s=30)
+    yield opened
+    opened.close()
+
+
+def borrowed_name(pool: SlotPool) -> str:
+    with pool.borrow(image="python", memory_bytes=1) as slot:
+        return slot.name
+
+
+def test_slot_that_died_idle_is_not_lent_again(engine: Engine, pool: SlotPool) -> None:
+    with (
+        pool.borrow(image="python", memory_bytes=1),
+        pool.borrow(image="python", memory_bytes=1),
+    ):
+        pass
+    for slot in engine.opened:
+        slot.close()
+    assert borrowed_name(pool) == "fake-2"
+    assert borrowed_name(pool) == "fake-2"
+    assert pool.counts().unopened == 1
+
+
+def test_engine_that_comes_back_in_time_is_waited_for(engine: Engine, pool: SlotPool) -> None:
+    borrowed_name(pool)
+    engine.opened[0].close()
+    engine.is_away = True
+    names: list[str] = []
+    thread = threading.Thread(target=lambda: names.append(borrowed_name(pool)))
+    thread.start()
+    wait_until(lambda: engine.tries >= 3, 20, "it is tried again")
+    assert names == []
+    engine.is_away = False
+    thread.join(20)
+    assert names == ["fake-1"]
+
+
+def test_engine_that_never_worked_is_not_waited_for(engine: Engine, pool: SlotPool) -> None:
+    engine.is_away = True
+    with pytest.raises(SandboxUnavailableError):
+        borrowed_name(pool)
+    assert engine.tries == 1
+    assert pool.counts().unopened == 2
+
+
+def test_closing_the_pool_ends_the_waiting(engine: Engine, pool: SlotPool) -> None:
+    borrowed_name(pool)
+    engine.opened[0].close()
+    engine.is_away = True
+    threading.Timer(0.3, pool.close).start()
+    start = time.monotonic()
+    with pytest.raises(SandboxUnavailableError):
+        borrowed_name(pool)
+    assert time.monotonic() - start < 15
