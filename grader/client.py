@@ -1,4 +1,4 @@
-"""Graders for callers: over the queue where there is a broker, else in this process.
+"""Graders for callers: over a queue, at a service, or in this process.
 
     with open_grader(settings) as grader:
         report = grader.grade(submission, timeout_s=30)
@@ -9,19 +9,19 @@ Importing this module needs neither Celery nor redis.
 import logging
 import os
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.engine import Grader
-from grader.errors import ConfigurationError, GraderError
+from grader.errors import GraderError
 from grader.model import GradeReport, Submission
 from grader.queueing.calls import ReportFuture, deliver
 from grader.queueing.deadlines import Deadlines
 from grader.queueing.futures import FutureGrader
 from grader.queueing.jobs import JobMaker
-from grader.sandbox.base import Slot
+from grader.remote.grader import RemoteGrader
+from grader.sandbox.absent import AbsentSandbox
 from grader.service import not_graded
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
@@ -29,7 +29,14 @@ from grader.stoppable import Run, StoppableGrader
 if TYPE_CHECKING:
     from grader.queueing.pump import Pump
 
-__all__ = ["ClientCounts", "FutureGrader", "LocalGrader", "QueueGrader", "open_grader"]
+__all__ = [
+    "ClientCounts",
+    "FutureGrader",
+    "LocalGrader",
+    "QueueGrader",
+    "RemoteGrader",
+    "open_grader",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +44,18 @@ _IN_FLIGHT_PER_SLOT = 4
 
 
 def open_grader(settings: Settings | None = None) -> FutureGrader:
-    """Return a grader over the queue where the settings name a broker, else one of this process.
+    """Return a grader over the queue, at a service, or of this process.
+
+    As the settings say: the queue of their broker, else the `grader serve` at their address.
 
     Raises:
         ConfigurationError: The settings name something that does not exist or is not installed.
-        SandboxError: Without a broker: the chosen sandbox cannot work here.
+        SandboxError: Without broker and address: the chosen sandbox cannot work here.
     """
     settings = settings or Settings()
-    return LocalGrader(settings) if settings.broker is None else QueueGrader(settings)
+    if settings.broker is not None:
+        return QueueGrader(settings)
+    return LocalGrader(settings) if settings.url is None else RemoteGrader(settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +89,7 @@ class QueueGrader(FutureGrader):
         """
         self.settings = settings
         self._maker = JobMaker(settings)
-        self._without_sandbox = Grader(settings, sandbox=_NoSandbox())
+        self._without_sandbox = Grader(settings, sandbox=AbsentSandbox())
         """Reports on what holds no code, for which nothing has to run."""
         self._pumps: dict[int, Pump] = {}
         _ = self._pump
@@ -199,21 +210,3 @@ class LocalGrader(FutureGrader):
 
     def _not_graded(self, reason: str) -> GradeReport:
         return not_graded(reason, self.settings)
-
-
-class _NoSandbox:
-    """The sandbox of a grader that must not run anything."""
-
-    name = "none"
-
-    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
-        """Refuse."""
-        message = f"a slot of {image} with {memory_bytes} bytes is asked for where nothing may run"
-        raise ConfigurationError(message)
-
-    def layers(self) -> Mapping[str, str]:
-        """Return that there are none."""
-        return {}
-
-    def close(self) -> None:
-        """Do nothing."""

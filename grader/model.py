@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from grader.rules import AS_SET, ExtractionRule, GradingRules
 from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
 KiB = 1024
@@ -242,19 +243,6 @@ class PytestTests:
 Tests = StdinTests | CallTests | ScriptTests | PytestTests
 
 
-class ExtractionRule(StrEnum):
-    """Which part of a completion is the submission's code."""
-
-    AUTO = "auto"
-    """The last complete block that parses and defines the entry point; docs/extraction.md."""
-    FIRST_BLOCK = "first_block"
-    LAST_BLOCK = "last_block"
-    LIVECODEBENCH = "livecodebench"
-    """The text between the last two lines that contain three backticks."""
-    VERBATIM = "verbatim"
-    """The completion is code as it stands."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestSuite:
     """How to test one problem, whatever format it came in."""
@@ -297,6 +285,7 @@ class Submission:
     suite: TestSuite
     prompt: str = ""
     """The text that the model was given; cut off the completion where it is a true prefix."""
+    rules: GradingRules = AS_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

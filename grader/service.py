@@ -52,7 +52,7 @@ def grade(
         modes: What is known about suites; learns from this submission.
         settings: Limits, policy and the rest.
     """
-    suite = submission.suite
+    suite, settings = submission.suite, settings.under(submission.rules)
     rule = settings.extraction or suite.extraction
     extraction = extract(
         submission.completion,

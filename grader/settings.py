@@ -12,9 +12,8 @@ misspelt one was meant to be.
 
 import math
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType, NoneType
@@ -22,7 +21,7 @@ from typing import Any, get_args
 
 from grader.cores import usable_cores
 from grader.errors import ConfigurationError
-from grader.model import ExtractionRule, KiB, Limits, MiB
+from grader.model import Limits, MiB
 from grader.reward_settings import (
     REWARD_DESCRIPTIONS,
     REWARD_GROUPS,
@@ -32,12 +31,10 @@ from grader.reward_settings import (
     RewardSettings,
     Task,
 )
+from grader.rules import ExtractionRule, GradingRules
 from grader.server_settings import SERVER_DESCRIPTIONS, ServerSettings
+from grader.sizes import parse_size
 from grader.verdict import Integrity
-
-_GiB = 1024 * MiB
-_UNITS = {"": 1, "b": 1, "kib": KiB, "mib": MiB, "gib": _GiB, "k": KiB, "m": MiB, "g": _GiB}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 ENV_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
@@ -111,7 +108,9 @@ class Settings:
     docker: DockerSettings = DockerSettings()
     images: ImageSettings = ImageSettings()
     broker: str | None = None
-    """None: submissions are graded in this process."""
+    """None: no queue; submissions go to `url`, or are graded in this process."""
+    url: str | None = None
+    """None: no service; where there is a broker, it wins."""
     queue: QueueSettings = QueueSettings()
     task: Task = Task.AUTO
     debug: bool = False
@@ -120,6 +119,15 @@ class Settings:
     conversation: ConversationSettings = field(default_factory=ConversationSettings)
     agent: AgentSettings = field(default_factory=AgentSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+
+    def under(self, rules: GradingRules) -> "Settings":
+        """Return the settings for a submission that brings rules of its own."""
+        given = {
+            rule.name: value
+            for rule in fields(rules)
+            if (value := getattr(rules, rule.name)) is not None
+        }
+        return replace(self, **given) if given else self
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -171,7 +179,9 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "docker.runtime": "container runtime, such as runsc; default: the engine's own",
         "images.python": "name of the plain sandbox image",
         "images.science": "name of the sandbox image with numpy, pandas and their like",
-        "broker": "redis:// address of the queue; default: none, this process grades",
+        "broker": "redis:// address of the queue; default: none",
+        "url": "http:// address of a running grader serve, for clients without a broker; "
+        "default: none, this process grades",
         "queue.images": "image variants that a worker serves, with commas between them",
         "queue.deadline_s": "seconds from a call to its report, unless the call says otherwise",
         "queue.in_flight": "submissions that a client has in the queue at once",
@@ -383,16 +393,3 @@ def _expectation(kind: Any, *, is_size: bool = False) -> str:
         return f"expected {' or '.join(kind)}"
     names = {int: "a whole number", float: "a number", bool: "true or false"}
     return f"expected {names.get(kind, 'text')}"
-
-
-def parse_size(text: str) -> int:
-    """Return the bytes that a size such as "512MiB", "64k" or "1048576" means.
-
-    Raises:
-        ValueError: It is not a size.
-    """
-    match = _SIZE.fullmatch(text)
-    if match is None or match[2].lower() not in _UNITS:
-        message = f"{text!r} is not a size"
-        raise ValueError(message)
-    return int(float(match[1]) * _UNITS[match[2].lower()])

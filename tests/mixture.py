@@ -1,6 +1,7 @@
 """A batch of submissions of every verdict, each different, with what must become of it."""
 
-from grader.model import ExtractionRule, LimitOverrides, Submission
+from grader.model import LimitOverrides, Submission
+from grader.rules import ExtractionRule
 from grader.verdict import Verdict
 from tests.factories import make_submission, make_suite
 

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 grader=$(cd "$here/../../grader" && pwd)
 
 # What grades: a queue of workers where one is set, else slots of each rollout engine.
-# export GRADER_BROKER=redis://...
+# export GRADER_BROKER=redis://...   # or GRADER_URL=http://any:TOKEN@host:8080
 export GRADER_POLICY=${GRADER_POLICY:-graded}
 # Dynamic filtering drops prompts that are always or never solved; it needs whole scores.
 export GRADER_REWARD_SCORE=binary

@@ -8,7 +8,7 @@ train=$1 test=$2
 
 # verl starts 8 processes for rewards. With a queue they share its workers; without one, each
 # has slots of its own, so that few are plenty: cores divided by processes.
-# export GRADER_BROKER=redis://...
+# export GRADER_BROKER=redis://...   # or GRADER_URL=http://any:TOKEN@host:8080
 export GRADER_SLOTS=${GRADER_SLOTS:-2}
 export GRADER_POLICY=${GRADER_POLICY:-graded}
 

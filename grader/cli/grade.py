@@ -20,6 +20,7 @@ from grader.cli.options import (
     SetOption,
     SlotsOption,
     TaskOption,
+    UrlOption,
     VerboseOption,
     choose,
 )
@@ -54,6 +55,7 @@ def grade(
     ] = None,
     task: TaskOption = None,
     broker: BrokerOption = None,
+    url: UrlOption = None,
     sandbox: SandboxOption = None,
     slots: SlotsOption = None,
     policy: Annotated[
@@ -133,6 +135,7 @@ def grade(
     chosen = choose(
         set_,
         broker=broker,
+        url=url,
         sandbox=sandbox,
         slots=slots,
         policy=policy,

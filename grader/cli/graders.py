@@ -80,15 +80,15 @@ class Graders:
         """Return a grader of this process, or one of elsewhere where the settings name it."""
         with self._lock:
             if self._tests is None:
-                if self._settings.broker is None:
+                if self._settings.broker is None and self._settings.url is None:
                     from grader.stoppable import StoppableGrader
 
                     self._tests = StoppableGrader(self._settings)
                     self._tests.warm()
                 else:
-                    from grader.client import QueueGrader
+                    from grader.client import open_grader
 
-                    self._tests = QueueGrader(self._settings)
+                    self._tests = open_grader(self._settings)
             return self._tests
 
     def _open_rater(self) -> "RowRater":

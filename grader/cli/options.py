@@ -1,7 +1,7 @@
 """Options that several commands share, and the settings that they add up to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +33,12 @@ TaskOption = Annotated[
         help="What grades rows whose label does not say: code (tests), math (an answer), or "
         "conversation (a model). [default: auto, as the label says, else code]",
         show_default=False,
+    ),
+]
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url", metavar="URL", help="A running `grader serve`, as http://[any:TOKEN@]host:port."
     ),
 ]
 SetOption = Annotated[
@@ -85,6 +91,9 @@ def choose(sets: Sequence[str] | None = None, **flags: Any) -> Chosen:
             raise ConfigurationError(message)
         given[complete_key(name.strip())] = (value.strip(), f"--set {text}")
     settings = load_settings(overrides=given).settings
+    if "url" in given and "broker" not in given:
+        # A broker of the environment would win over the address that was just named.
+        settings = replace(settings, broker=None)
     limits = {
         key.removeprefix("limits."): value_of(settings, key)
         for key in given

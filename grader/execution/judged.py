@@ -22,6 +22,9 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         SuiteError: The suite is broken, or cannot give the integrity that is required.
         SandboxUnavailableError: The slot broke.
     """
+    if task.require is Integrity.ISOLATED:
+        message = "the suite's tests are code, which runs in the sandbox; isolation is required"
+        raise SuiteError(message)
     decision = modes.find(task.suite)
     if decision is None or decision.mode is not Mode.SHARED:
         graded = run_suite(task, slot, split=True)

@@ -12,7 +12,7 @@ from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
 from grader.extract.source import MAX_PARSE_CHARS, Reader, Reading
 from grader.extract.text import after_prompt, encodable, normalise
-from grader.model import ExtractionRule
+from grader.rules import ExtractionRule
 
 _UNFINISHED = "The answer ends inside a thinking section; code in one is a draft."
 

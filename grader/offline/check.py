@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from grader.errors import GraderError, SuiteError
-from grader.model import ExtractionRule, GradeReport, Limits, StdinTests, Submission, TestSuite
+from grader.model import GradeReport, Limits, StdinTests, Submission, TestSuite
 from grader.offline.run import Grades
 from grader.offline.stubs import Stub, stub_of, stub_program
+from grader.rules import ExtractionRule
 from grader.suites import ProblemIndex
 from grader.verdict import Verdict
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from grader import wire
 from grader.extract import extract
-from grader.model import ExtractionRule, GradeReport, LimitOverrides, Submission, TestSuite
+from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
 from grader.queueing.ledger import Ticket
+from grader.rules import ExtractionRule
 from grader.settings import Settings
 from grader.verdict import Integrity
 
@@ -76,13 +77,6 @@ class JobMaker:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._job_settings = json.dumps(
-            {
-                "policy": settings.policy,
-                "stop_early": settings.stop_early,
-                "require_integrity": settings.require_integrity,
-            }
-        )
         self._lock = threading.Lock()
         self._suites: OrderedDict[int, tuple[TestSuite, EncodedSuite]] = OrderedDict()
 
@@ -92,8 +86,8 @@ class JobMaker:
         Raises:
             WireError: Its suite holds something that is not plain data.
         """
-        suite = submission.suite
-        rule = self._settings.extraction or suite.extraction
+        suite, settings = submission.suite, self._settings.under(submission.rules)
+        rule = settings.extraction or suite.extraction
         extraction = extract(
             submission.completion,
             prompt=submission.prompt,
@@ -105,14 +99,15 @@ class JobMaker:
         if code is None:
             return None
         encoded = self._encode(suite)
+        job_settings = _encoded(settings.policy, settings.stop_early, settings.require_integrity)
         digest = hashlib.sha256()
-        for part in (code, encoded.digest, self._job_settings, _version()):
+        for part in (code, encoded.digest, job_settings, _version()):
             digest.update(f"{len(part)}:".encode() + part.encode())
         return Job(
             key=digest.hexdigest(),
             code=code,
             suite=encoded,
-            settings=self._job_settings,
+            settings=job_settings,
             found=Found(rule=rule, note=extraction.note),
         )
 
@@ -185,6 +180,14 @@ def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:
         stop_early=job_settings["stop_early"],
         require_integrity=None if least is None else Integrity(least),
         extraction=None,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _encoded(policy: str, stop_early: bool | None, require_integrity: Integrity | None) -> str:
+    """Return what `apply` reads."""
+    return json.dumps(
+        {"policy": policy, "stop_early": stop_early, "require_integrity": require_integrity}
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from grader.client import LocalGrader, QueueGrader
 from grader.errors import GraderError
-from grader.model import CallCase, CallTests, ExtractionRule, GradeReport, Submission, TestSuite
+from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
 from grader.offline.problems import load_problems
 from grader.pool import SlotPool
 from grader.queueing.calls import ReportFuture
@@ -17,6 +17,7 @@ from grader.queueing.futures import FutureGrader
 from grader.queueing.status import QueueStatus, read_status
 from grader.reward_settings import ScoreMode
 from grader.rewards.core import RewardCore
+from grader.rules import ExtractionRule
 from grader.server.attend import Attendance
 from grader.server.labels import LabelReader
 from grader.server.lobby import Lobby

@@ -7,16 +7,19 @@ from typing import Annotated, Any
 
 import structlog
 from fastapi import APIRouter, Body, Header, HTTPException, Request, Response
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from grader.errors import GraderError
 from grader.model import GradeReport, Submission
+from grader.rules import ExtractionRule, GradingRules
+from grader.score import POLICIES
 from grader.server.engine import Engine
 from grader.server.observed import error_kind
 from grader.server.problem import REFUSALS, Problem
 from grader.server.replays import Answer, KeyReusedError
 from grader.server.visit import Visit, current_visit
 from grader.service import not_graded
+from grader.verdict import Integrity
 from grader.wire import json_bytes, report_json
 
 _log = structlog.stdlib.get_logger(__name__)
@@ -47,6 +50,40 @@ class Sample(BaseModel):
     problem_id: str | None = Field(
         default=None, description="a problem of the file that the setting problems names"
     )
+    suite: str | None = Field(
+        default=None,
+        description="the tests as a client of this package encodes them; instead of a label",
+    )
+    policy: str | None = Field(
+        default=None, description="how verdicts become a reward; default: as the service is set"
+    )
+    extraction: Annotated[ExtractionRule | None, Field(strict=False)] = Field(
+        default=None, description="how the code is found; default: as service or tests are set"
+    )
+    stop_early: bool | None = Field(
+        default=None, description="stop at the first failing case; default: as the policy needs"
+    )
+    require_integrity: Annotated[Integrity | None, Field(strict=False)] = Field(
+        default=None, description="least separation of tests and submission"
+    )
+
+    @field_validator("policy")
+    @classmethod
+    def _known(cls, name: str | None) -> str | None:
+        if name is not None and name not in POLICIES:
+            message = f"there is no policy {name!r}; there are: {', '.join(POLICIES)}"
+            raise ValueError(message)
+        return name
+
+    @property
+    def rules(self) -> GradingRules:
+        """What the request decides about its submission."""
+        return GradingRules(
+            policy=self.policy,
+            extraction=self.extraction,
+            stop_early=self.stop_early,
+            require_integrity=self.require_integrity,
+        )
 
 
 class One(Sample):
@@ -202,7 +239,10 @@ class _Work:
     def _read(self, sample: Sample) -> Submission | GraderError | GradeReport:
         """Return the submission, what is wrong with its tests, or the report of our fault."""
         try:
-            suite = self._engine.labels.read(sample.label, sample.problem_id, self._size)
+            if sample.suite is not None:
+                suite = self._engine.labels.decode(sample.suite)
+            else:
+                suite = self._engine.labels.read(sample.label, sample.problem_id, self._size)
         except GraderError as error:
             return error
         except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
@@ -214,6 +254,7 @@ class _Work:
             completion=sample.completion,
             prompt=sample.prompt,
             suite=suite,
+            rules=sample.rules,
         )
 
     def _refused(self, error: Exception) -> GradeReport:

@@ -13,11 +13,11 @@ from grader.model import (
     CheckerKind,
     Comparator,
     Comparison,
-    ExtractionRule,
     LimitOverrides,
     StdinTests,
     TestSuite,
 )
+from grader.rules import ExtractionRule
 from grader.suites.format import Row
 
 _Choice = TypeVar("_Choice", bound=Enum)

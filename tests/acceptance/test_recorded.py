@@ -13,7 +13,8 @@ import pytest
 
 from grader.engine import Grader
 from grader.errors import LabelError, SuiteError
-from grader.model import ExtractionRule, GradeReport, LimitOverrides, Submission, TestSuite
+from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
+from grader.rules import ExtractionRule
 from grader.suites import ProblemIndex, override, parse_label, parse_problem
 from grader.verdict import Verdict
 from tests.acceptance.data import Row, grade_all, read_problems, read_rows, sample

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from grader.engine import Grader
-from grader.model import ExtractionRule, GradeReport, Limits, MiB, Submission
+from grader.model import GradeReport, Limits, MiB, Submission
+from grader.rules import ExtractionRule
 from grader.sandbox.base import Job, RunOutcome, Sandbox, Slot
 from grader.settings import Settings
 from grader.suites import parse_problem

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.extract import extract
-from grader.model import ExtractionRule
+from grader.rules import ExtractionRule
 
 F = "def f(x):\n    return x + 1"
 G = "def f(x):\n    return x - 1"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grader.extract import extract
 from grader.extract.blocks import find_blocks
 from grader.extract.source import MAX_PARSE_CHARS, Reader, Syntax
-from grader.model import ExtractionRule
+from grader.rules import ExtractionRule
 
 F = "def f(x):\n    return x + 1"
 STUB = 'def f(x):\n    """Doc."""\n'

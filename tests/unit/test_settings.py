@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from grader.errors import ConfigurationError
-from grader.model import ExtractionRule, Limits, MiB
+from grader.model import Limits, MiB
+from grader.rules import ExtractionRule
 from grader.settings import (
     DESCRIPTIONS,
     SandboxChoice,
     Settings,
     complete_key,
     load_settings,
-    parse_size,
     value_of,
     variable,
 )
+from grader.sizes import parse_size
 
 
 @pytest.fixture(autouse=True)

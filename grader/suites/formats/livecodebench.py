@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.errors import LabelError
-from grader.model import CallTests, Comparator, Comparison, ExtractionRule, StdinTests, TestSuite
+from grader.model import CallTests, Comparator, Comparison, StdinTests, TestSuite
+from grader.rules import ExtractionRule
 from grader.suites import fields, pickled
 from grader.suites.cases import Pair, call_tests, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row

@@ -104,6 +104,17 @@ def test_config_says_where_values_come_from(
     assert "retries = 2  (default; " in shown
 
 
+def test_config_shows_no_password(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRADER_BROKER", "redis://:s3cret@queue:6379/0")
+    monkeypatch.setenv("GRADER_URL", "http://any:s3cret@host:8080")
+    assert run(["config"]) == 0
+    shown = capsys.readouterr().out
+    assert "url = http://any:(set)@host:8080" in shown
+    assert "s3cret" not in shown
+
+
 def test_config_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["config", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from grader.errors import WireError
-from grader.model import Conditions, ExtractionRule, Limits, Submission
+from grader.model import Conditions, Limits, Submission
 from grader.queueing.jobs import Job, JobMaker, SuiteReader, apply
 from grader.queueing.names import priority_of, queue_keys
+from grader.rules import ExtractionRule
 from grader.settings import Settings
 from grader.verdict import Integrity
 from tests.factories import make_report, make_submission, make_suite, make_tests

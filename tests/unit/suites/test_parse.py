@@ -6,13 +6,13 @@ from grader.errors import LabelError, SuiteError
 from grader.model import (
     CallTests,
     Comparator,
-    ExtractionRule,
     LimitOverrides,
     PytestTests,
     ScriptTests,
     StdinTests,
     TestSuite,
 )
+from grader.rules import ExtractionRule
 from grader.suites import parse_label, parse_problem, problem_id_of
 
 CASES = {"inputs": ["2\n"], "outputs": ["4\n"]}

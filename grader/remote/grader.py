@@ -1,0 +1,163 @@
+"""A grader that has a running `grader serve` grade."""
+
+import logging
+import secrets
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from grader.engine import Grader
+from grader.errors import GraderError
+from grader.model import GradeReport, Submission
+from grader.queueing.calls import ReportFuture, deliver
+from grader.queueing.deadlines import Deadlines
+from grader.queueing.futures import FutureGrader
+from grader.queueing.jobs import Found, Job, JobMaker
+from grader.remote.address import Address
+from grader.remote.connections import Connections, CutOffError, Line
+from grader.remote.delivery import Delivery, RefusedError
+from grader.rules import ExtractionRule
+from grader.sandbox.absent import AbsentSandbox
+from grader.score import find_policy
+from grader.service import not_graded
+from grader.settings import Settings
+from grader.wire import json_bytes, report_of
+
+_log = logging.getLogger(__name__)
+
+_THREADS = 256
+"""Requests under way at once; what is submitted beyond waits for one of them."""
+_PATH = "/v1/grade"
+
+
+class RemoteGrader(FutureGrader):
+    """Grades at the service that the setting `url` names, each submission in a request.
+
+    A request of its own, and not a batch, because an answer comes when all of a request is done:
+    the quick would wait for the slow.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Check the settings; nothing is connected yet.
+
+        Raises:
+            ConfigurationError: The address is none, or there is no such policy.
+        """
+        self.settings = settings
+        self.address = Address.parse(settings.url or "", settings.server.token)
+        find_policy(settings.policy)
+        self._maker = JobMaker(settings)
+        self._without_sandbox = Grader(settings, sandbox=AbsentSandbox())
+        """Reports on what holds no code, for which nothing has to run."""
+        self._connections = Connections(self.address)
+        self._deadlines = Deadlines()
+        self._lock = threading.Lock()
+        self._lines: dict[ReportFuture, Line] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="grader-remote")
+
+    def submit(
+        self,
+        submission: Submission,
+        *,
+        timeout_s: float | None = None,
+        is_batch: bool = False,  # noqa: ARG002
+    ) -> ReportFuture:
+        """Send a submission; see `FutureGrader.submit`."""
+        future, line = ReportFuture(), Line()
+        timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
+        deadline = time.monotonic() + timeout_s
+        try:
+            job = self._maker.make(submission)
+        except Exception as error:  # noqa: BLE001 - it may be a fault of ours: logged below
+            # Whatever a submission does to us must cost its own report only.
+            if not isinstance(error, GraderError):
+                _log.exception("submission %s met a fault in the client", submission.id)
+            future.set_result(self._not_graded(f"{type(error).__name__}: {error}"))
+            return future
+        if job is None:
+            future.set_result(self._without_sandbox.grade(submission))
+            return future
+        delivery = Delivery(self._connections, line, deadline=deadline)
+        late = f"no report within {timeout_s:g} s from {self.address}"
+        alarm = self._deadlines.add(
+            deadline, lambda: deliver(future, self._not_graded(_why(late, delivery)))
+        )
+
+        def settled(_: ReportFuture) -> None:
+            alarm.cancel()
+            with self._lock:
+                self._lines.pop(future, None)
+            line.cut()
+
+        with self._lock:
+            self._lines[future] = line
+        future.add_done_callback(settled)
+        body = self._body(submission, job, timeout_s)
+        try:
+            self._threads.submit(self._deliver, delivery, job.found, body, future, late)
+        except RuntimeError:
+            deliver(future, self._not_graded("the grader is closed"))
+        return future
+
+    def close(self) -> None:
+        """Cancel what is open and hang up. Repeats harmlessly."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            waiting = list(self._lines)
+        for future in waiting:
+            deliver(future, self._not_graded("the grader was closed"))
+        self._threads.shutdown(wait=True)
+        self._deadlines.close()
+        self._connections.close()
+
+    @property
+    def _window(self) -> int:
+        return _THREADS
+
+    def _body(self, submission: Submission, job: Job, timeout_s: float) -> bytes:
+        """Return the request: what the service would find out otherwise is decided here."""
+        chosen = self.settings.under(submission.rules)
+        stop_early = chosen.stop_early
+        if stop_early is None:
+            stop_early = not find_policy(chosen.policy).needs_every_case
+        return json_bytes(
+            {
+                "id": submission.id[:1000],
+                "completion": job.code,
+                "suite": job.suite.message.decode(),
+                "policy": chosen.policy,
+                "extraction": ExtractionRule.VERBATIM,
+                "stop_early": stop_early,
+                "require_integrity": chosen.require_integrity,
+                "deadline_s": timeout_s,
+            }
+        )
+
+    def _deliver(
+        self, delivery: Delivery, found: Found, body: bytes, future: ReportFuture, late: str
+    ) -> None:
+        if future.done():
+            return
+        # One key for all tries: what was graded already is not graded again.
+        headers = {"Idempotency-Key": secrets.token_hex(16)}
+        try:
+            answer = delivery.post(_PATH, body, headers)
+            report = found.tell(report_of(answer["report"]))  # type: ignore[index]
+        except CutOffError:
+            report = self._not_graded(_why(late, delivery))
+        except RefusedError as error:
+            report = self._not_graded(f"{self.address} refuses: {error}")
+        except (GraderError, LookupError, TypeError) as error:
+            reason = f"{self.address} gives no report: {type(error).__name__}: {error}"
+            report = self._not_graded(reason)
+        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
+            _log.exception("a submission met a fault in the client")
+            report = self._not_graded(f"{type(error).__name__}: {error}")
+        deliver(future, report)
+
+    def _not_graded(self, reason: str) -> GradeReport:
+        return not_graded(reason, self.settings)
+
+
+def _why(late: str, delivery: Delivery) -> str:
+    return f"{late}; {delivery.last_fault}" if delivery.last_fault else late
