@@ -83,6 +83,22 @@ def docker_sandbox() -> "Iterator[DockerSandbox]":
 
 
 @pytest.fixture(scope="session")
+def runsc_sandbox() -> "Iterator[DockerSandbox]":
+    """The real Docker backend with gVisor's kernel under it, where the engine has that runtime."""
+    from grader.errors import GraderError
+    from grader.sandbox.docker import DockerSandbox
+    from grader.settings import DockerSettings, Settings
+
+    try:
+        sandbox = DockerSandbox(Settings(docker=DockerSettings(runtime="runsc")))
+        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
+    except GraderError as error:
+        missing("Docker with the runsc runtime", str(error))
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture(scope="session")
 def native_sandbox() -> "Iterator[NativeSandbox]":
     """The real namespace jail of this machine."""
     from grader.errors import GraderError

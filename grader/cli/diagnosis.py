@@ -9,6 +9,7 @@ from grader.settings import Settings
 
 if TYPE_CHECKING:
     from grader.sandbox.base import Sandbox
+    from grader.sandbox.engine import EngineInfo
 
 
 def diagnose(settings: Settings) -> dict[str, list[Finding]]:
@@ -37,7 +38,7 @@ def _engine(settings: Settings) -> list[Finding]:
     state = f"Docker {info.version}, {info.machine}, cgroup version {info.cgroup_version}"
     return [
         Finding(name=name, health=Health.OK, state=state),
-        _runtimes(info.runtimes, info.default_runtime),
+        _runtimes(info),
         Finding(
             name="security options",
             health=Health.OK if "seccomp" in info.security_options else Health.WARNING,
@@ -46,9 +47,9 @@ def _engine(settings: Settings) -> list[Finding]:
     ]
 
 
-def _runtimes(known: tuple[str, ...], default: str) -> Finding:
-    state = ", ".join(f"{name} (default)" if name == default else name for name in known)
-    if "runsc" in known:
+def _runtimes(info: "EngineInfo") -> Finding:
+    state = ", ".join(_runtime(info, name) for name in info.runtimes)
+    if "runsc" in info.runtimes:
         return Finding(
             name="runtimes",
             health=Health.OK,
@@ -60,6 +61,16 @@ def _runtimes(known: tuple[str, ...], default: str) -> Finding:
         state=state,
         remedy="for gVisor's second kernel: install runsc and register it as a runtime",
     )
+
+
+def _runtime(info: "EngineInfo", name: str) -> str:
+    about = ["default"] if name == info.default_runtime else []
+    about += [
+        argument.removeprefix("--").replace("=", " ")
+        for argument in info.runtimes[name]
+        if argument.startswith("--platform=")
+    ]
+    return f"{name} ({', '.join(about)})" if about else name
 
 
 def _native(settings: Settings) -> "Sandbox":
@@ -92,7 +103,7 @@ def _findings(layers: Mapping[str, str]) -> list[Finding]:
 def _layer(name: str, state: str) -> Finding:
     if state.startswith(_MISSING):
         return Finding(name=name, health=Health.MISSING, state=state.removeprefix(_MISSING))
-    health = Health.WARNING if state.startswith("off") else Health.OK
+    health = Health.WARNING if state.startswith(("off", "reduced")) else Health.OK
     return Finding(name=name, health=health, state=state)
 
 

@@ -56,6 +56,15 @@ def has_hung_up(stream: socket.socket) -> bool:
     return bool(poll.poll(0))
 
 
+class PowerlessSlotError(SandboxUnavailableError):
+    """The slot's kernel refuses what a run needs, to one who is nobody in particular there."""
+
+    def __init__(self, message: str, kernel: str) -> None:
+        """Keep the release of that kernel, by which it can be told from the host's."""
+        super().__init__(message)
+        self.kernel = kernel
+
+
 class SlotConnection:
     """A `grader.sandbox.base.Slot` at the end of a `Transport`."""
 
@@ -63,6 +72,7 @@ class SlotConnection:
         """Wait until the supervisor says that it is ready.
 
         Raises:
+            PowerlessSlotError: It is not, for want of power over its kernel.
             SandboxUnavailableError: It ended instead; the message has its last words.
         """
         self._name = name
@@ -137,6 +147,10 @@ class SlotConnection:
         frame = self._frames.pop(0)
         if frame[0].get("op") == "fault":
             raise self._unavailable(str(frame[0].get("message")))
+        if frame[0].get("op") == "powerless":
+            kernel, said = frame[0].get("kernel"), frame[0].get("message")
+            message = f"{self._name}: no mount namespaces for submissions: {said}"
+            raise PowerlessSlotError(message, str(kernel))
         return frame
 
     def _unavailable(self, reason: str) -> SandboxUnavailableError:

@@ -17,20 +17,24 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from grader.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
+from grader.model import MiB
 from grader.sandbox import hardening, images
-from grader.sandbox.base import Slot
-from grader.sandbox.connection import SlotConnection, has_hung_up
+from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hung_up
 from grader.sandbox.engine import Attachment, Engine, EngineInfo
 from grader.sandbox.hardening import SlotContainer
 from grader.sandbox.owner import Owner
 from grader.settings import Settings
+from sandbox_images.harness.reduced import POWER_CALLS
 from sandbox_images.harness.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 
 _log = logging.getLogger(__name__)
 
 OWNER_LABEL = "grader.owner"
+
+_USUAL_RUNTIME = "runc"
 
 _STREAM_HEADER = struct.Struct(">BxxxI")
 _STDERR = 2
@@ -173,11 +177,26 @@ class DockerSandbox:
         self._images: dict[str, str] = {}
         self._open: dict[str, DockerTransport] = {}
         self._numbers = itertools.count()
-        self._seccomp_profile = hardening.seccomp_profile(CANDIDATE_ALLOWED | SUPERVISOR_EXTRA)
+        self._reduced = False
+        """Whether slots have a kernel of their own that cannot lock runs in as Linux can."""
 
-    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
+    def open_slot(self, *, image: str, memory_bytes: int) -> SlotConnection:
         """Create and start a container and wait for its supervisor; see `Sandbox.open_slot`."""
         engine, info = self._connect()
+        was_reduced = self._reduced
+        try:
+            return self._start(engine, info, image, memory_bytes)
+        except PowerlessSlotError as error:
+            if was_reduced or error.kernel == info.kernel:
+                raise
+            _log.info("slots are reduced: kernel %s of this runtime said: %s", error.kernel, error)
+        # Power over a kernel of the slot's own is none over the host's.
+        self._reduced = True
+        return self._start(engine, info, image, memory_bytes)
+
+    def _start(
+        self, engine: Engine, info: EngineInfo, image: str, memory_bytes: int
+    ) -> SlotConnection:
         container = self._create(engine, info, image, memory_bytes)
         try:
             stream = engine.attach(container)
@@ -191,7 +210,7 @@ class DockerSandbox:
             self._open[container] = transport
         try:
             engine.start(container)
-            slot = SlotConnection(f"{self.name}-{next(self._numbers)}", transport)
+            slot = SlotConnection(f"{self._kind(info)}-{next(self._numbers)}", transport)
             transport.started()
             return slot
         except BaseException:
@@ -218,8 +237,19 @@ class DockerSandbox:
         return {
             "engine": f"Docker {info.version}, runtime {runtime}, cgroup v{info.cgroup_version}",
             **{f"image {variant}": self._image_state(variant) for variant in images.VARIANTS},
-            **hardening.layers(info.security_options),
+            "submissions": self._isolation(),
+            **hardening.layers(info.security_options, reduced=self._reduced),
         }
+
+    def _isolation(self) -> str:
+        """Open a slot, and return how it keeps submissions apart."""
+        try:
+            slot = self.open_slot(image=images.VARIANTS[0], memory_bytes=256 * MiB)
+        except GraderError as error:
+            return f"missing: {error}"
+        slot.close()
+        lacks = slot.facts["lacks"]
+        return f"reduced: {'; '.join(lacks)}" if lacks else "namespaces of their own, all kinds"
 
     def sweep_orphans(self) -> int:
         """Remove containers of graders on this machine that have died; return how many.
@@ -265,15 +295,25 @@ class DockerSandbox:
             image = self._image(engine, variant)
             return engine.create(self._body(info, image, memory_bytes))
 
-    def _body(self, info: EngineInfo, image: str, memory_bytes: int) -> dict[str, object]:
+    def _kind(self, info: EngineInfo) -> str:
+        """Return what slots are called in reports: "docker", "docker-runsc-reduced"."""
+        runtime = self._settings.docker.runtime or info.default_runtime
+        name = self.name if runtime == _USUAL_RUNTIME else f"{self.name}-{runtime}"
+        return f"{name}-reduced" if self._reduced else name
+
+    def _body(self, info: EngineInfo, image: str, memory_bytes: int) -> dict[str, Any]:
+        calls = CANDIDATE_ALLOWED | SUPERVISOR_EXTRA
+        if self._reduced:
+            calls |= POWER_CALLS
         return hardening.create_body(
             SlotContainer(
                 image=image,
                 memory_bytes=memory_bytes,
                 uid=hardening.MIN_UID + secrets.randbelow(hardening.MAX_UID - hardening.MIN_UID),
-                seccomp_profile=self._seccomp_profile,
+                seccomp_profile=hardening.seccomp_profile(calls),
                 labels={OWNER_LABEL: Owner.current().label},
                 runtime=self._settings.docker.runtime,
+                reduced=self._reduced,
                 apparmor_profile="unconfined" if "apparmor" in info.security_options else None,
             )
         )

@@ -34,8 +34,11 @@ class EngineInfo:
     version: str
     machine: str
     """As `platform.machine()` names it: "x86_64"."""
+    kernel: str
+    """The release of the host's kernel."""
     default_runtime: str
-    runtimes: tuple[str, ...]
+    runtimes: Mapping[str, tuple[str, ...]]
+    """By name, the arguments that the engine starts each with."""
     cgroup_version: str
     security_options: tuple[str, ...]
     """By name: "seccomp", "apparmor", "userns", "rootless"."""
@@ -103,8 +106,12 @@ class Engine:
         return EngineInfo(
             version=told.get("ServerVersion", "unknown"),
             machine=told.get("Architecture", "unknown"),
+            kernel=told.get("KernelVersion", "unknown"),
             default_runtime=told.get("DefaultRuntime", "runc"),
-            runtimes=tuple(sorted(told.get("Runtimes") or ())),
+            runtimes={
+                name: tuple(runtime.get("runtimeArgs") or ())
+                for name, runtime in sorted((told.get("Runtimes") or {}).items())
+            },
             cgroup_version=told.get("CgroupVersion", "1"),
             security_options=tuple(option.removeprefix("name=") for option in options),
         )

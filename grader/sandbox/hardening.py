@@ -20,11 +20,16 @@ from typing import Any
 
 from grader.model import MiB
 from sandbox_images.harness.confinement import CORE_BYTES
+from sandbox_images.harness.reduced import POWER
 
 MEMORY_OVERHEAD_BYTES = 256 * MiB
 """Granted on top of a submission's memory for what is not the submission. Supervisor and zygotes
 take 45 MiB, an input of 20 MB five times its size for a moment; the rest is for zygotes that
 hold numpy and pandas."""
+
+REDUCED_OVERHEAD_BYTES = 1024 * MiB
+"""Granted besides where a kernel of the slot's own takes from it, and where running out would
+end that kernel and not the submission: room for what a submission takes between two looks."""
 
 MAX_PROCESSES = 1024
 """Of the whole slot. A job's own limit is far lower; this one protects the host."""
@@ -65,6 +70,9 @@ class SlotContainer:
     """Such as "runsc"; None for the engine's default."""
     cpus: float | None = None
     """None: as many as the host has."""
+    reduced: bool = False
+    """Whether the supervisor is to lock runs in as `sandbox_images.harness.reduced` does it, with
+    power over a kernel that must not be the host's."""
     apparmor_profile: str | None = None
     """None where the host has no AppArmor."""
 
@@ -72,6 +80,8 @@ class SlotContainer:
 def create_body(container: SlotContainer) -> dict[str, Any]:
     """Return the JSON body for `POST /containers/create`."""
     memory_bytes = container.memory_bytes + MEMORY_OVERHEAD_BYTES
+    if container.reduced:
+        memory_bytes += REDUCED_OVERHEAD_BYTES
     host: dict[str, Any] = {
         "AutoRemove": True,
         "NetworkMode": "none",
@@ -96,11 +106,13 @@ def create_body(container: SlotContainer) -> dict[str, Any]:
         host["NanoCpus"] = round(container.cpus * 1e9)
     if container.runtime is not None:
         host["Runtime"] = container.runtime
+    if container.reduced:
+        host["CapAdd"] = list(POWER)
     return {
         "Image": container.image,
         "Cmd": list(_COMMAND),
         "Entrypoint": [],
-        "User": f"{container.uid}:{container.uid}",
+        "User": "0:0" if container.reduced else f"{container.uid}:{container.uid}",
         "Env": list(_ENVIRONMENT),
         "WorkingDir": "/",
         "Hostname": "sandbox",
@@ -117,8 +129,9 @@ def create_body(container: SlotContainer) -> dict[str, Any]:
     }
 
 
-def layers(security_options: Collection[str]) -> dict[str, str]:
+def layers(security_options: Collection[str], *, reduced: bool) -> dict[str, str]:
     """Return what `create_body` asks for, layer by layer, with what this engine makes of it."""
+    overhead = MEMORY_OVERHEAD_BYTES + (REDUCED_OVERHEAD_BYTES if reduced else 0)
     seccomp = "an allow list" if "seccomp" in security_options else "missing: not in this kernel"
     apparmor = (
         "off for slots, whose supervisor has to mount"
@@ -128,10 +141,12 @@ def layers(security_options: Collection[str]) -> dict[str, str]:
     return {
         "network": "none",
         "root file system": "read-only, nothing writable",
-        "user": f"an ordinary one ({MIN_UID}-{MAX_UID}), no capabilities, no new privileges",
+        "user": "one per submission; supervisor: some capabilities, in the slot's own kernel only"
+        if reduced
+        else f"an ordinary one ({MIN_UID}-{MAX_UID}), no capabilities, no new privileges",
         "system calls": seccomp,
         "apparmor": apparmor,
-        "memory": f"the limit of the jobs and {MEMORY_OVERHEAD_BYTES // MiB} MiB, no swap",
+        "memory": f"the limit of the jobs and {overhead // MiB} MiB, no swap",
         "processes": f"at most {MAX_PROCESSES} in a slot",
     }
 

@@ -15,7 +15,7 @@ import signal
 import socket
 from typing import Any, NamedTuple
 
-from sandbox_images.harness import namespaces, orders, seccomp
+from sandbox_images.harness import namespaces, orders, reduced, seccomp
 from sandbox_images.harness.orders import Bundle, RunOrder
 
 WORK = "/work"
@@ -71,7 +71,12 @@ class Run(NamedTuple):
 
 
 def lock_in(
-    order: RunOrder, control: socket.socket, seccomp_filter: bytes, *, telling: bool
+    order: RunOrder,
+    control: socket.socket,
+    seccomp_filter: bytes,
+    room: reduced.Room | None,
+    *,
+    telling: bool,
 ) -> Run:
     """Turn this process into one that hostile code may have.
 
@@ -80,6 +85,7 @@ def lock_in(
         control: To the supervisor, which is told when all went well; closed afterwards, like
             every other descriptor of the harness.
         seccomp_filter: From `seccomp.build_candidate_filter`.
+        room: Where there are no mount namespaces.
         telling: Whether the filter is one that tells.
 
     Raises:
@@ -93,10 +99,12 @@ def lock_in(
     contents = _contents(bundle)
     # What is put there for a run comes on top of what it may write itself: a submission that
     # is longer than its work area is large is no fault of ours.
-    _mount_work_area(
-        order.limits["work_bytes"] + sum(-(-len(c) // _PAGE) * _PAGE for c in contents.values()),
-        order.limits["work_files"] + sum(path.count("/") + 1 for path in contents),
-    )
+    size = order.limits["work_bytes"] + sum(-(-len(c) // _PAGE) * _PAGE for c in contents.values())
+    files = order.limits["work_files"] + sum(path.count("/") + 1 for path in contents)
+    if room is None:
+        _mount_work_area(size, files)
+    else:
+        room.enter(size, (INSIDE_UID, INSIDE_UID))
     _stage(bundle, contents)
     os.chdir(WORK)
     stdin = order.payload if order.program == "stdin" else os.open("/dev/null", os.O_RDONLY)
@@ -105,10 +113,12 @@ def lock_in(
     keep = {0, 1, 2, order.payload, order.report, control.fileno()}
     if order.channel is not None:
         keep.add(order.channel)
-    namespaces.enter_own_user((INSIDE_UID, INSIDE_UID), proc_self)
+    if room is None:
+        namespaces.enter_own_user((INSIDE_UID, INSIDE_UID), proc_self)
     _close_all_but(keep)
     # Only now: the number of processes is counted in the new user namespace.
-    _set_rlimits(order.limits)
+    # gVisor lets a user have one process more.
+    _set_rlimits(order.limits, order.limits["processes"] - (room is not None))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     namespaces.drop_capabilities()
     if telling:
@@ -181,7 +191,7 @@ def _close_all_but(keep: set[int]) -> None:
     os.closerange(low, 1 << 20)
 
 
-def _set_rlimits(limits: dict[str, Any]) -> None:
+def _set_rlimits(limits: dict[str, Any], processes: int) -> None:
     """Set the per-process limits that stand behind the supervisor's own."""
     cpu_time_s = int(limits["cpu_time_s"]) + 2
     for kind, value in (
@@ -190,11 +200,16 @@ def _set_rlimits(limits: dict[str, Any]) -> None:
         (resource.RLIMIT_DATA, limits["memory_bytes"]),
         (resource.RLIMIT_FSIZE, limits["work_bytes"]),
         (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_NPROC, processes),
         (resource.RLIMIT_STACK, _STACK_BYTES),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
         _soft, hard = resource.getrlimit(kind)
         ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (ceiling, ceiling))
+        try:
+            resource.setrlimit(kind, (ceiling, ceiling))
+        except ValueError:
+            # gVisor does not know this one, which only stands behind the filter anyway.
+            if kind != resource.RLIMIT_MSGQUEUE:
+                raise

@@ -4,7 +4,9 @@ Each raises OSError with the call's name. `libc` keeps the interpreter lock: eve
 quick, and `clone` must not let another thread run between the fork and its bookkeeping.
 """
 
+import contextlib
 import ctypes
+import errno
 import os
 import signal
 
@@ -123,8 +125,9 @@ def map_own_user(
         proc_self: Descriptor of this process's folder in /proc, where that is mounted over.
     """
     folder = os.open("/proc/self", os.O_RDONLY) if proc_self is None else proc_self
+    with contextlib.suppress(FileNotFoundError):  # a kernel without it, such as gVisor's
+        write_file("setgroups", b"deny", folder)
     for name, text in (
-        ("setgroups", "deny"),
         ("uid_map", f"{inside[0]} {outside[0]} 1"),
         ("gid_map", f"{inside[1]} {outside[1]} 1"),
     ):
@@ -172,7 +175,12 @@ class PidNamespaces:
 
     def enter_new(self) -> int:
         """Make a namespace for the next children, and return the pid of its process 1."""
-        setns(self._own, CLONE_NEWPID)
+        try:
+            setns(self._own, CLONE_NEWPID)
+        except OSError as error:
+            # gVisor cannot come back, but makes its next namespace beside the last, not in it.
+            if error.errno != errno.EOPNOTSUPP:
+                raise
         unshare(CLONE_NEWPID)
         # Ignored at its birth, SIGCHLD makes the kernel reap process 1's children by itself.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 _TICKS = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
 _ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
+_RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 
 class Reading(NamedTuple):
@@ -50,13 +51,21 @@ def cpu_time_s(pids: frozenset[int]) -> float:
 def kill_run(harness_pids: frozenset[int]) -> None:
     """Kill every process but `harness_pids`; process 1 of the run takes all others with it."""
     for pid in all_pids() - harness_pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        kill(pid)
+
+
+def kill(pid: int) -> None:
+    """Kill a process, which may have ended by itself."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def memory_bytes(pid: int | str) -> int:
     """Return the anonymous memory of a process, private and shared, in bytes."""
-    return _KIB * sum(map(int, _ANONYMOUS.findall(_read(f"/proc/{pid}/status"))))
+    status = _read(f"/proc/{pid}/status")
+    # gVisor does not tell the kinds of memory apart.
+    kinds = _ANONYMOUS.findall(status) or _RESIDENT.findall(status)
+    return _KIB * sum(map(int, kinds))
 
 
 def _read(path: str) -> bytes:

@@ -7,6 +7,8 @@ from the wire go into memory files, bytes from pipes go back over the wire.
                        "preload", "split"}                 blobs: source, files.., runs..
                       {"op": "stop", "seq"}                no more outcomes of this job, please
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
+                      {"op": "powerless", "kernel", "message"}  the slot has to be made anew, see
+                                                           `reduced`, or cannot be; it ends
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report
                       {"op": "end", "seq"}                 the job is over, nothing of it lives
                       {"op": "fault", "message"}           the slot is broken and ends
@@ -24,7 +26,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_images.harness import cgroup, frames, orders
+from sandbox_images.harness import cgroup, frames, orders, reduced
 from sandbox_images.harness.frames import Header
 from sandbox_images.harness.watch import Ended, Party, RunStopped, Watch
 from sandbox_images.harness.zygotes import SlotBroken, Zygotes
@@ -32,6 +34,10 @@ from sandbox_images.harness.zygotes import SlotBroken, Zygotes
 _STDIN = 0
 _CHUNK = 1 << 20
 _CGROUP_ROOT = "/sys/fs/cgroup"
+
+
+class Powerless(Exception):
+    """Without more power over its kernel, the slot cannot lock submissions in."""
 
 
 class HostGone(Exception):
@@ -44,7 +50,8 @@ class Host:
     def __init__(self) -> None:
         self._reader = frames.FrameReader()
         self._jobs: deque[tuple[Header, list[bytes]]] = deque()
-        self._stopped = 0
+        self._stopped = -1
+        """The last job that is not wanted any more; 0 is the supervisor's own."""
         self._out = os.dup(1)
         # From here on nothing that happens to print can end up between two frames.
         os.dup2(2, 1)
@@ -138,7 +145,13 @@ class Supervisor:
 
     def __init__(self, host: Host, site_folders: list[str]) -> None:
         self._host = host
-        self._zygotes = Zygotes(site_folders)
+        self._lacks: tuple[str, ...] = ()
+        if refusal := reduced.why_needed():
+            if not reduced.has_power():
+                raise Powerless(refusal)
+            reduced.prepare()
+            self._lacks = reduced.LACKS
+        self._zygotes = Zygotes(site_folders, reduced=bool(self._lacks))
         self._cgroup = cgroup.open_reader(_CGROUP_ROOT)
 
     def serve(self) -> None:
@@ -156,6 +169,7 @@ class Supervisor:
                 "op": "ready",
                 "python": platform.python_version(),
                 "cgroup": self._cgroup.version if self._cgroup else None,
+                "lacks": self._lacks,
             }
         )
         while True:
@@ -212,6 +226,7 @@ class Supervisor:
                 harness_pids=self._zygotes.harness_pids,
                 host_descriptor=_STDIN,
                 is_stopped=lambda: self._heard_stop(job.seq),
+                is_crowded=(lambda: _is_crowded(job)) if self._lacks else None,
             )
             return watch.run(payload)
         finally:
@@ -220,6 +235,13 @@ class Supervisor:
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()
         return self._host.is_stopped(seq)
+
+
+def _is_crowded(job: _Job) -> bool:
+    """Tell whether a reduced slot has more files now than a run may make."""
+    paths = [job.source_path, *(path for path, _ in job.files)]
+    allowed: int = job.limits["work_files"]
+    return reduced.count_files() > allowed + reduced.count_staged(paths)
 
 
 def _outcome(seq: int, index: int, ended: Ended) -> Header:
@@ -248,15 +270,18 @@ def main(args: list[str]) -> None:
         Supervisor(host, args or site.getsitepackages()).serve()
     except HostGone:
         pass
+    except Powerless as error:
+        kernel = platform.release()
+        _send_last(host, {"op": "powerless", "kernel": kernel, "message": str(error)})
     except SlotBroken as error:
-        _report_fault(host, str(error))
+        _send_last(host, {"op": "fault", "message": str(error)})
     except Exception:  # noqa: BLE001 - whatever it is, the grader must learn of it
-        _report_fault(host, traceback.format_exc())
+        _send_last(host, {"op": "fault", "message": traceback.format_exc()})
     os._exit(0)
 
 
-def _report_fault(host: Host, message: str) -> None:
+def _send_last(host: Host, header: Header) -> None:
     try:
-        host.send({"op": "fault", "message": message})
+        host.send(header)
     except HostGone:
         pass

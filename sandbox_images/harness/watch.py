@@ -106,6 +106,7 @@ class Watch:
         harness_pids: frozenset[int],
         host_descriptor: int,
         is_stopped: Callable[[], bool],
+        is_crowded: Callable[[], bool] | None = None,
     ) -> None:
         """Prepare.
 
@@ -116,6 +117,7 @@ class Watch:
             harness_pids: Processes of the slot that are not the run's.
             host_descriptor: Readable when the grader says something.
             is_stopped: Reads what the grader said and tells whether to stop this job.
+            is_crowded: Tells whether there are too many files, where the kernel does not see to it.
         """
         self._parties = parties
         self._main = parties[-1]
@@ -124,6 +126,7 @@ class Watch:
         self._harness_pids = harness_pids
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
+        self._is_crowded = is_crowded
         self._stdout = CappedPipe(limits["output_bytes"])
         self._stderr = CappedPipe(limits["output_bytes"])
         self._report = CappedPipe(_REPORT_BYTES)
@@ -264,6 +267,8 @@ class Watch:
             self._stop("cpu_time")
         elif wall_time_s > self._limits["wall_time_s"]:
             self._stop("wall_time")
+        elif self._is_crowded and self._is_crowded():
+            self._stop("memory")  # which files are, in such a kernel
 
     def _cpu_time_s(self, reading: processes.Reading) -> float:
         """Return the CPU time so far, with that of processes which ended and had no parent left."""

@@ -19,7 +19,7 @@ import socket
 import sys
 from typing import Any
 
-from sandbox_images.harness import confinement, namespaces, orders, processes, seccomp
+from sandbox_images.harness import confinement, namespaces, orders, processes, reduced, seccomp
 from sandbox_images.harness.orders import RunOrder
 
 COMMON_MODULES = (
@@ -32,13 +32,22 @@ are not among them, and must not come with others: what they do in each child, r
 fork, makes the kernel copy 170 pages, which takes 0.5 ms."""
 
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
+_REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
 
 
 def main(args: list[str]) -> None:
-    """Become the zygote that `args` describe: kind, control descriptor, site folders, preload."""
-    kind, descriptor, site_folders, preload = args
+    """Become the zygote that `args` describe.
+
+    They are: kind, control descriptor, site folders, modules to load, whether it is a reduced one.
+    """
+    kind, descriptor, site_folders, preload, is_reduced = args
     control = socket.socket(fileno=int(descriptor))
-    _enter_namespaces()
+    room = None
+    if json.loads(is_reduced):
+        _die_with_parent()
+        room = reduced.Room()
+    else:
+        _enter_namespaces()
     # The environment of every run, since a run inherits it.
     os.environ.clear()
     os.environ.update(confinement.ENVIRONMENT)
@@ -49,11 +58,11 @@ def main(args: list[str]) -> None:
     if kind == "pytest":
         from sandbox_images.harness.runners import pytest_suite
 
-        pytest_suite.serve_from_session(control)
+        pytest_suite.serve_from_session(control, room)
     else:
         from sandbox_images.harness import runners
 
-        runners.execute(wait_for_run(control))
+        runners.execute(wait_for_run(control, room))
 
 
 def _enter_namespaces() -> None:
@@ -84,8 +93,8 @@ def _die_with_parent() -> None:
     namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def wait_for_run(control: socket.socket) -> confinement.Run:
-    """Carry out run orders until the supervisor hangs up.
+def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
+    """Carry out run orders until the supervisor hangs up, in a room where namespaces do not do.
 
     Returns only in the processes that it forks for runs, locked in and ready to start; the
     zygote itself ends here.
@@ -102,23 +111,26 @@ def wait_for_run(control: socket.socket) -> confinement.Run:
     while (received := orders.receive(control)) is not None:
         order = RunOrder.parse(*received)
         init = pid_namespaces.enter_new()
-        pid = _fork_run(init)
+        pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
         if pid == 0:
             random.seed()  # or every run would draw the same numbers, the tests' among them
-            return confinement.lock_in(order, control, seccomp_filter, telling=telling)
+            return confinement.lock_in(order, control, seccomp_filter, room, telling=telling)
         for descriptor in order.descriptors:
             os.close(descriptor)
-        orders.send(control, _ended(signal.SIGKILL) if pid is None else _await_end(pid, init))
+        end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
+        if room is not None:
+            room.clear()
+        orders.send(control, end)
     os._exit(0)
 
 
-def _fork_run(init: int) -> int | None:
+def _fork_run(init: int, flags: int) -> int | None:
     """Fork a run's main process into the namespace of `init`; None where that has ended.
 
     The supervisor may kill a run of which there is no more than process 1 yet.
     """
     try:
-        return namespaces.clone(_RUN_FLAGS)
+        return namespaces.clone(flags)
     except OSError:
         if _is_dead(init):
             return None

@@ -26,13 +26,15 @@ class SlotBroken(Exception):
 class Zygote:
     """A zygote process."""
 
-    def __init__(self, kind: str, preload: tuple[str, ...], site: list[str]) -> None:
+    def __init__(
+        self, kind: str, preload: tuple[str, ...], site: list[str], *, reduced: bool
+    ) -> None:
         self._name = " ".join((kind, *preload))
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         theirs.set_inheritable(True)
         descriptor = str(theirs.fileno())
         main = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
-        arguments = [kind, descriptor, json.dumps(site), json.dumps(preload)]
+        arguments = [kind, descriptor, json.dumps(site), json.dumps(preload), json.dumps(reduced)]
         command = [sys.executable, "-s", "-S", "-P", "-B", main, "zygote", *arguments]
         os.posix_spawn(
             sys.executable,
@@ -73,8 +75,15 @@ class Zygote:
 class Zygotes:
     """Every zygote of the slot, each started when it is first needed."""
 
-    def __init__(self, site: list[str]) -> None:
+    def __init__(self, site: list[str], *, reduced: bool) -> None:
+        """Start none yet.
+
+        Args:
+            site: Folders with third-party packages.
+            reduced: Whether runs are to be locked in as `harness.reduced` does it.
+        """
         self._site = site
+        self._reduced = reduced
         self._zygotes: dict[tuple[str, tuple[str, ...]], Zygote] = {}
         self.harness_pids = processes.all_pids()
         """Every process of the slot that belongs to no run."""
@@ -86,6 +95,6 @@ class Zygotes:
         """
         key = (kind, preload)
         if key not in self._zygotes:
-            self._zygotes[key] = Zygote(kind, preload, self._site)
+            self._zygotes[key] = Zygote(kind, preload, self._site, reduced=self._reduced)
             self.harness_pids = processes.all_pids()
         return self._zygotes[key]

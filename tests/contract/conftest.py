@@ -21,15 +21,18 @@ from grader.sandbox.docker import OWNER_LABEL
 from grader.sandbox.engine import Engine
 from grader.sandbox.fake import FakeSandbox
 from grader.sandbox.owner import Owner
-from grader.settings import Settings
+from grader.settings import DockerSettings, Settings
 
 MEMORY_BYTES = 256 * MiB
 
 BACKENDS = (
     pytest.param("fake", id="fake"),
     pytest.param("docker", id="docker", marks=pytest.mark.docker),
+    pytest.param("runsc", id="runsc", marks=pytest.mark.docker),
     pytest.param("native", id="native"),
 )
+
+CONTAINERS = ("docker", "runsc")
 
 LIMITS = Limits(
     cpu_time_s=5.0,
@@ -141,7 +144,8 @@ def new_sandbox(backend: str, sandbox: Sandbox) -> Iterator[Callable[[], Sandbox
 
     def make() -> Sandbox:
         kind: Any = type(sandbox)
-        made.append(kind() if backend == "fake" else kind(Settings()))
+        settings = Settings(docker=DockerSettings(runtime="runsc" if backend == "runsc" else None))
+        made.append(kind() if backend == "fake" else kind(settings))
         return made[-1]
 
     yield make
@@ -158,7 +162,7 @@ def kill_slot(backend: str) -> Callable[[SlotConnection], None]:
 
     def kill(slot: SlotConnection) -> None:
         transport: Any = slot._transport
-        if backend == "docker":
+        if backend in CONTAINERS:
             engine = Engine.connect()
             engine.remove(transport.container)
             engine.close()
@@ -186,4 +190,4 @@ def remains(backend: str) -> Callable[[], set[str]]:
             for pid in children.read_text().split()
         }
 
-    return containers if backend == "docker" else processes
+    return containers if backend in CONTAINERS else processes

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from grader.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.model import MiB
 from grader.sandbox import hardening, images
 from grader.sandbox.base import Job, Program
+from grader.sandbox.connection import PowerlessSlotError
 from grader.sandbox.docker import OWNER_LABEL, DockerSandbox, DockerTransport
-from grader.sandbox.engine import Engine
+from grader.sandbox.engine import Engine, EngineInfo
 from grader.sandbox.owner import Owner
 from grader.settings import DockerSettings, ImageSettings, Settings
 from sandbox_images.harness.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
@@ -297,3 +299,26 @@ def test_slot_survives_a_job_with_no_runs(docker_sandbox: DockerSandbox) -> None
     job = Job(program=Program.STDIN, source="", runs=(), limits=Settings().limits)
     assert list(slot.run(job)) == []
     slot.close()
+
+
+class UsualProfileSandbox(DockerSandbox):
+    """Opens slots under Docker's own seccomp profile, which refuses namespaces."""
+
+    bodies: list[dict[str, Any]]
+
+    def _body(self, info: EngineInfo, image: str, memory_bytes: int) -> dict[str, Any]:
+        body: dict[str, Any] = super()._body(info, image, memory_bytes)
+        body["HostConfig"]["SecurityOpt"] = ["no-new-privileges:true"]
+        self.bodies.append(body)
+        return body
+
+
+@pytest.mark.usefixtures("docker_sandbox")
+def test_slot_gets_no_power_over_the_hosts_kernel_where_namespaces_are_refused() -> None:
+    with closing(UsualProfileSandbox(Settings())) as sandbox:
+        sandbox.bodies = []
+        with pytest.raises(PowerlessSlotError, match="Operation not permitted"):
+            sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
+    (body,) = sandbox.bodies
+    assert "CapAdd" not in body["HostConfig"]
+    assert body["User"] != "0:0"

@@ -18,6 +18,7 @@ import pytest
 
 from sandbox_images.harness import zygote
 from sandbox_images.harness.confinement import WORK, Run
+from sandbox_images.harness.reduced import Room
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.split.judge import Judge, Loaded
@@ -35,10 +36,10 @@ _BASE_ARGS = (
 )
 
 
-def serve_from_session(control: socket.socket) -> NoReturn:
-    """Start a pytest session and be a zygote inside it; never returns."""
+def serve_from_session(control: socket.socket, room: Room | None) -> NoReturn:
+    """Start a pytest session and be a zygote inside it, as `zygote.main`; never returns."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    pytest.main([*_BASE_ARGS], plugins=[_Session(lambda: zygote.wait_for_run(control))])
+    pytest.main([*_BASE_ARGS], plugins=[_Session(lambda: zygote.wait_for_run(control, room))])
     os._exit(0)
 
 
