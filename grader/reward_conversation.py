@@ -5,32 +5,18 @@ grader/reward_conversation.py`, and `GRADER_CONVERSATION_MODEL` names the model.
 docs/trainers/openrlhf.md has its settings.
 """
 
-import sys
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
-_ROOT = str(Path(__file__).resolve().parent.parent)
-
-
-def _adapter() -> Any:
-    """Import the package that this file is part of, also from a checkout never installed."""
-    for name in ("grader", "sandbox_images"):
-        if name not in sys.modules and (spec := PathFinder.find_spec(name, [_ROOT])):
-            # Not by sys.path: that would show the trainer our tests, workers and examples.
-            module = sys.modules.setdefault(name, module_from_spec(spec))
-            if spec.has_location and spec.loader is not None:
-                spec.loader.exec_module(module)
-    from grader.rewards import openrlhf
-
-    return openrlhf
+_load = run_path(str(Path(__file__).resolve().with_name("checkout.py")))["load"]
 
 
 def reward_func(queries: list[str], prompts: list[str], labels: list[str], **_: Any) -> Any:
     """Return the rewards of samples, as `grader/reward_func.py` does."""
-    return _adapter().rewards_for(queries, prompts, labels, task="conversation")
+    adapter = _load("grader.rewards.openrlhf")
+    return adapter.rewards_for(queries, prompts, labels, task="conversation")
 
 
 # Said now, in one line: a reward function that cannot grade would only be noticed steps later.
-_adapter().check("conversation")
+_load("grader.rewards.openrlhf").check("conversation")

@@ -5,29 +5,14 @@ threads. What grades a sample, its label says; everything else is set by `GRADER
 docs/trainers/openrlhf.md has the labels, the flags and what the logs mean.
 
 Up to 0.9.0 the function travels to other processes by cloudpickle: so this file holds nothing
-but names and text, and imports the rest where it runs.
+but functions and text, and imports the rest where it runs.
 """
 
-import sys
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
-_ROOT = str(Path(__file__).resolve().parent.parent)
-
-
-def _adapter() -> Any:
-    """Import the package that this file is part of, also from a checkout never installed."""
-    for name in ("grader", "sandbox_images"):
-        if name not in sys.modules and (spec := PathFinder.find_spec(name, [_ROOT])):
-            # Not by sys.path: that would show the trainer our tests, workers and examples.
-            module = sys.modules.setdefault(name, module_from_spec(spec))
-            if spec.has_location and spec.loader is not None:
-                spec.loader.exec_module(module)
-    from grader.rewards import openrlhf
-
-    return openrlhf
+_load = run_path(str(Path(__file__).resolve().with_name("checkout.py")))["load"]
 
 
 def reward_func(queries: list[str], prompts: list[str], labels: list[str], **_: Any) -> Any:
@@ -41,8 +26,8 @@ def reward_func(queries: list[str], prompts: list[str], labels: list[str], **_: 
     Returns:
         `rewards`, `scores` and `extra_logs`; see `grader.rewards.openrlhf.rewards_for`.
     """
-    return _adapter().rewards_for(queries, prompts, labels)
+    return _load("grader.rewards.openrlhf").rewards_for(queries, prompts, labels)
 
 
 # Said now, in one line: a reward function that cannot grade would only be noticed steps later.
-_adapter().check()
+_load("grader.rewards.openrlhf").check()

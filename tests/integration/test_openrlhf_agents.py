@@ -2,7 +2,9 @@
 
 import asyncio
 import importlib.util
+import io
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,14 +82,18 @@ def ids(tokenizer: Any, text: str) -> list[int]:
     return found
 
 
-def load_executor(path: Path) -> Any:
+def load_module(path: Path) -> Any:
     """Load an agent file as OpenRLHF does, from 0.8.7 on."""
     spec = importlib.util.spec_from_file_location("agent_module", str(path))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.AgentExecutor
+    return module
+
+
+def load_executor(path: Path) -> Any:
+    return load_module(path).AgentExecutor
 
 
 def play(executor: Any, prompt: str, label: Any, tokenizer: Any, engine: ScriptedEngine) -> Any:
@@ -339,3 +345,31 @@ def test_tool_agent_without_an_answer_is_graded_as_if_it_gave_none(
         result = play(executor, prompt, '{"math": "42"}', tokenizer, engine)
     assert len(engine.sampled) == 3
     assert result["reward"] == -0.5
+
+
+class _Names(pickle.Unpickler):
+    """Notes the modules of all that a pickle names instead of holding it."""
+
+    def __init__(self, blob: bytes) -> None:
+        super().__init__(io.BytesIO(blob))
+        self.modules: set[str] = set()
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        self.modules.add(module)
+        return super().find_class(module, name)
+
+
+@pytest.mark.parametrize("version", ACTOR_RELEASES)
+@pytest.mark.parametrize("name", ["agent_func", "agent_math", "agent_tool"])
+def test_instances_travel_to_processes_that_do_not_know_this_package(
+    version: str, name: str, repo_dir: Path
+) -> None:
+    import cloudpickle
+
+    with client(version):
+        module = load_module(repo_dir / f"grader/{name}.py")
+        names = _Names(cloudpickle.dumps(module.AgentInstance))
+        names.load()
+    assert {found.partition(".")[0] for found in names.modules} & {"grader", "openrlhf"} == {
+        "openrlhf"
+    }

@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 EXECUTOR_RELEASES = ("0.9.1", "0.10.2", "0.11.2")
-ACTOR_RELEASES = ("0.8.5", "0.9.0")
+ACTOR_RELEASES = ("0.8.3", "0.8.5", "0.9.0")
 
 WRONG = "    return 'no such value'\n"
 
