@@ -8,6 +8,7 @@ from grader import judge
 from grader.errors import SuiteError
 from grader.execution import canaries
 from grader.execution.modes import Decision, Mode, ModeBook, look
+from grader.execution.standing import leaves_no_trace
 from grader.execution.task import Graded, Task, require_cases
 from grader.model import PytestTests, ScriptTests, TestSuite
 from grader.sandbox import payload
@@ -115,13 +116,15 @@ def _script_job(task: Task, tests: ScriptTests, *, split: bool) -> Job:
     run = payload.script(
         tests.setup, [case.source for case in tests.cases], stop_early=task.stop_early
     )
+    preload = _preload(tests, task.suite.image)
     return Job(
         program=Program.SCRIPT,
         source=task.source,
         runs=(run,),
         limits=task.limits,
-        preload=_preload(tests, task.suite.image),
+        preload=preload,
         split=split,
+        standing=split and not preload and leaves_no_trace(tests),
     )
 
 

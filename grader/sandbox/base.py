@@ -46,6 +46,9 @@ class Job:
     """Modules that the process should find imported already, such as numpy."""
     split: bool = False
     """Scripts and pytest only: run the tests in one process and the submission in another."""
+    standing: bool = False
+    """Scripts apart from their submission only: the tests leave their process as they found it,
+    so that it may have run other tests before and run others afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

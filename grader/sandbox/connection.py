@@ -172,6 +172,7 @@ def _encode_job(job: Job, seq: int) -> bytes:
         "paths": [file.path for file in job.files],
         "preload": list(job.preload),
         "split": job.split,
+        "standing": job.standing,
     }
     source = job.source.encode("utf-8", "surrogatepass")
     return encode(header, source, *(file.content for file in job.files), *job.runs)

@@ -4,7 +4,7 @@ It is process 1 of the slot. It never imports, parses or runs anything of a subm
 from the wire go into memory files, bytes from pipes go back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
-                       "preload", "split"}                 blobs: source, files.., runs..
+                       "preload", "split", "standing"}                blobs: source, files.., runs..
                       {"op": "stop", "seq"}                no more outcomes of this job, please
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
                       {"op": "powerless", "kernel", "message"}  the slot has to be made anew, see
@@ -29,7 +29,7 @@ from typing import Any
 from sandbox_images.harness import cgroup, frames, orders, reduced
 from sandbox_images.harness.frames import Header
 from sandbox_images.harness.watch import Ended, Party, RunStopped, Watch
-from sandbox_images.harness.zygotes import SlotBroken, Zygotes
+from sandbox_images.harness.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
 
 _STDIN = 0
 _CHUNK = 1 << 20
@@ -99,6 +99,7 @@ class _Job:
     files: list[tuple[str, bytes]]
     preload: tuple[str, ...]
     split: bool
+    standing: bool
     runs: list[bytes]
 
     @classmethod
@@ -114,6 +115,7 @@ class _Job:
             files=list(zip(paths, contents[: len(paths)], strict=True)),
             preload=tuple(header["preload"]),
             split=header["split"],
+            standing=header["standing"],
             runs=contents[len(paths) :],
         )
 
@@ -135,6 +137,7 @@ _TEST_JOB = _Job(
     files=[],
     preload=(),
     split=False,
+    standing=False,
     runs=[b""],
 )
 """Run once at the start, so that what a slot lacks is found out before a job comes."""
@@ -205,13 +208,17 @@ class Supervisor:
             return lambda: [Party(zygote, job.program, bundle=both)]
         code, tests = bundle(job.source, []), bundle(None, job.files)
         candidates = self._zygotes.get("plain", job.preload)
-        judges = self._zygotes.get("judge" if kind == "plain" else kind, job.preload)
+
+        def judges() -> Zygote | StandingJudge:
+            if job.standing:
+                return self._zygotes.standing_judge(job.limits)
+            return self._zygotes.get("judge" if kind == "plain" else kind, job.preload)
 
         def pair() -> list[Party]:
             ends = [end.detach() for end in socket.socketpair()]
             return [
                 Party(candidates, "serve", bundle=code, channel=ends[0]),
-                Party(judges, f"judge_{job.program}", bundle=tests, channel=ends[1]),
+                Party(judges(), f"judge_{job.program}", bundle=tests, channel=ends[1]),
             ]
 
         return pair

@@ -3,7 +3,7 @@
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from sandbox_images.harness.cgroup import CgroupReader
 from sandbox_images.harness.pipes import CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE
 from sandbox_images.harness.telling import Tellings
-from sandbox_images.harness.zygotes import SlotBroken, Zygote
+from sandbox_images.harness.zygotes import SlotBroken, StandingJudge, Zygote
 
 _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024
@@ -52,12 +52,17 @@ class Party:
     """One process of a run, from the order for it to its end."""
 
     def __init__(
-        self, zygote: Zygote, program: str, *, bundle: int, channel: int | None = None
+        self,
+        zygote: Zygote | StandingJudge,
+        program: str,
+        *,
+        bundle: int,
+        channel: int | None = None,
     ) -> None:
         """Order nothing yet.
 
         Args:
-            zygote: Forks the process; has no other at the time.
+            zygote: Forks the process, or is it; has no other at the time.
             program: Which runner it is for.
             bundle: Descriptor of what `orders.write_bundle` wrote.
             channel: Descriptor of its end of the connection to the other process; closed here.
@@ -123,7 +128,8 @@ class Watch:
         self._main = parties[-1]
         self._limits = limits
         self._cgroup = cgroup
-        self._harness_pids = harness_pids
+        self._standing = [p.zygote for p in parties if isinstance(p.zygote, StandingJudge)]
+        self._harness_pids = harness_pids.difference(*(judge.pids for judge in self._standing))
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
         self._is_crowded = is_crowded
@@ -183,6 +189,8 @@ class Watch:
             )
         finally:
             os.close(nothing)
+        if isinstance(party.zygote, StandingJudge):
+            party.started_at = time.monotonic()  # it has long been locked in
         if party.channel is not None:
             # Only the two processes hold it, so that each sees the end of the other.
             os.close(party.channel)
@@ -222,21 +230,33 @@ class Watch:
 
     def _end_all(self) -> None:
         """Leave no process of the run alive, though the main one ended by itself."""
-        if self._limit_hit is None and self._candidate_left:
-            # It closed its end first, and is about to tell how it ended.
-            waiting = [p.zygote.control for p in self._parties if p.ended is None]
-            select.select(waiting, [], [], _FAREWELL_S)
+        if self._limit_hit is None:
+            self._await_farewell()
         if any(party.ended is None for party in self._parties):
             self._kill()
+
+    def _await_farewell(self) -> None:
+        """Give the candidate the moment that it takes to end when the conversation is over."""
+        # Where it broke that off, its end decides what is said of the run.
+        timeout_s = _FAREWELL_S if self._candidate_left else _TICK_S
+        for party in self._parties[:-1]:
+            if party.ended is None and select.select([party.zygote.control], [], [], timeout_s)[0]:
+                party.hear()
 
     def _kill(self) -> None:
         """Kill the run and wait until nothing of it lives."""
         while living := [party for party in self._parties if party.ended is None]:
             # Over and over: what a zygote has yet to fork cannot be killed.
-            processes.kill_run(self._harness_pids)
+            processes.kill_run(self._harness_pids.union(*self._spared_pids()))
             controls = {party.zygote.control: party for party in living}
             for control in select.select(list(controls), [], [], _TICK_S)[0]:
                 controls[control].hear()
+
+    def _spared_pids(self) -> Iterator[frozenset[int]]:
+        """Yield the processes that have done their part in order and stay."""
+        for party in self._parties:
+            if isinstance(party.zygote, StandingJudge) and party.ended is not None:
+                yield party.zygote.pids
 
     @property
     def _candidate_left(self) -> bool:
@@ -272,12 +292,13 @@ class Watch:
 
     def _cpu_time_s(self, reading: processes.Reading) -> float:
         """Return the CPU time so far, with that of processes which ended and had no parent left."""
+        run_s = reading.cpu_time_s - sum(judge.cpu_time_s for judge in self._standing)
         if self._cgroup is None:
-            return reading.cpu_time_s
+            return run_s
         slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
         if self._cpu_time_before_s is None:
-            self._cpu_time_before_s = slot_s - reading.cpu_time_s
-        return max(reading.cpu_time_s, slot_s - self._cpu_time_before_s)
+            self._cpu_time_before_s = slot_s - run_s
+        return max(run_s, slot_s - self._cpu_time_before_s)
 
     def _oom_happened(self) -> bool:
         return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills

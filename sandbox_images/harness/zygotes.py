@@ -1,7 +1,9 @@
 """The supervisor's side of zygotes."""
 
+import contextlib
 import json
 import os
+import select
 import socket
 import sys
 from typing import Any
@@ -9,6 +11,9 @@ from typing import Any
 from sandbox_images.harness import orders, processes
 
 _START_TIMEOUT_S = 60.0
+_STANDING_RUNS = 512
+_STANDING_GROWTH_BYTES = 64 * 1024 * 1024
+_STANDING_CPU_TIME_S = 3600
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
@@ -72,8 +77,94 @@ class Zygote:
         return SlotBroken(f"the {self._name} zygote {what}")
 
 
+class StandingJudge:
+    """A run's process that stays to judge the next script; to its runs it is their zygote.
+
+    One that is killed, or ends because a run does not go as runs should, is replaced.
+    """
+
+    def __init__(self, zygote: Zygote, limits: dict[str, Any]) -> None:
+        """Have it forked by a zygote that has nothing else to do until it ends."""
+        self.memory_bytes = zygote.memory_bytes
+        self.cpu_time_s = 0.0
+        """What its runs before this one took."""
+        self._zygote = zygote
+        self._limits = limits
+        self._runs = 0
+        self._peak_memory_bytes = 0
+        self._has_ended = False
+        before = processes.all_pids()
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        order = _standing_order(limits, theirs.detach())
+        zygote.start(order)
+        for descriptor in set(order.descriptors):
+            os.close(descriptor)
+        message, descriptors = zygote.receive()
+        for descriptor in descriptors:
+            os.close(descriptor)  # calls that are told of in a candidate fail here
+        if message["event"] != "started":
+            raise SlotBroken(f"a judge did not start: {message}")
+        self.pids = processes.all_pids() - before
+
+    def serves(self, limits: dict[str, Any]) -> bool:
+        """Tell whether it can judge a run with these limits."""
+        return (
+            not self._has_ended
+            and limits == self._limits
+            and self._runs < _STANDING_RUNS
+            and self._peak_memory_bytes < self.memory_bytes + _STANDING_GROWTH_BYTES
+            and not select.select([self.control], [], [], 0)[0]  # which says that it has ended
+        )
+
+    def start(self, order: orders.RunOrder) -> None:
+        """Have a script judged."""
+        message = {"program": order.program, "limits": {}}
+        with contextlib.suppress(OSError):  # its end is heard of like that of any run
+            orders.send(self.control, message, order.descriptors)
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Wait for the end of the run, or of the process."""
+        received = orders.receive(self.control)
+        if received is None:
+            return self.end(), []
+        ended, _ = received
+        self._runs += 1
+        self.cpu_time_s += ended["cpu_time_s"]
+        self._peak_memory_bytes = max(self._peak_memory_bytes, ended["peak_memory_bytes"])
+        return received
+
+    def end(self) -> dict[str, Any]:
+        """Make it end, and return how it ended."""
+        if self._has_ended:
+            return {}
+        self._has_ended = True
+        self.control.close()
+        self.pids = frozenset()  # which the kernel may give to others now
+        ended, _ = self._zygote.receive()
+        return {**ended, "cpu_time_s": max(0.0, ended["cpu_time_s"] - self.cpu_time_s)}
+
+
+def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    bundle = orders.write_bundle("solution.py", None, [])
+    return orders.RunOrder(
+        program="judge_scripts",
+        # The CPU time of each run is its watch's to limit; a process has only one limit for all.
+        limits={**limits, "cpu_time_s": _STANDING_CPU_TIME_S},
+        bundle=bundle,
+        payload=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        report=nothing,
+        channel=channel,
+    )
+
+
 class Zygotes:
-    """Every zygote of the slot, each started when it is first needed."""
+    """Every zygote of the slot, each started when it is first needed.
+
+    New processes are made here only while no run exists.
+    """
 
     def __init__(self, site: list[str], *, reduced: bool) -> None:
         """Start none yet.
@@ -85,16 +176,28 @@ class Zygotes:
         self._site = site
         self._reduced = reduced
         self._zygotes: dict[tuple[str, tuple[str, ...]], Zygote] = {}
-        self.harness_pids = processes.all_pids()
+        self._standing: StandingJudge | None = None
+        self._lasting_pids = processes.all_pids()
+
+    @property
+    def harness_pids(self) -> frozenset[int]:
         """Every process of the slot that belongs to no run."""
+        return self._lasting_pids | (self._standing.pids if self._standing else frozenset())
 
     def get(self, kind: str, preload: tuple[str, ...]) -> Zygote:
-        """Return the zygote of a kind ("plain" or "pytest") with these modules loaded.
-
-        Only to be called while no run exists.
-        """
+        """Return the zygote of a kind ("plain", "judge", "pytest") with these modules loaded."""
         key = (kind, preload)
         if key not in self._zygotes:
+            before = processes.all_pids()
             self._zygotes[key] = Zygote(kind, preload, self._site, reduced=self._reduced)
-            self.harness_pids = processes.all_pids()
+            self._lasting_pids |= processes.all_pids() - before
         return self._zygotes[key]
+
+    def standing_judge(self, limits: dict[str, Any]) -> StandingJudge:
+        """Return a judge that has perhaps judged before, and is as good as new."""
+        if self._standing is not None and not self._standing.serves(limits):
+            self._standing.end()
+            self._standing = None
+        if self._standing is None:
+            self._standing = StandingJudge(self.get("standing", ()), limits)
+        return self._standing

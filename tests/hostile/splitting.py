@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader import judge
+from grader.execution.standing import leaves_no_trace
 from grader.model import (
     CaseResult,
     Limits,
@@ -44,7 +45,14 @@ def run(
         cases=tuple(ScriptCase(id=str(i), source=case) for i, case in enumerate(suite.cases)),
     )
     run_bytes = payload.script(suite.setup, suite.cases, stop_early=False)
-    job = Job(program=Program.SCRIPT, source=source, runs=(run_bytes,), limits=limits, split=split)
+    job = Job(
+        program=Program.SCRIPT,
+        source=source,
+        runs=(run_bytes,),
+        limits=limits,
+        split=split,
+        standing=split and leaves_no_trace(tests),
+    )
     (outcome,) = slot.run(job)
     return judge.judge_script(tests, outcome, limits), outcome
 

@@ -1,7 +1,7 @@
 """What a run's process does with the submission: one module per kind of program."""
 
 from sandbox_images.harness.confinement import Run
-from sandbox_images.harness.runners import call, script, serve, stdin
+from sandbox_images.harness.runners import call, judging, script, serve, standing, stdin
 from sandbox_images.harness.runners.events import Reporter
 
 _RUNNERS = {
@@ -9,6 +9,7 @@ _RUNNERS = {
     "call": call.run,
     "script": script.run,
     "judge_script": script.judge,
+    "judge_scripts": standing.serve,
     "serve": serve.run,
 }
 
@@ -16,3 +17,4 @@ _RUNNERS = {
 def execute(run: Run) -> None:
     """Carry out the run and end the process."""
     _RUNNERS[run.program](run, Reporter(run.report))
+    judging.end(0)

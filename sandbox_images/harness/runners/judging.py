@@ -18,10 +18,10 @@ def connect(run: Run, sources: list[str]) -> Judge:
     return Judge(Channel(run.connection), named_identifiers(sources), lambda: end(CANDIDATE_GONE))
 
 
-def load(judge: Judge, reporter: Reporter) -> Loaded | Exception | SystemExit:
+def load(judge: Judge, reporter: Reporter) -> Loaded | Exception | SystemExit | None:
     """Have the submission executed; return what it has, or what it raised.
 
-    Ends the process where there is nothing to test: the source does not compile.
+    None where there is nothing to test, which was reported: the source does not compile.
     """
     try:
         loaded = judge.load()
@@ -29,7 +29,7 @@ def load(judge: Judge, reporter: Reporter) -> Loaded | Exception | SystemExit:
         return error
     if loaded.compile_error is not None:
         reporter.emit("compile_error", **loaded.compile_error)
-        end(0)
+        return None
     return loaded
 
 

@@ -83,6 +83,8 @@ def _import_from_candidate(run: Run, reporter: Reporter) -> Judge:
     ]
     conversation = judging.connect(run, sources)
     loaded = judging.load(conversation, reporter)
+    if loaded is None:
+        judging.end(0)
     scope = Scope(sources, conversation.named)
     name = loading.module_name(run.bundle.source_path)
     sys.meta_path.insert(0, _SubmissionFinder(name, conversation, loaded, scope))

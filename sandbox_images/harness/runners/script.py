@@ -4,17 +4,17 @@ import json
 import linecache
 import os
 import types
-from typing import Any, NoReturn
+from typing import Any
 
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
-from sandbox_images.harness.split.judge import Judge
+from sandbox_images.harness.split.judge import Judge, Loaded
 from sandbox_images.harness.split.scope import Scope
 
 
-def run(run: Run, reporter: Reporter) -> NoReturn:
-    """Load the source, run every case in its namespace, report each, and end."""
+def run(run: Run, reporter: Reporter) -> None:
+    """Load the source, run every case in its namespace, and report each."""
     code = loading.compile_source(run.bundle, reporter)
     path = loading.path_of(run.bundle)
     if code is not None:
@@ -27,19 +27,25 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
             reporter.emit("loaded")
             if _run_cases(_read_payload(run), module.__dict__, path, reporter):
                 reporter.emit("done")
-    judging.end(0)
 
 
-def judge(run: Run, reporter: Reporter) -> NoReturn:
+def judge(run: Run, reporter: Reporter) -> None:
     """Run every case with proxies of the submission's names in its namespace."""
     payload = _read_payload(run)
     sources = [payload["setup"], *payload["cases"]]
     conversation = judging.connect(run, sources)
-    path = loading.path_of(run.bundle)
+    _judge_cases(payload, sources, loading.path_of(run.bundle), reporter, conversation)
+    conversation.close()
+
+
+def _judge_cases(
+    payload: dict[str, Any], sources: list[str], path: str, reporter: Reporter, conversation: Judge
+) -> None:
     loaded = judging.load(conversation, reporter)
     if isinstance(loaded, BaseException):
         reporter.exception("load", loaded, path)
-        judging.end(0)
+    if not isinstance(loaded, Loaded):
+        return
     reporter.emit("loaded")
     taken = Scope(sources, conversation.named).of_script(loaded.names)
     module = types.ModuleType("solution")
@@ -47,7 +53,6 @@ def judge(run: Run, reporter: Reporter) -> NoReturn:
     module.__dict__.update((name, conversation.get(None, name)) for name in taken.names)
     if _run_cases(payload, module.__dict__, path, reporter, conversation):
         reporter.emit("done")
-    judging.end(0)
 
 
 def _read_payload(run: Run) -> dict[str, Any]:

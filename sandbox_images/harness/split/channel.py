@@ -58,6 +58,10 @@ class Channel:
             raise ChannelError("a message is a list that starts with its kind")
         return message
 
+    def close(self) -> None:
+        """Hang up, which ends the other process."""
+        self._socket.close()
+
     def _read(self, size: int) -> bytes:
         parts = []
         while size:

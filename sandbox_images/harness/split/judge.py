@@ -129,6 +129,10 @@ class Judge:
         self._refused = self._refused or why
         return NotServed(why)
 
+    def close(self) -> None:
+        """End the conversation in order."""
+        self._channel.close()
+
     def take_refusal(self) -> str | None:
         """Return why something was refused since last time, though the tests may have caught it."""
         refused, self._refused = self._refused, None

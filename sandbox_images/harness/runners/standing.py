@@ -1,0 +1,69 @@
+"""Judge one script after another in the same process.
+
+Only scripts that leave the process as they found it come here, as the grader has made sure. The
+process is locked in like any other; a conversation that breaks off ends it, as it ends those that
+judge once, and the supervisor has another one forked when it next needs one.
+"""
+
+import gc
+import linecache
+import os
+import random
+import resource
+import socket
+import sys
+from typing import Any
+
+from sandbox_images.harness import orders
+from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.orders import RunOrder
+from sandbox_images.harness.runners import script
+from sandbox_images.harness.runners.events import Reporter
+
+_COLLECT_EVERY = 32
+"""Runs; a submission's objects are in cycles here, and would stay until memory is short."""
+
+
+def serve(run: Run, _reporter: Reporter) -> None:
+    """Judge what the supervisor orders, until it hangs up."""
+    control = socket.socket(fileno=run.connection)
+    baseline = tuple(sys.path)
+    served = 0
+    while (received := orders.receive(control)) is not None:
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        _judge(RunOrder.parse(*received))
+        sys.path[:] = baseline
+        served += 1
+        if served % _COLLECT_EVERY == 0:
+            gc.collect()
+        orders.send(control, _ended(before))
+
+
+def _judge(order: RunOrder) -> None:
+    os.dup2(order.stdout, 1)
+    os.dup2(order.stderr, 2)
+    random.seed()
+    bundle = orders.read_bundle(order.bundle)
+    run = Run(order.program, bundle, order.payload, order.report, order.channel)
+    script.judge(run, Reporter(order.report))
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    linecache.clearcache()
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(null, descriptor)
+    for descriptor in (null, *order.descriptors):
+        if descriptor != order.channel:  # which the conversation has closed
+            os.close(descriptor)
+
+
+def _ended(before: resource.struct_rusage) -> dict[str, Any]:
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    grown = now.ru_maxrss > before.ru_maxrss
+    return {
+        "event": "ended",
+        "status": 0,
+        "cpu_time_s": now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime,
+        # The kernel keeps the highest mark only: one that did not rise was an earlier run's.
+        "peak_memory_bytes": now.ru_maxrss * 1024 if grown else 0,
+    }
