@@ -18,6 +18,7 @@ from grader.cli.explain import explain
 from grader.cli.formats import formats
 from grader.cli.grade import grade
 from grader.cli.images import images
+from grader.cli.report import report
 from grader.cli.serve import serve
 from grader.cli.status import status
 from grader.cli.try_ import try_
@@ -42,6 +43,7 @@ app = typer.Typer(
 app.callback()(before_command)
 app.command()(grade)
 app.command()(check)
+app.command()(report)
 app.command()(explain)
 app.command("try")(try_)
 app.command()(doctor)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SERVED_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """The Content-Security-Policy of every page that is served."""
@@ -44,6 +44,9 @@ SERVED_HEADERS = {
 
 ASSETS: Mapping[str, str] = {
     "report.css": "text/css; charset=utf-8",
+    "data.js": "text/javascript; charset=utf-8",
+    "table.js": "text/javascript; charset=utf-8",
+    "report.js": "text/javascript; charset=utf-8",
 }
 """The static files by name, with their content types."""
 
@@ -78,6 +81,7 @@ def one_file(
     *,
     scripts: Sequence[str] = (),
     data: Mapping[str, object] = MappingProxyType({}),
+    top: str = "",
 ) -> str:
     """Return a page that needs no other file and no network.
 
@@ -88,6 +92,7 @@ def one_file(
         main: HTML that was made by `render`.
         scripts: Sources of scripts of ours.
         data: What the scripts read, by the id of the element that holds it as JSON.
+        top: HTML made by `render` for the bar at the top; "": the title.
     """
     from markupsafe import Markup
 
@@ -100,10 +105,40 @@ def one_file(
         "onefile.html",
         title=title,
         main=Markup(main),  # noqa: S704 - made by templates that escape
+        top=Markup(top),  # noqa: S704 - the same
         policy=Markup(policy),  # noqa: S704 - words of ours and base64
         style=Markup(style),  # noqa: S704 - a file of ours
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of ours
         data={name: Markup(script_json(value)) for name, value in data.items()},  # noqa: S704
+    )
+
+
+def render_page(
+    title: str,
+    main: str,
+    *,
+    scripts: Sequence[str],
+    data: Mapping[str, object],
+    assets: str,
+) -> str:
+    """Return a page that is served with `SERVED_POLICY`.
+
+    Args:
+        title: Of the page.
+        main: HTML that was made by `render`.
+        scripts: Names in `ASSETS`, in the order in which they run.
+        data: As for `one_file`.
+        assets: The address that goes before the name of a static file.
+    """
+    from markupsafe import Markup
+
+    return render(
+        "served.html",
+        title=title,
+        main=Markup(main),  # noqa: S704 - made by templates that escape
+        scripts=scripts,
+        data={name: Markup(script_json(value)) for name, value in data.items()},  # noqa: S704
+        assets=assets,
     )
 
 

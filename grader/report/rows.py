@@ -17,6 +17,9 @@ class GradedRow:
     """One row that `grader grade` wrote."""
 
     id: str
+    """Its own, or its problem's; samples of one input row share it."""
+    name: str
+    """The id, with the sample's number where the input row had several."""
     problem_id: str | None
     completion: str
     report: GradeReport
@@ -26,7 +29,7 @@ class GradedRow:
     def view(self) -> SampleView:
         """Return the sample as pages and the terminal show it."""
         return view_of(
-            self.report, id=self.id, completion=self.completion, problem_id=self.problem_id
+            self.report, id=self.name, completion=self.completion, problem_id=self.problem_id
         )
 
 
@@ -45,8 +48,10 @@ def read_row(text: bytes, number: int) -> GradedRow:
         origin = row.get(ORIGIN_KEY)
         origin = origin if isinstance(origin, dict) else {}
         problem = origin.get("problem")
+        id, name = _names(row, origin, number)
         return GradedRow(
-            id=_names(row, origin, number)[1],
+            id=id,
+            name=name,
             problem_id=problem if isinstance(problem, str) else None,
             completion=completion_of(row),
             report=report_of(row.get(REPORT_KEY)),

@@ -197,7 +197,7 @@ def diff(expected: str, got: str) -> tuple[DiffLine, ...]:
 
 def _limits(report: GradeReport) -> Iterator[LimitUse]:
     limits = report.conditions.limits if report.conditions else None
-    usage = _heaviest(report)
+    usage = heaviest(report)
     hit = report.limit_hit
     for kind, name, used, limit in _pairs(usage, limits):
         show = size if kind is LimitKind.MEMORY else seconds
@@ -233,7 +233,7 @@ def _pairs(
     )
 
 
-def _heaviest(report: GradeReport) -> Usage:
+def heaviest(report: GradeReport) -> Usage:
     """Return the most that one run took: limits are those of a run, not of all together."""
     runs = [case.usage for case in report.cases if case.usage is not None]
     if not runs:

@@ -2,6 +2,8 @@
 
 import contextlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +16,8 @@ from tests.conftest import missing
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
 
-TIMEOUT_S = 60
-"""Of a test: the browser starts in one of them, on a machine that may be busy."""
+TIMEOUT_S = 120
+"""Of a test: in some the browser starts, or the examples are graded first."""
 
 OpenPage = Callable[..., "Page"]
 """Opens an address in a page that is watched; options are those of a new browser context."""
@@ -93,3 +95,55 @@ def _watch(page: "Page", address: str, sins: list[str]) -> None:
     page.on("pageerror", lambda error: sins.append(f"error {error}"))
     page.on("popup", lambda popup: sins.append(f"popup {popup.url}"))
     page.on("download", lambda download: sins.append(f"download {download.url}"))
+
+
+# ---------------------------------------------------------------- graded files
+
+
+@pytest.fixture(scope="session")
+def graded(repo_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples, graded for real: every verdict that a sample can have of its own."""
+    return _grade(repo_dir, tmp_path_factory.mktemp("graded") / "graded.jsonl")
+
+
+@pytest.fixture(scope="session")
+def graded_before(repo_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first of them, graded as if each completion were code from end to end."""
+    out = tmp_path_factory.mktemp("graded") / "before.jsonl"
+    return _grade(repo_dir, out, "--limit", "24", "--set", "extraction=verbatim")
+
+
+def _grade(repo_dir: Path, out: Path, *options: str) -> Path:
+    command = [
+        *(sys.executable, "-m", "grader", "grade", "examples/samples.jsonl"),
+        *("--problems", "examples/problems.jsonl", "--out", str(out), "--sandbox", "native"),
+        *("--set", "cpu_time_s=1", "--set", "wall_time_s=3", "--set", "memory_bytes=128MiB"),
+        *options,
+    ]
+    done = subprocess.run(command, cwd=repo_dir, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+# ---------------------------------------------------------------- accessibility
+
+
+@pytest.fixture(scope="session")
+def axe(repo_dir: Path) -> str:
+    """The source of axe-core, which `scripts/test` installs into a build folder."""
+    file = repo_dir / "build/axe/node_modules/axe-core/axe.min.js"
+    if not file.is_file():
+        missing("axe-core", f"{file} is not there; scripts/test installs it")
+    return file.read_text("utf-8")
+
+
+def serious_findings(page: "Page", axe: str) -> list[str]:
+    """Return what axe-core finds that keeps somebody from using the page."""
+    page.evaluate(axe)
+    result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{found['id']}: {found['help']}: {node['html'][:200]}"
+        for found in result["violations"]
+        if found["impact"] in ("serious", "critical")
+        for node in found["nodes"][:3]
+    ]

@@ -1,6 +1,5 @@
 """`grader explain`: which row it finds, and what it prints of a hostile one."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,8 @@ import pytest
 from grader.cli.app import run
 from grader.model import CaseResult, Evidence, GradeReport
 from grader.verdict import Verdict
-from grader.wire import report_json
 from tests.factories import make_report
+from tests.graded import Row, write_graded
 
 WRONG = make_report(
     Verdict.FAILED,
@@ -25,18 +24,10 @@ WRONG = make_report(
 
 
 def write(folder: Path, *rows: tuple[str, str, GradeReport]) -> Path:
-    file = folder / "out.jsonl"
-    lines = [
-        {
-            "id": id,
-            "completion": completion,
-            "report": json.loads(report_json(report)),
-            "_grader": {"line": number},
-        }
-        for number, (id, completion, report) in enumerate(rows, start=1)
-    ]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return file
+    return write_graded(
+        folder / "out.jsonl",
+        (Row(id=id, completion=completion, report=report) for id, completion, report in rows),
+    )
 
 
 def test_explain_shows_everything_about_a_sample(
@@ -86,12 +77,12 @@ def test_explain_shows_hostile_text_as_text(
             ),
         ),
     )
-    file = write(tmp_path, (hostile, f"{hostile}\ud800", report))
+    file = write(tmp_path, (hostile, f"{hostile}\u2066", report))
     assert run(["explain", str(file), "@1", "--all"]) == 0
     printed = capsys.readouterr().out
     assert not set(printed) & set("\x1b\x07\u202e\ud800\r")
     assert printed.count("␛]0;owned␇[bold red]␛[2J⟨U+202E⟩:smile:␍") > 5
-    assert "⟨U+D800⟩" in printed
+    assert "⟨U+2066⟩" in printed
 
 
 @pytest.mark.parametrize(

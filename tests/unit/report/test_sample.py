@@ -63,7 +63,8 @@ def test_row_is_read_back_with_its_completion() -> None:
         "_grader": {"line": 3, "sample": 1, "problem": "p", "field": "answer"},
     }
     found = read_row(json.dumps(row).encode(), 9)
-    assert (found.id, found.problem_id, found.completion) == ("7#1", "p", "x = 1")
+    assert (found.id, found.name, found.problem_id) == ("7", "7#1", "p")
+    assert found.completion == "x = 1"
     assert found.report.conditions == CONDITIONS
 
 
@@ -83,7 +84,9 @@ def test_what_a_template_prints_is_escaped_and_visible() -> None:
 
 
 def test_what_a_page_prints_without_a_filter_is_visible_too() -> None:
-    html = render("onefile.html", title="<\x1b>", main="", policy="", style="", scripts=(), data={})
+    html = render(
+        "onefile.html", title="<\x1b>", top="", main="", policy="", style="", scripts=(), data={}
+    )
     assert "<title>&lt;␛&gt; · grader</title>" in html
 
 

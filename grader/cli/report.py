@@ -1,0 +1,91 @@
+"""`grader report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.console import note
+from grader.cli.options import ForceOption
+from grader.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from grader.report.document import Document
+
+
+def report(
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Graded rows, as `grader grade` wrote them.")
+    ],
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="OTHER", help="Graded rows to compare with: what was before."),
+    ] = None,
+    *,
+    to: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="The page to write.")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page, with every sample, instead.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="With --serve: where to listen.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="With --serve.")] = 8765,
+    force: ForceOption = False,
+) -> None:
+    """Show what a graded file comes to, down to each sample's cases.
+
+    With `-o` writes one self-contained page of at most 5 MB that needs no network: counts,
+    distributions, problems, what is worth a look, and the pages of as many samples as there is
+    room for, suspicious and failed ones first. With `--serve` serves the same page with all of
+    them. With OTHER shows as well which samples flipped, and what else differs about them.
+
+    Beyond loopback addresses, the page is shown only to who has the address with its token.
+
+    **Examples**
+
+        grader report graded.jsonl -o report.html
+
+        grader report new.jsonl old.jsonl -o report.html
+
+        grader report graded.jsonl --serve
+
+    **Exit codes**
+
+    - 0: written, or served until it was stopped
+    - 2: bad usage, or a file that cannot be read or written
+    """
+    if (to is None) is not serve:
+        message = "name the page to write with -o, or serve it with --serve; one of both"
+        raise ConfigurationError(message)
+    if to is not None and to.exists() and not force:
+        message = f"{to} exists; replace it with --force, or name another file with -o"
+        raise ConfigurationError(message)
+    from grader.report.document import Document
+    from grader.report.index import GradedFile
+
+    document = Document(GradedFile(out), None if other is None else GradedFile(other))
+    if to is None:
+        _serve(document, host, port)
+        return
+    page = document.one_file()
+    try:
+        to.write_text(page, "utf-8")
+    except OSError as error:
+        message = f"cannot write {to}: {error.strerror}"
+        raise InputError(message) from error
+    shown, count = document.pages_held, len(document.file.entries)
+    left = "" if shown == count else f"; the pages of {count - shown:,} samples had no room"
+    note(f"{to}: {count:,} samples, {len(page.encode()) / 1e6:.1f} MB{left}")
+
+
+def _serve(document: "Document", host: str, port: int) -> None:
+    from grader.report.serve import is_loopback, make_app, new_token, run
+
+    token = None if is_loopback(host) else new_token()
+    app = make_app(document, token)
+    shown = f"[{host}]" if ":" in host else host
+    query = "" if token is None else f"?token={token}"
+    note(f"Serving on http://{shown}:{port}/{query} until Ctrl-C.")
+    run(app, host, port)

@@ -1,0 +1,236 @@
+"""What a graded file comes to: counts, distributions, problems, and what is worth a look.
+
+Pure, from the entries of an index.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from grader.model import Conditions
+from grader.report.index import Entry
+from grader.stats import PASS_AT, PassAt, pass_at_k
+from grader.verdict import Suspicion, Verdict
+
+SHOWN = 8
+"""Entries of each list of what is worth a look."""
+SHARE_BINS = 10
+"""Bins of the share of a limit; one more holds what hit it."""
+_MOST_VALUES = 12
+_VALUE_BINS = 20
+_DIGITS = re.compile(r"\d+|0x[0-9a-f]+|'[^']{0,200}'|\"[^\"]{0,200}\"")
+_BROKEN = "SuiteError: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """A bar of a histogram."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """The samples of one problem."""
+
+    id: str
+    samples: int
+    """Those that were graded."""
+    passed: int
+    mean_reward: float | None
+    verdicts: tuple[tuple[Verdict, int], ...]
+    pass_at: tuple[float | None, ...]
+    """For each k of `Batch.pass_at`; None: it has fewer samples."""
+    flaky: bool
+    """Whether equal code got different verdicts."""
+    broken: bool
+    """Whether its suite is broken: then nothing of it was graded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Internal errors of one cause."""
+
+    words: str
+    count: int
+    first: Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What a graded file comes to."""
+
+    samples: int
+    graded: int
+    passed: int
+    mean_reward: float | None
+    mean_score: float | None
+    verdicts: tuple[tuple[Verdict, int], ...]
+    rewards: tuple[Bin, ...]
+    scores: tuple[Bin, ...]
+    cpu_shares: tuple[Bin, ...]
+    """Samples by the share of the CPU time limit that their heaviest run used."""
+    memory_shares: tuple[Bin, ...]
+    pass_at: tuple[PassAt, ...]
+    problems: tuple[Problem, ...]
+    """The worst first."""
+    flaky: tuple[Problem, ...]
+    broken: tuple[Problem, ...]
+    slowest: tuple[Entry, ...]
+    largest: tuple[Entry, ...]
+    """By memory."""
+    longest: tuple[Entry, ...]
+    """By the length of the completion."""
+    suspicion: tuple[tuple[Suspicion, int, Entry], ...]
+    """Each sign, how many samples show it, and the first."""
+    causes: tuple[Cause, ...]
+    policies: tuple[str, ...]
+    conditions: tuple[Conditions, ...]
+    cpu_time_s: float
+
+
+def batch_of(entries: Sequence[Entry]) -> Batch:
+    """Return what the entries come to."""
+    graded = [entry for entry in entries if entry.graded]
+    counts = Counter(entry.verdict for entry in entries)
+    problems, pass_at = _problems(entries)
+    return Batch(
+        samples=len(entries),
+        graded=len(graded),
+        passed=counts[Verdict.PASSED],
+        mean_reward=_mean(entry.reward for entry in graded),
+        mean_score=_mean(entry.score for entry in graded),
+        verdicts=tuple((verdict, counts[verdict]) for verdict in Verdict if counts[verdict]),
+        rewards=_values([entry.reward for entry in graded], -1, 1),
+        scores=_values([entry.score for entry in graded], 0, 1),
+        cpu_shares=_shares(entries, _cpu_share),
+        memory_shares=_shares(entries, _memory_share),
+        pass_at=pass_at,
+        problems=problems,
+        flaky=tuple(problem for problem in problems if problem.flaky),
+        broken=tuple(problem for problem in problems if problem.broken),
+        slowest=_top(entries, lambda entry: entry.usage.cpu_time_s),
+        largest=_top(entries, lambda entry: entry.usage.peak_memory_bytes),
+        longest=_top(entries, lambda entry: entry.completion_chars or None),
+        suspicion=_suspicion(entries),
+        causes=_causes(entries),
+        policies=tuple(sorted({entry.policy for entry in entries})),
+        conditions=tuple({entry.conditions for entry in entries if entry.conditions}),
+        cpu_time_s=sum(entry.cpu_in_all_s for entry in entries),
+    )
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return sum(found) / len(found) if found else None
+
+
+def _top(entries: Sequence[Entry], key: Callable[[Entry], float | None]) -> tuple[Entry, ...]:
+    measured = [(value, entry) for entry in entries if (value := key(entry)) is not None]
+    measured.sort(key=lambda pair: -pair[0])
+    return tuple(entry for _, entry in measured[:SHOWN])
+
+
+# ---------------------------------------------------------------- distributions
+
+
+def _values(values: Sequence[float], low: float, high: float) -> tuple[Bin, ...]:
+    """Return a bar per value where there are few, as most policies give; else equal bins."""
+    counts = Counter(round(value, 6) for value in values)
+    if len(counts) <= _MOST_VALUES:
+        return tuple(Bin(label=f"{value:.3g}", count=counts[value]) for value in sorted(counts))
+    width = (high - low) / _VALUE_BINS
+    binned = Counter(min(_VALUE_BINS - 1, max(0, int((v - low) / width))) for v in values)
+    return tuple(
+        Bin(label=f"{low + number * width:.2g}", count=binned[number])
+        for number in range(_VALUE_BINS)
+    )
+
+
+def _shares(entries: Sequence[Entry], share: Callable[[Entry], float | None]) -> tuple[Bin, ...]:
+    found = [value for entry in entries if (value := share(entry)) is not None]
+    if not found:
+        return ()
+    binned = Counter(min(SHARE_BINS, int(value * SHARE_BINS)) for value in found)
+    labels = [f"{100 * number // SHARE_BINS}" for number in range(SHARE_BINS)]
+    return tuple(
+        Bin(label=label, count=binned[number]) for number, label in enumerate([*labels, "hit"])
+    )
+
+
+def _cpu_share(entry: Entry) -> float | None:
+    used = entry.usage.cpu_time_s
+    if used is None or entry.conditions is None:
+        return None
+    return used / entry.conditions.limits.cpu_time_s
+
+
+def _memory_share(entry: Entry) -> float | None:
+    used = entry.usage.peak_memory_bytes
+    if used is None or entry.conditions is None:
+        return None
+    return used / entry.conditions.limits.memory_bytes
+
+
+# ---------------------------------------------------------------- problems
+
+
+def _problems(entries: Sequence[Entry]) -> tuple[tuple[Problem, ...], tuple[PassAt, ...]]:
+    samples: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        samples[entry.problem].append(entry)
+    graded = {id: [e for e in found if e.graded] for id, found in samples.items()}
+    most = max((len(found) for found in graded.values()), default=0)
+    ks = [k for k in PASS_AT if k <= most]
+    problems = [_problem(id, samples[id], graded[id], ks) for id in samples]
+    pass_at = []
+    for index, k in enumerate(ks):
+        values = [v for problem in problems if (v := problem.pass_at[index]) is not None]
+        pass_at.append(PassAt(k=k, value=sum(values) / len(values), problems=len(values)))
+    problems.sort(key=lambda p: (p.passed / p.samples if p.samples else -1, p.id))
+    return tuple(problems), tuple(pass_at)
+
+
+def _problem(id: str, entries: list[Entry], graded: list[Entry], ks: Sequence[int]) -> Problem:
+    counts = Counter(entry.verdict for entry in entries)
+    passed = counts[Verdict.PASSED]
+    verdicts_of: dict[int, set[Verdict]] = defaultdict(set)
+    for entry in graded:
+        if entry.code_crc is not None:
+            verdicts_of[entry.code_crc].add(entry.verdict)
+    return Problem(
+        id=id,
+        samples=len(graded),
+        passed=passed,
+        mean_reward=_mean(entry.reward for entry in graded),
+        verdicts=tuple((verdict, counts[verdict]) for verdict in Verdict if counts[verdict]),
+        pass_at=tuple(pass_at_k(len(graded), passed, k) if k <= len(graded) else None for k in ks),
+        flaky=any(len(verdicts) > 1 for verdicts in verdicts_of.values()),
+        broken=any(entry.feedback.startswith(_BROKEN) for entry in entries if not entry.graded),
+    )
+
+
+# ---------------------------------------------------------------- what is worth a look
+
+
+def _suspicion(entries: Sequence[Entry]) -> tuple[tuple[Suspicion, int, Entry], ...]:
+    showing: dict[Suspicion, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        for sign in entry.suspicion:
+            showing[sign].append(entry)
+    return tuple(
+        (sign, len(showing[sign]), showing[sign][0]) for sign in Suspicion if sign in showing
+    )
+
+
+def _causes(entries: Sequence[Entry]) -> tuple[Cause, ...]:
+    """Group internal errors by their words, numbers and names in them aside."""
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if not entry.graded:
+            groups[_DIGITS.sub("…", entry.feedback)].append(entry)
+    causes = [Cause(words=words, count=len(g), first=g[0]) for words, g in groups.items()]
+    causes.sort(key=lambda cause: -cause.count)
+    return tuple(causes[:SHOWN])

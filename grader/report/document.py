@@ -1,0 +1,191 @@
+"""The report of a graded file as a page: what its overview shows, and its parts put together."""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from grader.report import charts
+from grader.report.batch import Batch, batch_of
+from grader.report.flips import Flips, flips_of
+from grader.report.index import Entry, GradedFile
+from grader.report.pages import asset, one_file, render, render_page, sample_fragment
+from grader.report.reasons import SUSPICIONS, VERDICTS
+from grader.report.tables import Block, tables
+from grader.wire import json_bytes
+
+SCRIPTS = ("data.js", "table.js", "report.js")
+"""In the order in which a page loads them."""
+
+MAX_FILE_BYTES = 4_800_000
+"""Of a report in one file; the pages of samples take what room the rest leaves."""
+
+_BLOCK_SAMPLES = 48
+"""Pages of samples that are packed together: much of each is the same."""
+
+_VERDICTS = {
+    str(verdict): {"code": verdict.code, "label": words.label}
+    for verdict, words in VERDICTS.items()
+}
+
+
+class Document:
+    """The report of a file, perhaps beside another."""
+
+    def __init__(self, file: GradedFile, other: GradedFile | None = None) -> None:
+        self.file = file
+        self.other = other
+        self.pages_held = 0
+        """Samples whose pages `one_file` had room for."""
+
+    @cached_property
+    def batch(self) -> Batch:
+        """What the file comes to."""
+        return batch_of(self.file.entries)
+
+    @cached_property
+    def flips(self) -> Flips | None:
+        """What differs from the other file."""
+        if self.other is None:
+            return None
+        return flips_of(self.file.entries, self.other.entries, self.other.path.name)
+
+    @cached_property
+    def main(self) -> str:
+        """The HTML of the page without its samples."""
+        batch = self.batch
+        return render(
+            "report.html",
+            title=self.file.path.name,
+            subtitle=_subtitle(batch),
+            tiles=list(_tiles(batch)),
+            batch=batch,
+            flips=self.flips,
+            charts=_charts(batch),
+            looks=any((batch.causes, batch.broken, batch.flaky, batch.suspicion, batch.slowest)),
+            only=list(self._only()),
+            ks=json.dumps([point.k for point in batch.pass_at]),
+            SUSPICIONS=SUSPICIONS,
+        )
+
+    def tables(self, blocks: Mapping[int, Block] | None = None) -> dict[str, Any]:
+        """Return the tables of samples and problems."""
+        flipped = self.flips.lines if self.flips else frozenset()
+        return tables(self.file.entries, self.batch, blocks=blocks, flipped=flipped)
+
+    def sample(self, entry: Entry) -> str:
+        """Return the HTML of one sample.
+
+        Raises:
+            InputError: The file is not what it was.
+        """
+        return sample_fragment(self.file.read(entry).view())
+
+    def page(self, assets: str) -> str:
+        """Return the page that a server sends; it asks for tables and samples by itself."""
+        return render_page(
+            self.file.path.name,
+            self.main,
+            scripts=SCRIPTS,
+            data={"verdicts": _VERDICTS},
+            assets=assets,
+        )
+
+    def one_file(self, max_bytes: int = MAX_FILE_BYTES) -> str:
+        """Return the page with everything in it that there is room for."""
+        scripts = [asset(name) for name in SCRIPTS]
+        blocks: dict[int, Block] = {}
+        packed: list[str] = []
+        room = max_bytes - len(self._assemble(scripts, packed, {}).encode())
+        order = sorted(self.file.entries, key=_interest)
+        for start in range(0, len(order), _BLOCK_SAMPLES):
+            chosen = order[start : start + _BLOCK_SAMPLES]
+            block = _packed([self.sample(entry) for entry in chosen])
+            if len(block) > room:
+                break
+            room -= len(block)
+            blocks |= {entry.line: (len(packed), place) for place, entry in enumerate(chosen)}
+            packed.append(block)
+        self.pages_held = len(blocks)
+        return self._assemble(scripts, packed, blocks)
+
+    def _assemble(
+        self, scripts: Sequence[str], packed: Sequence[str], blocks: Mapping[int, Block]
+    ) -> str:
+        data = {
+            "verdicts": _VERDICTS,
+            "blocks": {"tables": _packed(self.tables(blocks)), "samples": packed},
+        }
+        return one_file(
+            self.file.path.name, self.main, scripts=scripts, data=data, top=render("top.html")
+        )
+
+    def _only(self) -> list[tuple[str, str]]:
+        entries = self.file.entries
+        found = [
+            ("limit", "hit a limit", any(entry.limit_hit for entry in entries)),
+            ("suspicion", "suspicious", any(entry.suspicion for entry in entries)),
+            ("ungraded", "not graded", any(not entry.graded for entry in entries)),
+            ("flipped", "flipped", bool(self.flips and self.flips.changed)),
+        ]
+        return [(name, words) for name, words, holds in found if holds]
+
+
+def _interest(entry: Entry) -> tuple[bool, bool, int]:
+    """Sort what is asked about most often first: signs of attacks, then what did not pass."""
+    return not entry.suspicion, entry.passed == entry.total > 0, entry.line
+
+
+def _packed(value: object) -> str:
+    """Return JSON as base64 of raw deflate, which a browser unpacks by itself."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return base64.b64encode(packer.compress(json_bytes(value)) + packer.flush()).decode()
+
+
+def _charts(batch: Batch) -> dict[str, Any]:
+    return {
+        "verdicts": charts.verdict_mix(batch),
+        "rewards": charts.histogram(batch.rewards, "Samples by reward"),
+        "scores": charts.histogram(batch.scores, "Samples by score"),
+        "cpu": charts.histogram(batch.cpu_shares, "Samples by percent of the CPU time limit")
+        if batch.cpu_shares
+        else None,
+        "memory": charts.histogram(batch.memory_shares, "Samples by percent of the memory limit")
+        if batch.memory_shares
+        else None,
+        "pass_at": charts.pass_at(batch.pass_at) if len(batch.pass_at) > 1 else None,
+    }
+
+
+def _subtitle(batch: Batch) -> str:
+    formats = sorted({conditions.format for conditions in batch.conditions})
+    images = sorted({conditions.image for conditions in batch.conditions})
+    parts = [
+        f"{batch.samples:,} samples of {len(batch.problems):,} problems",
+        f"policy {', '.join(batch.policies)}",
+    ]
+    if formats:
+        parts.append(f"labels {', '.join(formats)}")
+    if images:
+        parts.append(f"image {', '.join(images)}")
+    return " · ".join(parts)
+
+
+def _tiles(batch: Batch) -> list[tuple[str, str, str]]:
+    """Return the figures that stand first: name, value, note."""
+    tiles = []
+    if batch.graded:
+        share = f"{100 * batch.passed / batch.graded:.1f} %"
+        tiles.append(("Passed", share, f"{batch.passed:,} of {batch.graded:,} graded"))
+    for point in batch.pass_at[:1]:
+        tiles.append(("pass@1", f"{100 * point.value:.1f} %", f"over {point.problems:,} problems"))
+    if batch.mean_reward is not None and batch.mean_score is not None:
+        sign = f"{batch.mean_reward:+.3f}".replace("-", "\N{MINUS SIGN}")
+        tiles.append(("Mean reward", sign, f"mean score {batch.mean_score:.3f}"))
+    suspicious = sum(count for _, count, _ in batch.suspicion)
+    tiles.append(("Not graded", f"{batch.samples - batch.graded:,}", "internal errors"))
+    tiles.append(("Suspicious", f"{suspicious:,}", "signs of an attack"))
+    tiles.append(("CPU time", f"{batch.cpu_time_s:,.0f} s", "of all samples together"))
+    return tiles

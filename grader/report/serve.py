@@ -1,0 +1,130 @@
+"""The report of a graded file over HTTP: the page at once, each sample when it is asked for.
+
+For one person at their own machine. Only loopback addresses are served without a token, and then
+only to pages whose address is one: no other site's page can be made to read from here.
+"""
+
+import secrets
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from grader.errors import ConfigurationError, InputError
+from grader.report.document import Document
+from grader.report.pages import ASSETS, SERVED_HEADERS, asset
+from grader.wire import json_bytes
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+
+_COOKIE = "grader_report"
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether nobody but this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def new_token() -> str:
+    """Return a token that nobody guesses."""
+    return secrets.token_urlsafe(24)
+
+
+def make_app(document: Document, token: str | None) -> "Starlette":
+    """Return the application.
+
+    Args:
+        document: The report; read, summed up and drawn here, before the first request.
+        token: What the address must carry once; None: anybody who reaches this, by a loopback
+            address only.
+
+    Raises:
+        ConfigurationError: The packages that serve are not installed.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.responses import RedirectResponse, Response
+        from starlette.routing import Route
+    except ImportError as error:
+        message = "serving needs starlette and uvicorn: pip install 'grader-rl[report,server]'"
+        raise ConfigurationError(message) from error
+
+    page = document.page("static/").encode()
+    tables = json_bytes(document.tables())
+    entries = {entry.line: entry for entry in document.file.entries}
+
+    def answer(body: bytes | str, kind: str, status: int = 200) -> Response:
+        headers = {**SERVED_HEADERS, "Cache-Control": "no-store"}
+        return Response(body, status, headers, media_type=kind)
+
+    def refusal(request: "Request") -> Response | None:
+        """Return the answer to a request that may see nothing; None where it may."""
+        if token is None:
+            host = request.headers.get("host", "")
+            name = host if host.endswith("]") else host.rpartition(":")[0] or host
+            if name in _LOOPBACK_NAMES:
+                return None
+            return answer("This is served to loopback addresses only.\n", "text/plain", 421)
+        given = request.query_params.get("token")
+        if given is not None and secrets.compare_digest(given.encode(), token.encode()):
+            response = RedirectResponse(request.url.path, 303)
+            response.set_cookie(_COOKIE, token, httponly=True, samesite="strict")
+            return response
+        kept = request.cookies.get(_COOKIE, "")
+        if secrets.compare_digest(kept.encode(), token.encode()):
+            return None
+        words = "Open the address that the command printed: it carries a token.\n"
+        return answer(words, "text/plain", 401)
+
+    def show_page(request: "Request") -> Response:
+        return refusal(request) or answer(page, "text/html; charset=utf-8")
+
+    def show_tables(request: "Request") -> Response:
+        return refusal(request) or answer(tables, "application/json")
+
+    def show_asset(request: "Request") -> Response:
+        name = request.path_params["name"]
+        if name not in ASSETS:
+            return answer("There is no such file.\n", "text/plain", 404)
+        return refusal(request) or answer(asset(name), ASSETS[name])
+
+    def show_sample(request: "Request") -> Response:
+        refused = refusal(request)
+        if refused is not None:
+            return refused
+        entry = entries.get(request.path_params["line"])
+        if entry is None:
+            return answer("There is no such row.\n", "text/plain", 404)
+        try:
+            return answer(document.sample(entry), "text/html; charset=utf-8")
+        except InputError:
+            return answer("The file has changed since it was read.\n", "text/plain", 409)
+
+    return Starlette(
+        routes=[
+            Route("/", show_page),
+            Route("/tables.json", show_tables),
+            Route("/static/{name}", show_asset),
+            Route("/sample/{line:int}", show_sample),
+        ]
+    )
+
+
+def run(app: "Starlette", host: str, port: int) -> None:
+    """Serve until a signal ends the process.
+
+    Raises:
+        ConfigurationError: uvicorn is not installed.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        message = "serving needs uvicorn: pip install 'grader-rl[report,server]'"
+        raise ConfigurationError(message) from error
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

@@ -1,0 +1,53 @@
+"use strict";
+
+// Where rows and samples come from: blocks inside the one file, or the server that sent the page.
+
+/** Return the JSON of a block: base64 of raw deflate. */
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).json();
+}
+
+async function ask(address) {
+  const answer = await fetch(address, { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+  return answer;
+}
+
+/** Rows come as lists; give their fields names. */
+function named({ columns, rows }) {
+  return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
+}
+
+function fromFile(blocks) {
+  let last = { number: -1, samples: [] };
+  return {
+    tables: async () => {
+      const tables = await unpack(blocks.tables);
+      return { samples: named(tables.samples), problems: named(tables.problems) };
+    },
+    /** Return a sample's HTML, or null where the file had no room for it. */
+    sample: async (row) => {
+      if (row.block === null) return null;
+      const [number, place] = row.block;
+      if (last.number !== number) last = { number, samples: await unpack(blocks.samples[number]) };
+      return last.samples[place];
+    },
+  };
+}
+
+function fromServer() {
+  return {
+    tables: async () => {
+      const tables = await (await ask("tables.json")).json();
+      return { samples: named(tables.samples), problems: named(tables.problems) };
+    },
+    sample: async (row) => (await ask(`sample/${row.line}`)).text(),
+  };
+}
+
+function findSource() {
+  const blocks = document.getElementById("blocks");
+  return blocks ? fromFile(JSON.parse(blocks.textContent)) : fromServer();
+}

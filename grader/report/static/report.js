@@ -1,0 +1,288 @@
+"use strict";
+
+// The report: filters, which sample is open, keys. The address says which sample: report.html#NAME.
+
+const PLACES = ["", "main", "overview", "samples", "problems", "flips"];
+
+const byId = (id) => document.getElementById(id);
+const percent = (share) => (share === null ? "" : `${(100 * share).toFixed(0)} %`);
+const seconds = (value) =>
+  value === null ? "" : value < 1 ? `${(1000 * value).toFixed(0)} ms` : `${value.toFixed(2)} s`;
+const size = (value) => (value === null ? "" : `${(value / 1048576).toFixed(1)} MiB`);
+const signed = (value) =>
+  value === null ? "none" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+function badge(verdict) {
+  const { code, label } = verdicts[verdict];
+  return make("span", { class: `badge v-${verdict}`, title: label }, make("abbr", {}, code));
+}
+
+const verdicts = JSON.parse(byId("verdicts").textContent);
+const filters = { text: "", verdicts: new Set(), only: new Set(), problem: null };
+let samples;
+let rowsByName;
+let opened = null;
+
+// ------------------------------------------------------------ tables
+
+function address(row) {
+  const own = rowsByName.get(row.name) === row && !PLACES.includes(row.name);
+  return `#${own ? encodeURIComponent(row.name) : `@${row.line}`}`;
+}
+
+function flags(row) {
+  const shown = [];
+  if (row.flipped) shown.push(make("span", { class: "flag" }, "flipped"));
+  if (row.suspicion) shown.push(make("span", { class: "flag alarm" }, row.suspicion));
+  if (row.limit) shown.push(make("span", { class: "flag" }, `${row.limit} limit`));
+  return shown;
+}
+
+function sampleColumns() {
+  return [
+    { key: "verdict", label: "Verdict", cell: (row) => badge(row.verdict) },
+    {
+      key: "name",
+      label: "Sample",
+      kind: "name",
+      cell: (row) => make("a", { class: "open", href: address(row) }, row.name),
+    },
+    { key: "reward", label: "Reward", numeric: true, cell: (row) => signed(row.reward) },
+    { key: "score", label: "Score", numeric: true, cell: (row) => row.score?.toFixed(2) ?? "none" },
+    { key: "passed", label: "Cases", numeric: true, cell: (row) => `${row.passed}/${row.total}` },
+    { key: "cpu", label: "CPU", numeric: true, cell: (row) => seconds(row.cpu) },
+    { key: "cpu_share", label: "of limit", numeric: true, cell: (row) => percent(row.cpu_share) },
+    { key: "memory", label: "Memory", numeric: true, cell: (row) => size(row.memory) },
+    {
+      label: "What happened",
+      kind: "says",
+      cell: (row) => {
+        const says = make("span", {}, ...flags(row));
+        says.append(row.feedback);
+        return says;
+      },
+    },
+  ];
+}
+
+function problemColumns() {
+  const link = (row) => {
+    const button = make("a", { class: "open", href: "#samples" }, row.id);
+    button.addEventListener("click", () => chooseProblem(row.id));
+    return button;
+  };
+  const marks = (row) =>
+    make("span", {}, ...row.marks.map((mark) => make("span", { class: "flag alarm" }, mark)));
+  return [
+    { key: "id", label: "Problem", kind: "name", cell: link },
+    { key: "samples", label: "Samples", numeric: true, cell: (row) => String(row.samples) },
+    { key: "passed", label: "Passed", numeric: true, cell: (row) => String(row.passed) },
+    { key: "rate", label: "Pass rate", numeric: true, cell: (row) => percent(row.rate) },
+    ...passAtColumns(),
+    { key: "reward", label: "Mean reward", numeric: true, cell: (row) => signed(row.reward) },
+    { label: "Verdicts", cell: (row) => mix(row.verdicts) },
+    { label: "", cell: marks },
+  ];
+}
+
+function passAtColumns() {
+  const ks = JSON.parse(byId("problems").dataset.ks).filter((k) => k > 1);
+  return ks.map((k) => ({
+    key: `pass_at_${k}`,
+    label: `pass@${k}`,
+    numeric: true,
+    cell: (row) => percent(row[`pass_at_${k}`]),
+  }));
+}
+
+function mix(counts) {
+  const parts = counts.map(([verdict, count]) => {
+    const part = make("span", { class: "in-mix" }, badge(verdict));
+    part.append(` ${count}`);
+    return part;
+  });
+  return make("span", {}, ...parts);
+}
+
+// ------------------------------------------------------------ filters
+
+function applyFilters() {
+  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
+  samples.filter(
+    (row) =>
+      (filters.verdicts.size === 0 || filters.verdicts.has(row.verdict)) &&
+      (filters.problem === null || row.problem === filters.problem) &&
+      [...filters.only].every((flag) => row[flag]) &&
+      words.every((word) => row.haystack.includes(word)),
+  );
+  const chip = byId("problem-filter");
+  chip.hidden = filters.problem === null;
+  chip.textContent = `problem ${filters.problem} ×`;
+  byId("clear").hidden = !(
+    filters.text ||
+    filters.verdicts.size ||
+    filters.only.size ||
+    filters.problem !== null
+  );
+}
+
+function chooseProblem(id) {
+  clearFilters();
+  filters.problem = id;
+  applyFilters();
+}
+
+function toggle(button, set, value) {
+  const pressed = !set.has(value);
+  if (pressed) set.add(value);
+  else set.delete(value);
+  button.setAttribute("aria-pressed", String(pressed));
+  applyFilters();
+}
+
+function clearFilters() {
+  Object.assign(filters, { text: "", verdicts: new Set(), only: new Set(), problem: null });
+  byId("search").value = "";
+  for (const button of document.querySelectorAll(".chip")) {
+    button.setAttribute("aria-pressed", "false");
+  }
+  applyFilters();
+}
+
+function connectFilters() {
+  byId("search").addEventListener("input", (event) => {
+    filters.text = event.target.value;
+    applyFilters();
+  });
+  for (const button of document.querySelectorAll(".chip")) {
+    const { verdict, only } = button.dataset;
+    button.addEventListener("click", () =>
+      verdict
+        ? toggle(button, filters.verdicts, verdict)
+        : toggle(button, filters.only, only),
+    );
+  }
+  byId("clear").addEventListener("click", clearFilters);
+  byId("problem-filter").addEventListener("click", clearFilters);
+}
+
+// ------------------------------------------------------------ one sample
+
+/** Return the row that the address names, or null. */
+function rowOfAddress() {
+  const text = location.hash.slice(1);
+  if (PLACES.includes(text)) return null;
+  let name;
+  try {
+    name = decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+  const line = /^@(\d+)$/.exec(name);
+  return (line && samples.rows.find((row) => row.line === Number(line[1]))) ?? rowsByName.get(name) ?? null;
+}
+
+async function show() {
+  const row = rowOfAddress();
+  const before = opened;
+  opened = row;
+  byId("list").hidden = row !== null;
+  byId("sample").hidden = row === null;
+  document.title = row ? `${row.name} · grader` : byId("list").dataset.title;
+  if (row === null) {
+    if (before) (samples.reveal(before) ?? byId("search")).focus();
+    return;
+  }
+  const index = samples.shown.indexOf(row);
+  step(byId("previous"), samples.shown[index - 1]);
+  step(byId("next"), samples.shown[index + 1]);
+  byId("place").textContent =
+    index < 0 ? "" : `${index + 1} of ${samples.shown.length.toLocaleString("en")}`;
+  await fill(byId("sample-content"), row);
+  scrollTo(0, 0);
+  byId("sample-name")?.focus();
+}
+
+function step(link, row) {
+  if (row) link.href = address(row);
+  else link.removeAttribute("href");
+}
+
+/** Put a sample's HTML, which our own templates escaped, into the page. */
+async function fill(place, row) {
+  try {
+    const html = await source.sample(row);
+    if (opened !== row) return;
+    if (html !== null) place.innerHTML = html;
+    else place.replaceChildren(brief(row));
+  } catch (error) {
+    place.replaceChildren(make("p", { class: "warning" }, `This sample cannot be shown: ${error.message}.`));
+  }
+}
+
+/** What the table knows of a sample for whose page the file had no room. */
+function brief(row) {
+  return make(
+    "article",
+    { class: "card" },
+    make("h2", { id: "sample-name", tabindex: "-1" }, row.name),
+    make("p", {}, badge(row.verdict), ` reward ${signed(row.reward)}, ${row.passed} of ${row.total} cases`),
+    make("p", { class: "feedback" }, row.feedback),
+    make("p", { class: "nothing" }, byId("list").dataset.more),
+  );
+}
+
+// ------------------------------------------------------------ keys and theme
+
+function onKey(event) {
+  const typing = event.target.matches("input, textarea, select");
+  if (event.key === "Escape" && byId("help").open) return;
+  if (event.key === "Escape" && opened) location.hash = "#samples";
+  else if (event.key === "Escape" && typing) event.target.blur();
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && !opened) {
+    byId("search").focus();
+    event.preventDefault();
+  } else if (event.key === "?") byId("help").showModal();
+  else if (opened && (event.key === "n" || event.key === "p")) {
+    const link = byId(event.key === "n" ? "next" : "previous");
+    if (link.href) location.hash = link.hash;
+  }
+}
+
+function connectTheme() {
+  const button = byId("theme");
+  button.addEventListener("click", () => {
+    const root = document.documentElement;
+    const isDark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
+    root.dataset.theme = isDark ? "light" : "dark";
+  });
+}
+
+// ------------------------------------------------------------ start
+
+const source = findSource();
+
+async function start() {
+  connectTheme();
+  byId("help-close").addEventListener("click", () => byId("help").close());
+  byId("help-open").addEventListener("click", () => byId("help").showModal());
+  const tables = await source.tables();
+  rowsByName = new Map();
+  for (const row of tables.samples) {
+    row.haystack = `${row.name} ${row.problem} ${row.feedback}`.toLowerCase();
+    if (!rowsByName.has(row.name)) rowsByName.set(row.name, row);
+  }
+  samples = new Table(byId("samples"), tables.samples, sampleColumns(), "samples");
+  new Table(byId("problems"), tables.problems, problemColumns(), "problems");
+  connectFilters();
+  document.addEventListener("keydown", onKey);
+  addEventListener("hashchange", show);
+  await show();
+  document.documentElement.dataset.ready = "yes";
+}
+
+start().catch((error) => {
+  byId("failure").hidden = false;
+  byId("failure").textContent = `This report cannot be shown: ${error.message}`;
+});

@@ -1,0 +1,110 @@
+"""The tables of samples and problems as lists for the page's script."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grader.report.batch import Batch, Problem
+from grader.report.index import Entry
+from grader.visible import visible_line
+
+Block = tuple[int, int]
+"""Where a sample's page is in a single file: the number of a block, and the place in it."""
+
+_SAMPLE_COLUMNS = (
+    "line",
+    "name",
+    "problem",
+    "verdict",
+    "reward",
+    "score",
+    "passed",
+    "total",
+    "cpu",
+    "cpu_share",
+    "memory",
+    "limit",
+    "suspicion",
+    "ungraded",
+    "flipped",
+    "feedback",
+    "block",
+)
+
+
+def tables(
+    entries: Sequence[Entry],
+    batch: Batch,
+    *,
+    blocks: Mapping[int, Block] | None = None,
+    flipped: frozenset[int] = frozenset(),
+) -> dict[str, Any]:
+    """Return the tables; texts are visible already, and the script sets them as text.
+
+    Args:
+        entries: Of the file, in its order.
+        batch: What they come to.
+        blocks: By line, where the page of a sample is; None: the server has all of them.
+        flipped: Lines of the samples whose verdict another file has otherwise.
+    """
+    blocks = blocks or {}
+    return {
+        "samples": {
+            "columns": _SAMPLE_COLUMNS,
+            "rows": [
+                _sample_row(entry, blocks.get(entry.line), entry.line in flipped)
+                for entry in entries
+            ],
+        },
+        "problems": _problem_table(batch),
+    }
+
+
+def _sample_row(entry: Entry, block: Block | None, flipped: bool) -> tuple[Any, ...]:
+    usage = entry.usage
+    limits = entry.conditions.limits if entry.conditions else None
+    cpu = usage.cpu_time_s
+    return (
+        entry.line,
+        visible_line(entry.name),
+        visible_line(entry.problem),
+        entry.verdict,
+        round(entry.reward, 4) if entry.graded else None,
+        round(entry.score, 4) if entry.graded else None,
+        entry.passed,
+        entry.total,
+        None if cpu is None else round(cpu, 4),
+        None if cpu is None or limits is None else round(cpu / limits.cpu_time_s, 3),
+        usage.peak_memory_bytes,
+        (entry.limit_hit or "").replace("_", " "),
+        ", ".join(sign.replace("_", " ") for sign in entry.suspicion),
+        not entry.graded,
+        flipped,
+        visible_line(entry.feedback),
+        block,
+    )
+
+
+def _problem_table(batch: Batch) -> dict[str, Any]:
+    ks = [point.k for point in batch.pass_at if point.k > 1]
+    columns = ("id", "samples", "passed", "rate", "reward", "verdicts", "marks")
+    return {
+        "columns": (*columns, *(f"pass_at_{k}" for k in ks)),
+        "rows": [_problem_row(problem) for problem in batch.problems],
+    }
+
+
+def _problem_row(problem: Problem) -> tuple[Any, ...]:
+    marks = [
+        mark for mark, holds in (("flaky", problem.flaky), ("broken", problem.broken)) if holds
+    ]
+    rate = problem.passed / problem.samples if problem.samples else None
+    return (
+        visible_line(problem.id),
+        problem.samples,
+        problem.passed,
+        rate,
+        problem.mean_reward,
+        problem.verdicts,
+        marks,
+        *problem.pass_at[1:],
+    )

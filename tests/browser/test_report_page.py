@@ -1,0 +1,269 @@
+"""The report of a graded file in a browser: charts, filters, keys, links, and hostile rows."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from grader.report.document import Document
+from grader.report.index import GradedFile
+from grader.verdict import Verdict
+from tests.browser.conftest import OpenPage, serious_findings
+from tests.browser.test_sample_page import HOSTILE
+from tests.factories import make_report
+from tests.graded import Row, write_graded
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Write = Callable[..., str]
+"""Writes the report of graded files and returns its address."""
+
+EXAMPLES = 69
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(*files: Path) -> str:
+        page = tmp_path / "report.html"
+        page.write_text(Document(*(GradedFile(file) for file in files)).one_file(), "utf-8")
+        return page.as_uri()
+
+    return write
+
+
+def opened(open_page: OpenPage, address: str, **options: object) -> "Page":
+    page = open_page(address, **options)
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
+def count(page: "Page") -> str:
+    return page.locator("#samples .count").inner_text()
+
+
+def names(page: "Page") -> list[str]:
+    return page.locator("#samples a.open").all_inner_texts()
+
+
+# ---------------------------------------------------------------- the overview
+
+
+def test_overview_draws_what_the_file_comes_to(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, write(graded))
+    assert count(page) == f"{EXAMPLES} samples"
+    assert page.locator(".chart svg[role=img]").count() >= 5
+    label = page.locator(".chart svg").first.get_attribute("aria-label") or ""
+    rows = [json.loads(line) for line in graded.read_text("utf-8").splitlines()]
+    passed = sum(row["report"]["verdict"] == "passed" for row in rows)
+    assert f"Passed {passed}," in label
+    assert f"{passed} of {EXAMPLES} graded" in page.locator(".tiles").inner_text()
+    assert page.locator("#problems tbody tr").count() == 20
+
+
+def test_nothing_on_the_page_is_wider_than_a_phone(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, write(graded), viewport={"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.goto(f"{page.url}#stdin%2Fbus%231")
+    page.wait_for_selector("#sample-name")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_finding_of_accessibility(
+    open_page: OpenPage, write: Write, graded: Path, axe: str, scheme: str
+) -> None:
+    page = opened(open_page, write(graded, graded), color_scheme=scheme)
+    assert serious_findings(page, axe) == []
+    page.locator("#help-open").click()
+    assert serious_findings(page, axe) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="pytest/stack#1").last.click()
+    page.wait_for_selector("#sample-name")
+    assert serious_findings(page, axe) == []
+
+
+def test_the_button_changes_light_and_dark(open_page: OpenPage, write: Write, graded: Path) -> None:
+    page = opened(open_page, write(graded), color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ground)
+    page.get_by_role("button", name="Light or dark").click()
+    assert page.evaluate(ground) != before
+    page.get_by_role("button", name="Light or dark").click()
+    assert page.evaluate(ground) == before
+
+
+def test_printing_leaves_out_the_controls(open_page: OpenPage, write: Write, graded: Path) -> None:
+    page = opened(open_page, write(graded))
+    page.emulate_media(media="print")
+    assert not page.locator("#search").is_visible()
+    assert page.locator("#samples table").is_visible()
+    assert len(page.pdf()) > 10_000
+
+
+# ---------------------------------------------------------------- filters, by mouse and by keys
+
+
+def test_filters_add_up_and_are_cleared(open_page: OpenPage, write: Write, graded: Path) -> None:
+    page = opened(open_page, write(graded))
+    chip = page.locator('.chip[data-verdict="failed"]')
+    chip.click()
+    assert chip.get_attribute("aria-pressed") == "true"
+    failed = int(chip.locator(".num").inner_text())
+    assert count(page) == f"{failed} of {EXAMPLES} samples"
+    page.get_by_label("Search").fill("stdin bus")
+    assert names(page) == ["stdin/bus#1"]
+    page.get_by_role("button", name="Clear").click()
+    assert count(page) == f"{EXAMPLES} samples"
+    page.get_by_role("button", name="hit a limit").click()
+    verdicts = {text.strip() for text in page.locator("#samples td .badge").all_inner_texts()}
+    assert verdicts == {"TLE", "MLE", "OLE"}
+
+
+def test_a_problem_leads_to_its_samples(open_page: OpenPage, write: Write, graded: Path) -> None:
+    page = opened(open_page, write(graded))
+    page.locator("#problems").get_by_role("link", name="stdin/bus", exact=True).click()
+    assert sorted(names(page)) == [f"stdin/bus#{n}" for n in range(4)]
+    page.locator("#problem-filter").click()
+    assert count(page) == f"{EXAMPLES} samples"
+
+
+def test_columns_sort_both_ways(open_page: OpenPage, write: Write, graded: Path) -> None:
+    page = opened(open_page, write(graded))
+    head = page.locator("#samples th", has_text="Reward")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert page.locator("#samples tbody tr").first.locator("td").nth(2).inner_text() == "+1.00"
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert (
+        page.locator("#samples tbody tr").first.locator("td").nth(2).inner_text()
+        == "\N{MINUS SIGN}1.00"
+    )
+
+
+def test_everything_can_be_reached_by_keys(open_page: OpenPage, write: Write, graded: Path) -> None:
+    page = opened(open_page, write(graded))
+    page.keyboard.press("/")
+    page.keyboard.type("stdin/bus#")
+    assert len(names(page)) == 4
+    page.keyboard.press("Escape")
+    first, second = names(page)[:2]
+    page.locator("#samples a.open").first.focus()
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent") == second
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#sample-name")
+    assert page.locator("#sample-name").inner_text() == first
+    page.keyboard.press("n")
+    page.get_by_role("heading", name=second).wait_for()
+    page.keyboard.press("Escape")
+    page.locator("#list").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == second
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+
+
+# ---------------------------------------------------------------- one sample
+
+
+def test_an_address_leads_to_one_sample_down_to_its_cases(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, f"{write(graded)}#stdin%2Fbus%231")
+    page.wait_for_selector("#sample-name")
+    assert page.title() == "stdin/bus#1 · grader"
+    text = page.locator("#sample").inner_text()
+    for words in ("Wrong answer", "+0.30", "Being right in every case would have earned +1.00"):
+        assert words in text
+    case = page.locator("details.case").first
+    assert [each.inner_text().strip() for each in case.locator("pre").all()[1:3]] == ["6", "9"]
+    assert page.locator("pre.code .k").count() > 0
+    assert not page.locator("pre.completion").is_visible()
+    page.get_by_text("Completion as it came").click()
+    assert "```python" in page.locator("pre.completion").inner_text()
+
+
+def test_an_address_of_nothing_leads_to_all_samples(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, f"{write(graded)}#%ff-no-such")
+    assert page.locator("#list").is_visible()
+
+
+def test_two_files_show_what_flipped_and_why(
+    open_page: OpenPage, write: Write, graded: Path, graded_before: Path
+) -> None:
+    page = opened(open_page, write(graded, graded_before))
+    text = page.locator("#flips").inner_text()
+    assert "24 samples in both" in text
+    assert re.search(r"\d+ the extraction rule \(verbatim → auto\)", text)
+    assert f"{EXAMPLES - 24} samples are only here" in text
+    page.get_by_role("button", name="flipped").click()
+    shown = count(page)
+    assert re.search(rf"^(\d+) of {EXAMPLES} samples$", shown)
+    assert f"{shown.split()[0]} with another verdict" in text
+
+
+# ---------------------------------------------------------------- hostile rows
+
+
+def assert_rows_are_inert(page: "Page", rows: int) -> None:
+    """Open every row of a page and look for whatever could act."""
+    for place in ["", *(f"#@{line}" for line in range(1, rows + 1))]:
+        found = page.evaluate(
+            """async (place) => {
+                location.hash = place;
+                await show();
+                return {
+                    name: opened
+                        && byId('sample-name').textContent.startsWith(`row ${opened.line} `),
+                    wide: document.documentElement.scrollWidth > innerWidth,
+                    alive: [...document.querySelectorAll('*')].filter((e) =>
+                        e.matches('img,iframe,object,embed,base,form')
+                        || [...e.attributes].some((a) => a.name.startsWith('on'))).length,
+                    away: [...document.links].filter((a) => a.protocol !== 'file:').length,
+                };
+            }""",
+            place,
+        )
+        name = bool(place) or None
+        assert found == {"name": name, "wide": False, "alive": 0, "away": 0}, place
+
+
+def hostile_row(number: int, text: str) -> Row:
+    report = make_report(
+        Verdict.INTERNAL_ERROR if number % 3 == 0 else Verdict.FAILED,
+        feedback=text[:500],
+        code=text,
+        policy=text[:50],
+    )
+    return Row(id=f"row {number} {text[:80]}", problem=text[:100], completion=text, report=report)
+
+
+def test_hostile_rows_are_shown_as_text(open_page: OpenPage, write: Write, tmp_path: Path) -> None:
+    rows = [hostile_row(number, text) for number, text in enumerate(HOSTILE, start=1)]
+    page = opened(open_page, write(write_graded(tmp_path / "hostile.jsonl", rows)))
+    assert_rows_are_inert(page, len(rows))
+
+
+def test_rows_of_the_red_team_are_shown_as_text(
+    open_page: OpenPage, write: Write, tmp_path: Path, shared_dir: Path
+) -> None:
+    lines = [
+        line
+        for name in ("exploits", "honest")
+        for line in (shared_dir / f"redteam/{name}.jsonl").read_text("utf-8").splitlines()
+    ]
+    codes = [json.loads(line)["code"] for line in lines]
+    rows = [hostile_row(number, code) for number, code in enumerate(codes, start=1)]
+    page = opened(open_page, write(write_graded(tmp_path / "red.jsonl", rows)))
+    assert_rows_are_inert(page, len(rows))

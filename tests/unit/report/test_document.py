@@ -1,0 +1,79 @@
+"""A report in one file: what it holds, and that it never grows too large."""
+
+import base64
+import json
+import random
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.cli.app import run
+from grader.report.document import Document
+from grader.report.index import GradedFile
+from grader.verdict import Suspicion, Verdict
+from tests.factories import make_report
+from tests.graded import Row, write_graded
+
+
+def blocks_of(html: str) -> dict[str, Any]:
+    found = re.search(
+        r'<script type="application/json" id="blocks">(.*?)</script>', html, re.DOTALL
+    )
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def unpacked(block: str) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(block), -15))
+
+
+def test_one_file_holds_every_sample_where_there_is_room(tmp_path: Path) -> None:
+    rows = [Row(id=f"s{n}", report=make_report(Verdict.FAILED)) for n in range(60)]
+    html = Document(GradedFile(write_graded(tmp_path / "a.jsonl", rows))).one_file()
+    blocks = blocks_of(html)
+    table = unpacked(blocks["tables"])["samples"]
+    for row in table["rows"]:
+        sample = dict(zip(table["columns"], row, strict=True))
+        number, place = sample["block"]
+        assert f">{sample['name']}</h2>" in unpacked(blocks["samples"][number])[place]
+    assert not re.search(r"(src|href)=[\"'](?!#|data:)", html)
+
+
+def test_one_file_holds_what_is_asked_about_first_where_room_is_short(tmp_path: Path) -> None:
+    noise = random.Random(1)  # noqa: S311 - text that does not compress
+    rows = [
+        Row(
+            id=f"s{n}",
+            completion=noise.randbytes(1000).hex(),
+            report=make_report(
+                Verdict.PASSED if n % 2 else Verdict.FAILED,
+                suspicion=(Suspicion.NETWORK,) if n == 199 else (),
+            ),
+        )
+        for n in range(200)
+    ]
+    made = Document(GradedFile(write_graded(tmp_path / "a.jsonl", rows)))
+    html = made.one_file(250_000)
+    assert len(html.encode()) < 260_000
+    held = {row[1] for row in unpacked(blocks_of(html)["tables"])["samples"]["rows"] if row[-1]}
+    assert len(held) == made.pages_held
+    assert 48 <= made.pages_held < 200
+    assert "s199" in held
+    assert held - {"s199"} <= {f"s{n}" for n in range(0, 200, 2)}
+
+
+def test_report_writes_a_page_and_replaces_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_graded(tmp_path / "a.jsonl", [Row(report=make_report())])
+    page = tmp_path / "report.html"
+    assert run(["report", str(file), "-o", str(page)]) == 0
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    assert "1 samples" in capsys.readouterr().err
+    assert run(["report", str(file), "-o", str(page)]) == 2
+    assert run(["report", str(file), "-o", str(page), "--force"]) == 0
+    assert run(["report", str(file)]) == 2
+    assert run(["report", str(file), "-o", str(page), "--serve"]) == 2
