@@ -1,4 +1,4 @@
-"""The settings of the HTTP service; part of `Settings`.
+"""The settings of the HTTP service and of what it keeps of samples; part of `Settings`.
 
 They are apart from it because they are many and nobody but `grader.server` reads them.
 """
@@ -6,10 +6,11 @@ They are apart from it because they are many and nobody but `grader.server` read
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from types import MappingProxyType
 
 from grader.errors import ConfigurationError
-from grader.model import MiB
+from grader.model import KiB, MiB
 
 _GiB = 1024 * MiB
 _MAX_PORT = 65535
@@ -68,6 +69,46 @@ class ServerSettings:
 
 _FROM_ZERO = frozenset({"port", "idempotency_s", "idempotency_bytes", "drain_s", "run_wait_s"})
 
+
+class KeepSamples(StrEnum):
+    """Which graded samples the service keeps to be looked at on its page."""
+
+    NONE = "none"
+    FAILED = "failed"
+    """Those that did not pass, and those that looked like an attack whatever their verdict."""
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepSettings:
+    """What the service keeps of samples, how much of it and for how long: in memory only."""
+
+    samples: KeepSamples = KeepSamples.FAILED
+    count: int = 500
+    """Of each kind: failed, at a limit, like an attack, not graded, passed."""
+    total_bytes: int = 64 * MiB
+    """Of all kinds together, as Python holds them."""
+    sample_bytes: int = 256 * KiB
+    lifetime_s: float = 3600.0
+
+    def __post_init__(self) -> None:
+        """Check ranges.
+
+        Raises:
+            ConfigurationError: A value is out of its range.
+        """
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if not isinstance(value, str) and not 1 <= value < math.inf:  # Nor is NaN.
+                message = f"keep.{setting.name} is {value}; expected at least 1"
+                raise ConfigurationError(message)
+
+
+SERVER_GROUPS: Mapping[str, type] = MappingProxyType(
+    {"server": ServerSettings, "keep": KeepSettings}
+)
+"""The record of every table."""
+
 SERVER_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "server.host": "address that the HTTP service listens at",
@@ -87,6 +128,11 @@ SERVER_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "server.idempotency_bytes": "bytes of such answers that are kept",
         "server.drain_s": "seconds that a stopping service may finish what it runs",
         "server.verbose": "log debug messages, which may show code and tests",
+        "keep.samples": "samples that the service keeps for its page: none, failed or all",
+        "keep.count": "samples that it keeps of each kind at most; the newest stay",
+        "keep.total_bytes": "bytes of memory that they all take at most",
+        "keep.sample_bytes": "bytes of one of them; of longer texts the middle is left out",
+        "keep.lifetime_s": "seconds after which a sample is forgotten",
     }
 )
 """Every setting's dotted key, with its meaning and unit."""

@@ -32,7 +32,7 @@ from grader.reward_settings import (
     Task,
 )
 from grader.rules import ExtractionRule, GradingRules
-from grader.server_settings import SERVER_DESCRIPTIONS, ServerSettings
+from grader.server_settings import SERVER_DESCRIPTIONS, SERVER_GROUPS, KeepSettings, ServerSettings
 from grader.sizes import parse_size
 from grader.verdict import Integrity
 
@@ -119,6 +119,7 @@ class Settings:
     conversation: ConversationSettings = field(default_factory=ConversationSettings)
     agent: AgentSettings = field(default_factory=AgentSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    keep: KeepSettings = field(default_factory=KeepSettings)
 
     def under(self, rules: GradingRules) -> "Settings":
         """Return the settings for a submission that brings rules of its own."""
@@ -347,7 +348,7 @@ _GROUPS: Mapping[str, type] = MappingProxyType(
         "docker": DockerSettings,
         "images": ImageSettings,
         "queue": QueueSettings,
-        "server": ServerSettings,
+        **SERVER_GROUPS,
         **REWARD_GROUPS,
     }
 )

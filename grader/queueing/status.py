@@ -46,6 +46,8 @@ class QueueStatus:
     """The queue at one moment."""
 
     workers: tuple[WorkerStatus, ...]
+    silent: frozenset[str]
+    """Ids of workers that said nothing for a lease, until the others have noticed."""
     queued: int
     """Jobs that no worker has yet."""
     oldest_s: float
@@ -71,11 +73,20 @@ class QueueStatus:
         return sum(worker.running for worker in self.workers)
 
     @property
+    def cache_outcomes(self) -> Mapping[str, int]:
+        """Submissions by what the cache did: "hit", "joined" (equal to one in flight), "miss"."""
+        hits, joined = (
+            self.counts.get(each, 0) for each in (names.Counter.HITS, names.Counter.JOINED)
+        )
+        submitted = self.counts.get(names.Counter.SUBMITTED, 0)
+        return {"hit": hits, "joined": joined, "miss": max(0, submitted - hits - joined)}
+
+    @property
     def hit_rate(self) -> float:
         """The share of submissions that needed no run of their own, in [0, 1]."""
-        saved = self.counts.get(names.Counter.HITS, 0) + self.counts.get(names.Counter.JOINED, 0)
-        submitted = self.counts.get(names.Counter.SUBMITTED, 0)
-        return saved / submitted if submitted else 0.0
+        outcomes = self.cache_outcomes
+        submitted = sum(outcomes.values())
+        return 1 - outcomes["miss"] / submitted if submitted else 0.0
 
 
 def read_status(settings: Settings) -> QueueStatus:
@@ -100,7 +111,8 @@ def read_status(settings: Settings) -> QueueStatus:
 def _read(client: Any) -> QueueStatus:
     seconds, microseconds = client.time()
     now = seconds + microseconds / 1e6
-    ids = [worker.decode() for worker in client.zrangebyscore(names.WORKERS, now * 1000, "+inf")]
+    leases = client.zrange(names.WORKERS, 0, -1, withscores=True)
+    ids = [worker.decode() for worker, until_ms in leases if until_ms >= now * 1000]
     found = client.mget([names.WORKER + worker for worker in ids]) if ids else []
     oldest = client.zrange(names.QUEUED, 0, 0, withscores=True)
     return QueueStatus(
@@ -109,6 +121,7 @@ def _read(client: Any) -> QueueStatus:
             for worker, text in zip(ids, found, strict=True)
             if text is not None
         ),
+        silent=frozenset(worker.decode() for worker, _ in leases) - set(ids),
         queued=client.zcard(names.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
         messages={

@@ -13,6 +13,8 @@ from grader.server import grade, health, rewards, run_code
 from grader.server.attend import ClientGoneError, StoppingError
 from grader.server.engine import Engine
 from grader.server.gate import Gate
+from grader.server.live import routes as live
+from grader.server.live.pulse import Pulse
 from grader.server.metrics import Metrics
 from grader.server.problem import complaint
 from grader.settings import Settings
@@ -36,14 +38,17 @@ def make_app(settings: Settings) -> FastAPI:
     metrics = Metrics()
     engine = Engine(settings, metrics)
     readiness = health.Readiness(engine)
+    pulse = Pulse(engine, obstacle=lambda: readiness.last_obstacle)
+    engine.attendance.when_finishing(pulse.audience.end)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        looking = asyncio.ensure_future(readiness.find_out())
+        looking = [asyncio.ensure_future(each) for each in (readiness.find_out(), pulse.run())]
         try:
             yield
         finally:
-            looking.cancel()
+            for each in looking:
+                each.cancel()
             await asyncio.to_thread(engine.close)
 
     app = FastAPI(
@@ -61,6 +66,7 @@ def make_app(settings: Settings) -> FastAPI:
         rewards.make_router(engine),
         run_code.make_router(engine),
         health.make_router(engine, readiness),
+        live.make_router(engine, pulse),
     ):
         app.include_router(router)
     _handle_errors(app)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -28,15 +28,22 @@ class Attendance:
         self._waiting: dict[asyncio.Future[None], Visit | None] = {}
         self._finishing = False
         self._ended = False
+        self._when_finishing: list[Callable[[], None]] = []
 
     @property
     def is_stopping(self) -> bool:
         """Whether `finish` was called."""
         return self._finishing
 
+    def when_finishing(self, call: Callable[[], None]) -> None:
+        """Have something called by `finish`: what would go on for ever otherwise."""
+        self._when_finishing.append(call)
+
     def finish(self) -> None:
         """Send away all whose work has not begun, now and from now on."""
         self._finishing = True
+        for call in self._when_finishing:
+            call()
         for told, visit in self._waiting.items():
             if not (told.done() or (visit is not None and visit.is_under_way)):
                 told.set_result(None)

@@ -25,6 +25,8 @@ from grader.server.metrics import Metrics
 from grader.server.observed import ObservedGrader, error_kind
 from grader.server.programs import ProgramRunner
 from grader.server.replays import Replays
+from grader.server.samples import SampleStore
+from grader.server.state import StateReader
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
 from grader.verdict import Verdict
@@ -54,6 +56,7 @@ class Engine:
         self.lobby = Lobby()
         self.attendance = Attendance()
         self.replays = Replays(settings.server)
+        self.samples = SampleStore(settings.keep)
         with contextlib.ExitStack() as held:
             problems = None
             if settings.problems is not None:
@@ -61,7 +64,11 @@ class Engine:
             self.labels = LabelReader(problems, metrics)
             opened = _Opened(settings)
             self.grader = ObservedGrader(
-                settings.server, opened.open, lobby=self.lobby, metrics=metrics
+                settings.server,
+                opened.open,
+                lobby=self.lobby,
+                metrics=metrics,
+                samples=self.samples,
             )
             held.callback(self.grader.close)
             self.programs = ProgramRunner(settings, self.lobby, opened.slots)
@@ -74,9 +81,10 @@ class Engine:
             held.callback(self.rating_threads.shutdown, wait=False, cancel_futures=True)
             self._held = held.pop_all()
         self._queue = None if settings.broker is None else _QueueWatch(settings)
-        metrics.watch(
+        self.state = StateReader(
             self.lobby, self.programs.counts, None if self._queue is None else self._queue.read
         )
+        metrics.watch(self.state)
 
     def obstacle(self) -> str | None:
         """Return why nothing could be graded now; None where it could. May wait.

@@ -23,9 +23,11 @@ from grader.server.visit import Visit, begin_visit
 from grader.server_settings import ServerSettings
 
 OPEN_TO_ALL = frozenset(
-    {"/healthz", "/readyz", "/v1/ping", "/docs", "/openapi.json", "/docs/oauth2-redirect"}
+    {"/", "/healthz", "/readyz", "/v1/ping", "/docs", "/openapi.json", "/docs/oauth2-redirect"}
 )
 """Where no token is needed: nothing here tells about submissions or their numbers."""
+ASSETS_PATH = "/assets/"
+"""Below this neither: the files of the service's page."""
 
 _BODY_TIMEOUT_S = 60.0
 """How long a client may take to send a body, once it is being read."""
@@ -112,13 +114,11 @@ class Gate:
         finally:
             end_visit()
             self._metrics.open_requests.dec()
-            # Of the paths that do not exist there are too many to count each.
-            known = "endpoint" in scope or scope["path"] in OPEN_TO_ALL
-            name = visit.endpoint if known else "none"
+            name = _endpoint(scope)
             self._metrics.request(name, answer.status, time.monotonic() - visit.arrived)
 
     def _check_token(self, path: str, headers: dict[bytes, bytes]) -> None:
-        if self._token is None or path in OPEN_TO_ALL:
+        if self._token is None or path in OPEN_TO_ALL or path.startswith(ASSETS_PATH):
             return
         shown = _shown_token(headers.get(b"authorization", b""))
         if shown is None or not hmac.compare_digest(shown, self._token):
@@ -195,6 +195,19 @@ class _Answer:
             own = (b"x-request-id", self._visit.id.encode())
             message = {**message, "headers": [*message.get("headers", ()), own]}
         await self._send(message)
+
+
+def _endpoint(scope: Scope) -> str:
+    """Return what a request is counted under: of all paths there are too many to count each."""
+    path: str = scope["path"]
+    if path in OPEN_TO_ALL:
+        return path
+    if "endpoint" not in scope:
+        return "none"
+    # What varies in the path of an endpoint is its end.
+    names = [f"{{{name}}}" for name in scope.get("path_params", ())]
+    parts = path.split("/")
+    return "/".join([*parts[: len(parts) - len(names)], *names])
 
 
 async def _refuse(send: Send, refusal: _Refusal) -> None:

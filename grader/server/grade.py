@@ -17,6 +17,7 @@ from grader.server.engine import Engine
 from grader.server.observed import error_kind
 from grader.server.problem import REFUSALS, Problem
 from grader.server.replays import Answer, KeyReusedError
+from grader.server.samples import GradedSample
 from grader.server.visit import Visit, current_visit
 from grader.service import not_graded
 from grader.verdict import Integrity
@@ -193,7 +194,7 @@ class _Work:
             HTTPException: There are too many submissions, or the only one has no tests.
         """
         if isinstance(self._body, One):
-            report = await self._grade_one(self._body)
+            report = await grade_one(self._engine, self._body, self._size)
             return Answer(body=_result(self._body, report), lasts=report.graded)
         most = self._engine.settings.server.submissions
         if len(self._body.submissions) > most:
@@ -210,66 +211,93 @@ class _Work:
         body = b'{"results":[%s]}' % b",".join(results)
         return Answer(body=body, lasts=all(report.graded for report in reports))
 
-    async def _grade_one(self, sample: One) -> GradeReport:
-        submission = self._read(sample)
-        if isinstance(submission, GraderError):
-            raise HTTPException(422, _words(submission))
-        if isinstance(submission, GradeReport):
-            return submission
-        future = self._engine.grader.submit(submission, timeout_s=self._time_left_s())
-        return await asyncio.wrap_future(future)
-
     async def _grade_many(self, body: Many) -> list[GradeReport]:
         waiting: list[asyncio.Future[GradeReport] | GradeReport] = []
         for number, sample in enumerate(body.submissions):
             if number % _MANY_PER_STEP == _MANY_PER_STEP - 1:
                 await asyncio.sleep(0)
-            submission = self._read(sample)
+            submission = _read(self._engine, sample, self._size)
             if isinstance(submission, GraderError):
-                waiting.append(self._refused(submission))
+                waiting.append(_refused(self._engine, sample, submission))
             elif isinstance(submission, GradeReport):
                 waiting.append(submission)
             else:
                 future = self._engine.grader.submit(
-                    submission, timeout_s=self._time_left_s(), is_batch=True
+                    submission, timeout_s=_time_left_s(self._engine, body), is_batch=True
                 )
                 waiting.append(asyncio.wrap_future(future))
         return [each if isinstance(each, GradeReport) else await each for each in waiting]
 
-    def _read(self, sample: Sample) -> Submission | GraderError | GradeReport:
-        """Return the submission, what is wrong with its tests, or the report of our fault."""
-        try:
-            if sample.suite is not None:
-                suite = self._engine.labels.decode(sample.suite)
-            else:
-                suite = self._engine.labels.read(sample.label, sample.problem_id, self._size)
-        except GraderError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
-            # Whatever a label does to us must cost its own report only.
-            _log.exception("a label met a fault in the grader")
-            return self._refused(error)
-        return Submission(
-            id=sample.id or suite.problem_id or "",
-            completion=sample.completion,
+
+async def grade_one(engine: Engine, sample: One, size: int) -> GradeReport:
+    """Grade one submission by its deadline.
+
+    Args:
+        engine: What grades.
+        sample: The submission.
+        size: Of its request, in bytes.
+
+    Raises:
+        HTTPException: Its tests cannot be read.
+    """
+    submission = _read(engine, sample, size)
+    if isinstance(submission, GraderError):
+        raise HTTPException(422, _words(submission))
+    if isinstance(submission, GradeReport):
+        return submission
+    future = engine.grader.submit(submission, timeout_s=_time_left_s(engine, sample))
+    return await asyncio.wrap_future(future)
+
+
+def _read(engine: Engine, sample: Sample, size: int) -> Submission | GraderError | GradeReport:
+    """Return the submission, what is wrong with its tests, or the report of our fault."""
+    try:
+        if sample.suite is not None:
+            suite = engine.labels.decode(sample.suite)
+        else:
+            suite = engine.labels.read(sample.label, sample.problem_id, size)
+    except GraderError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
+        # Whatever a label does to us must cost its own report only.
+        _log.exception("a label met a fault in the grader")
+        return _refused(engine, sample, error)
+    return Submission(
+        id=sample.id or suite.problem_id or "",
+        completion=sample.completion,
+        prompt=sample.prompt,
+        suite=suite,
+        rules=sample.rules,
+    )
+
+
+def _refused(engine: Engine, sample: Sample, error: Exception) -> GradeReport:
+    report = not_graded(f"{type(error).__name__}: {_words(error)}", engine.settings)
+    visit = current_visit()
+    engine.metrics.report(report, 0.0)
+    engine.samples.add(
+        GradedSample(
+            id=sample.id,
+            problem_id=sample.problem_id,
             prompt=sample.prompt,
-            suite=suite,
-            rules=sample.rules,
+            completion=sample.completion,
+            report=report,
+            endpoint="" if visit is None else visit.endpoint,
+            at=time.time(),
+            took_s=0.0,
         )
+    )
+    _log.warning("tests cannot be read", error=error_kind(report.feedback))
+    return report
 
-    def _refused(self, error: Exception) -> GradeReport:
-        report = not_graded(f"{type(error).__name__}: {_words(error)}", self._engine.settings)
-        self._engine.metrics.report(report, 0.0)
-        _log.warning("tests cannot be read", error=error_kind(report.feedback))
-        return report
 
-    def _time_left_s(self) -> float:
-        deadline_s = self._body.deadline_s
-        if deadline_s is None:
-            deadline_s = self._engine.settings.queue.deadline_s
-        visit: Visit | None = current_visit()
-        spent_s = 0.0 if visit is None else time.monotonic() - visit.arrived
-        return max(0.001, deadline_s - spent_s)
+def _time_left_s(engine: Engine, body: One | Many) -> float:
+    deadline_s = body.deadline_s
+    if deadline_s is None:
+        deadline_s = engine.settings.queue.deadline_s
+    visit: Visit | None = current_visit()
+    spent_s = 0.0 if visit is None else time.monotonic() - visit.arrived
+    return max(0.001, deadline_s - spent_s)
 
 
 def _words(error: Exception) -> str:

@@ -20,13 +20,14 @@ class Readiness:
     def __init__(self, engine: Engine) -> None:
         """Not yet."""
         self._engine = engine
-        self._obstacle: str | None = "starting"
+        self.last_obstacle: str | None = "starting"
+        """Why nothing could be graded when last tried; None once it could."""
 
     async def find_out(self) -> None:
         """Try until grading works."""
         while True:
-            self._obstacle = await asyncio.to_thread(self._engine.obstacle)
-            if self._obstacle is None:
+            self.last_obstacle = await asyncio.to_thread(self._engine.obstacle)
+            if self.last_obstacle is None:
                 _log.info("ready")
                 return
             await asyncio.sleep(_TRY_AGAIN_S)
@@ -37,7 +38,7 @@ class Readiness:
             return "stopping"
         if self._engine.is_remote:
             return await asyncio.to_thread(self._engine.obstacle)
-        return self._obstacle
+        return self.last_obstacle
 
 
 def make_router(engine: Engine, readiness: Readiness) -> APIRouter:

@@ -1,6 +1,7 @@
 """What the service counts, for Prometheus. docs/server.md lists every name."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,13 +14,27 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 
 from grader.model import GradeReport
-from grader.pool import SlotCounts
-from grader.queueing.names import Counter as QueueCounter
 from grader.queueing.status import QueueStatus
-from grader.server.lobby import Lobby
+from grader.server.state import ServiceState, StateReader
 from grader.verdict import Suspicion, Verdict
 
-_BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+"""Upper bounds of the buckets of every histogram; one more bucket is for what took longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricCounts:
+    """What was counted since the service started."""
+
+    verdicts: Mapping[str, int]
+    """Submissions that got a report, by every verdict that one may have."""
+    suspicious: int
+    """Submissions with one sign of an attack or more."""
+    internal_errors: int
+    cancelled: int
+    programs: int
+    phases: Mapping[str, tuple[int, ...]]
+    """By phase, how many submissions took so long; the buckets are those of `BUCKETS_S`."""
 
 
 class Metrics:
@@ -41,7 +56,7 @@ class Metrics:
             "grader_http_request_seconds",
             "Seconds from a request's first byte to its answer.",
             ("endpoint",),
-            buckets=_BUCKETS_S,
+            buckets=BUCKETS_S,
             registry=self.registry,
         )
         self.open_requests = Gauge(
@@ -57,7 +72,7 @@ class Metrics:
             "grader_submission_phase_seconds",
             "Seconds of a submission by phase: parse, wait, run, total.",
             ("phase",),
-            buckets=_BUCKETS_S,
+            buckets=BUCKETS_S,
             registry=self.registry,
         )
         self._internal_errors = Counter(
@@ -69,6 +84,11 @@ class Metrics:
             "grader_suspicion",
             "Submissions with a sign of an attack on the grader.",
             ("sign",),
+            registry=self.registry,
+        )
+        self._suspicious = Counter(
+            "grader_suspicious_submissions",
+            "Submissions with any sign of an attack on the grader.",
             registry=self.registry,
         )
         self._cancelled = Counter(
@@ -108,6 +128,8 @@ class Metrics:
         self._submissions.labels(report.verdict.value).inc()
         if not report.graded:
             self._internal_errors.inc()
+        if report.suspicion:
+            self._suspicious.inc()
         for sign in report.suspicion:
             self._suspicion.labels(sign.value).inc()
         run_s = min(took_s, report.usage.wall_time_s or 0.0)
@@ -125,34 +147,52 @@ class Metrics:
         if is_ours:
             self._internal_errors.inc()
 
-    def watch(
-        self,
-        lobby: Lobby,
-        slots: Callable[[], SlotCounts | None],
-        queue: Callable[[], QueueStatus | None] | None,
-    ) -> None:
-        """Also tell the state of these, as it is when Prometheus asks.
+    def watch(self, state: StateReader) -> None:
+        """Also tell the state of the service, as it is when Prometheus asks."""
+        self.registry.register(_State(state))
 
-        Args:
-            lobby: What waits in this process.
-            slots: Those of this process; None while there are none.
-            queue: The state of the queue, None where it does not answer. May wait.
-        """
-        self.registry.register(_State(lobby, slots, queue))
+    def counts(self) -> MetricCounts:
+        """Return what was counted so far of submissions and programs."""
+        verdicts = {verdict.value: 0 for verdict in Verdict if verdict is not Verdict.SKIPPED}
+        verdicts |= _by_label(self._submissions, "verdict")
+        return MetricCounts(
+            verdicts=verdicts,
+            suspicious=_total(self._suspicious),
+            internal_errors=_total(self._internal_errors),
+            cancelled=_total(self._cancelled),
+            programs=sum(_by_label(self._programs, "outcome").values()),
+            phases=_buckets(self._phase_s, "phase"),
+        )
+
+
+def _by_label(counter: Counter, label: str) -> dict[str, int]:
+    (family,) = counter.collect()
+    return {each.labels[label]: int(each.value) for each in family.samples}
+
+
+def _total(counter: Counter) -> int:
+    (family,) = counter.collect()
+    return sum(int(each.value) for each in family.samples)
+
+
+def _buckets(histogram: Histogram, label: str) -> dict[str, tuple[int, ...]]:
+    """Return, by the value of a label, how many observations each bucket alone has."""
+    (family,) = histogram.collect()
+    upto: dict[str, list[int]] = {}
+    for each in family.samples:
+        if each.name.endswith("_bucket"):
+            upto.setdefault(each.labels[label], []).append(int(each.value))
+    return {
+        value: tuple(high - low for low, high in zip([0, *counts], counts, strict=False))
+        for value, counts in upto.items()
+    }
 
 
 class _State:
-    """Reads what is a state and not a count."""
+    """Tells what is a state and not a count."""
 
-    def __init__(
-        self,
-        lobby: Lobby,
-        slots: Callable[[], SlotCounts | None],
-        queue: Callable[[], QueueStatus | None] | None,
-    ) -> None:
-        self._lobby = lobby
-        self._slots = slots
-        self._queue = queue
+    def __init__(self, reader: StateReader) -> None:
+        self._reader = reader
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing, so that registering asks no queue."""
@@ -160,28 +200,28 @@ class _State:
 
     def collect(self) -> Iterator[Metric]:
         """Read everything now."""
-        status = None if self._queue is None else self._queue()
-        waiting, oldest_s = self._lobby.depth, self._lobby.oldest_s
-        if status is not None:
-            waiting, oldest_s = waiting + status.queued, max(oldest_s, status.oldest_s)
-        yield GaugeMetricFamily("grader_queue_depth", "Submissions that wait.", value=waiting)
+        state = self._reader.read()
+        yield GaugeMetricFamily("grader_queue_depth", "Submissions that wait.", value=state.waiting)
         yield GaugeMetricFamily(
-            "grader_queue_oldest_seconds", "How long the first of them has waited.", value=oldest_s
+            "grader_queue_oldest_seconds",
+            "How long the first of them has waited.",
+            value=state.oldest_s,
         )
-        yield self._slot_states(status)
-        if self._queue is not None:
-            yield from _queue_metrics(status)
+        yield _slot_states(state)
+        if state.has_queue:
+            yield from _queue_metrics(state.queue)
 
-    def _slot_states(self, status: QueueStatus | None) -> Metric:
-        family = GaugeMetricFamily("grader_slots", "Slots by state.", labels=("where", "state"))
-        counts = self._slots()
-        if counts is not None:
-            for state in ("busy", "idle", "unopened"):
-                family.add_metric(("here", state), getattr(counts, state))
-        if status is not None:
-            family.add_metric(("workers", "busy"), status.running)
-            family.add_metric(("workers", "idle"), max(0, status.slots - status.running))
-        return family
+
+def _slot_states(state: ServiceState) -> Metric:
+    family = GaugeMetricFamily("grader_slots", "Slots by state.", labels=("where", "state"))
+    if state.slots is not None:
+        for name in ("busy", "idle", "unopened"):
+            family.add_metric(("here", name), getattr(state.slots, name))
+    if state.queue is not None:
+        running, slots = state.queue.running, state.queue.slots
+        family.add_metric(("workers", "busy"), running)
+        family.add_metric(("workers", "idle"), max(0, slots - running))
+    return family
 
 
 def _queue_metrics(status: QueueStatus | None) -> Iterator[Metric]:
@@ -193,9 +233,6 @@ def _queue_metrics(status: QueueStatus | None) -> Iterator[Metric]:
     cache = CounterMetricFamily(
         "grader_cache", "Submissions of all clients, by what the cache did.", labels=("outcome",)
     )
-    counts = status.counts
-    hits, joined = counts.get(QueueCounter.HITS, 0), counts.get(QueueCounter.JOINED, 0)
-    cache.add_metric(("hit",), hits)
-    cache.add_metric(("joined",), joined)
-    cache.add_metric(("miss",), max(0, counts.get(QueueCounter.SUBMITTED, 0) - hits - joined))
+    for outcome, count in status.cache_outcomes.items():
+        cache.add_metric((outcome,), count)
     yield cache

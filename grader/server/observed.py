@@ -8,12 +8,13 @@ from typing import Any
 
 import structlog
 
-from grader.model import Submission, TestSuite
+from grader.model import GradeReport, Submission, TestSuite
 from grader.queueing.calls import ReportFuture
 from grader.queueing.futures import FutureGrader
 from grader.server.lobby import Lobby, Ticket
 from grader.server.logs import short_id
 from grader.server.metrics import Metrics
+from grader.server.samples import GradedSample, SampleStore
 from grader.server.visit import Visit, current_visit
 from grader.server_settings import ServerSettings
 
@@ -37,6 +38,7 @@ class ObservedGrader(FutureGrader):
         *,
         lobby: Lobby,
         metrics: Metrics,
+        samples: SampleStore,
     ) -> None:
         """Open the other grader.
 
@@ -45,6 +47,7 @@ class ObservedGrader(FutureGrader):
             open_inner: Opens it, given what it calls when a submission has its turn.
             lobby: Where submissions wait for that.
             metrics: Where they are counted.
+            samples: Where those are kept that somebody may want to look at.
 
         Raises:
             GraderError: It cannot be opened.
@@ -52,6 +55,7 @@ class ObservedGrader(FutureGrader):
         self._settings = settings
         self._lobby = lobby
         self._metrics = metrics
+        self._samples = samples
         self._calls: dict[int, _Call] = {}
         self.inner = open_inner(self._begin)
         """The other grader, for what nobody should see."""
@@ -103,6 +107,7 @@ class ObservedGrader(FutureGrader):
             return
         report = future.result()
         self._metrics.report(report, took_s)
+        self._keep(call, report, took_s)
         log = log.bind(verdict=report.verdict.value, cpu_time_s=report.usage.cpu_time_s)
         if report.graded:
             signs = [sign.value for sign in report.suspicion]
@@ -110,6 +115,21 @@ class ObservedGrader(FutureGrader):
         else:
             log.warning("not graded", error=error_kind(report.feedback))
             log.debug("reason", feedback=report.feedback)
+
+    def _keep(self, call: _Call, report: GradeReport, took_s: float) -> None:
+        submission = call.submission
+        self._samples.add(
+            GradedSample(
+                id=submission.id,
+                problem_id=submission.suite.problem_id,
+                prompt=submission.prompt,
+                completion=submission.completion,
+                report=report,
+                endpoint=call.visit.endpoint if call.visit else "",
+                at=time.time(),
+                took_s=took_s,
+            )
+        )
 
 
 def error_kind(feedback: str) -> str:

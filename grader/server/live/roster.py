@@ -1,0 +1,48 @@
+"""Which workers serve, and which were lost: Redis itself forgets those that fall silent."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from grader.queueing.names import Counter
+from grader.queueing.status import QueueStatus, WorkerStatus
+
+_GONE = 20
+"""Workers that are gone and still told of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoneWorker:
+    """A worker that serves no more."""
+
+    worker: WorkerStatus
+    """The last that it said."""
+    at: float
+    """When that was noticed, in seconds since 1970."""
+    is_lost: bool
+    """Whether it fell silent, and did not leave in order."""
+
+
+class Roster:
+    """Remembers workers from one look at the queue to the next."""
+
+    def __init__(self) -> None:
+        """Know nobody yet."""
+        self._present: dict[str, WorkerStatus] = {}
+        self._lost_count: int | None = None
+        self.gone: deque[GoneWorker] = deque(maxlen=_GONE)
+        """The last to go comes last."""
+
+    def update(self, queue: QueueStatus, at: float) -> None:
+        """Take note of the workers that there are at a time, in seconds since 1970."""
+        present = {worker.id: worker for worker in queue.workers}
+        lost_count = queue.counts.get(Counter.WORKERS_LOST, 0)
+        some_were_lost = self._lost_count is not None and lost_count > self._lost_count
+        for name, worker in self._present.items():
+            if name in present:
+                continue
+            # The ledger still lists who fell silent, or has counted the loss.
+            is_lost = name in queue.silent or (some_were_lost and worker.state == "serving")
+            self.gone.append(GoneWorker(worker=worker, at=at, is_lost=is_lost))
+        for each in [each for each in self.gone if each.worker.id in present]:
+            self.gone.remove(each)
+        self._present, self._lost_count = present, lost_count

@@ -1,0 +1,159 @@
+/** The page: which view is shown, and what the events of the service change in it. */
+
+import { clearCharts, listenToCharts, showCharts } from "./charts.js";
+import { byId } from "./dom.js";
+import { follow } from "./events.js";
+import { showOverview } from "./overview.js";
+import { clearPlayground, listenToPlayground, preparePlayground, showReport } from "./playground.js";
+import * as samples from "./samples.js";
+import { hasToken, signIn, SignInNeeded, signOut } from "./session.js";
+
+const BEATS = 150; // Five minutes; longer spans are the charts' business, which the service draws.
+const VIEWS = ["overview", "samples", "sample", "playground"];
+
+let model = null;
+let following = null;
+
+// ---------------------------------------------------------------- events
+
+function told(name, data) {
+  const { beat, beats, samples: fresh, ...rest } = data;
+  if (name === "snapshot") {
+    if (model !== null && model.boot !== data.boot) samples.forgetSamples();
+    model = { ...rest, beats };
+  } else if (name === "beat") {
+    model = { ...model, ...rest, beats: [...model.beats, beat].slice(-BEATS) };
+  }
+  samples.addSamples(fresh);
+  show();
+}
+
+function show() {
+  const [view] = place();
+  samples.showKeeping(model.keep, model.kept);
+  byId("keeping").hidden = false;
+  if (view === "overview") {
+    showOverview(model);
+    samples.showLately(model.keep);
+    guarded(showCharts);
+  } else if (view === "samples") {
+    samples.showList();
+  }
+}
+
+const LINKS = { connecting: "connecting …", live: "live", lost: "no connection; trying again …" };
+
+function linked(state) {
+  const shown = byId("link");
+  if (shown.dataset.state === state) return;
+  shown.dataset.state = state;
+  shown.textContent = LINKS[state];
+}
+
+// ---------------------------------------------------------------- views
+
+/** Return the view that the address names, and what of it: a kind, or a key. */
+function place() {
+  const [, view = "", detail = ""] = decodeURIComponent(location.hash).split("/");
+  return VIEWS.includes(view) ? [view, detail] : ["overview", ""];
+}
+
+function go() {
+  if (following === null) return;
+  const [view, detail] = place();
+  for (const each of VIEWS) byId(each).hidden = each !== view;
+  const tab = view === "sample" ? "#/samples" : view === "overview" ? "#/" : `#/${view}`;
+  for (const link of byId("tabs").children) {
+    if (link.getAttribute("href") === tab) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  showReport(view === "playground");
+  if (view !== "sample") byId("sample-body").replaceChildren();
+  if (view === "samples") guarded(() => samples.chooseKind(detail));
+  if (view === "sample") guarded(() => samples.openSample(detail));
+  if (view === "playground") guarded(preparePlayground);
+  if (model !== null) show();
+  window.scrollTo(0, 0);
+}
+
+function step(by) {
+  const address = samples.neighbour(by);
+  if (address !== null) location.hash = address;
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select")) return;
+  const [view] = place();
+  if (view === "sample" && event.key === "j") step(1);
+  else if (view === "sample" && event.key === "k") step(-1);
+  else if (view === "sample" && event.key === "Escape") location.hash = "#/samples";
+  else if (view === "samples" && event.key === "/") {
+    event.preventDefault();
+    byId("search").focus();
+  }
+}
+
+// ---------------------------------------------------------------- signing in and out
+
+function begin() {
+  byId("sign-in").hidden = true;
+  byId("tabs").hidden = false;
+  byId("sign-out").hidden = !hasToken();
+  following = new AbortController();
+  linked("connecting");
+  guarded(() => follow(told, linked, following.signal));
+  go();
+}
+
+function end(why = "") {
+  following?.abort();
+  following = model = null;
+  samples.forgetSamples();
+  clearPlayground();
+  clearCharts();
+  for (const id of ["tiles", "workers", "health"]) byId(id).replaceChildren();
+  for (const each of [...VIEWS, "tabs", "sign-out", "keeping"]) byId(each).hidden = true;
+  delete byId("link").dataset.state;
+  byId("link").textContent = "";
+  byId("sign-in").hidden = false;
+  byId("sign-in-refusal").textContent = why;
+  byId("token").focus();
+}
+
+/** Do something that asks the service; ask for the token where that is missing. */
+async function guarded(action) {
+  try {
+    await action();
+  } catch (error) {
+    if (error instanceof SignInNeeded) {
+      if (following === null) return;
+      const why = hasToken() ? "The service does not take this token." : "";
+      signOut();
+      end(why);
+    } else if (error.name !== "AbortError" && !(error instanceof TypeError)) {
+      throw error; // What fetch throws without a connection, the link tells of.
+    }
+  }
+}
+
+byId("sign-in").addEventListener("submit", (event) => {
+  event.preventDefault();
+  signIn(byId("token").value);
+  byId("token").value = "";
+  begin();
+});
+byId("sign-out").addEventListener("click", () => {
+  signOut();
+  end();
+});
+byId("search").addEventListener("input", samples.showList);
+byId("older").addEventListener("click", () => step(1));
+byId("newer").addEventListener("click", () => step(-1));
+window.addEventListener("hashchange", go);
+window.addEventListener("keydown", pressed);
+listenToCharts(guarded);
+listenToPlayground(guarded);
+
+if (byId("sign-in").dataset.needed === "yes" && !hasToken()) end();
+else begin();

@@ -1,0 +1,75 @@
+/** The playground: an example or a paste, graded by the service and shown as any sample is. */
+
+import { byId, el, putFragment } from "./dom.js";
+import { request } from "./session.js";
+
+let examples = null;
+let report = "";
+
+/** Fill in the examples, once. */
+export async function preparePlayground() {
+  if (examples !== null) return;
+  examples = await (await request("/live/examples")).json();
+  byId("try-format").replaceChildren(...examples.map(({ name }) => el("option", { value: name }, name)));
+  choose();
+}
+
+/** Put in the example of the format that is chosen. */
+function choose() {
+  const example = examples.find(({ name }) => name === byId("try-format").value);
+  byId("try-format-told").textContent = `${example.summary}.`;
+  byId("try-completion").value = example.completion;
+  byId("try-label").value = example.label;
+}
+
+async function grade() {
+  const told = byId("try-told");
+  const run = byId("try-run");
+  run.disabled = true;
+  told.textContent = "Grading …";
+  try {
+    const response = await request("/live/try", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ completion: byId("try-completion").value, label: byId("try-label").value }),
+    });
+    report = await response.text();
+    showReport(true);
+    told.textContent = "Graded: the report is below.";
+    byId("try-report").querySelector("h2")?.focus();
+  } catch (error) {
+    if (!error.status) throw error;
+    report = "";
+    showReport(true);
+    told.textContent = `Not graded: ${error.message}`;
+  } finally {
+    run.disabled = false;
+  }
+}
+
+/** Put the last report into the page, or take it out: one sample at a time has its ids. */
+export function showReport(isShown) {
+  putFragment(byId("try-report"), isShown ? report : "");
+}
+
+/** Forget what was typed in and what came of it. */
+export function clearPlayground() {
+  examples = null;
+  report = "";
+  for (const id of ["try-completion", "try-label"]) byId(id).value = "";
+  for (const id of ["try-format", "try-report"]) byId(id).replaceChildren();
+}
+
+/** Listen to the form; `guarded` deals with what goes wrong. */
+export function listenToPlayground(guarded) {
+  byId("try-format").addEventListener("change", choose);
+  byId("try").addEventListener("submit", (event) => {
+    event.preventDefault();
+    guarded(grade);
+  });
+  byId("try").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !byId("try-run").disabled) {
+      byId("try").requestSubmit();
+    }
+  });
+}

@@ -1,0 +1,182 @@
+/** The samples that the service keeps: a list that goes on by itself, and one of them in full. */
+
+import { badge, byId, bytes, clock, count, el, putFragment, reward, seconds, span } from "./dom.js";
+import { request } from "./session.js";
+
+export const KINDS = {
+  attack: "Like an attack",
+  ungraded: "Not graded",
+  limit: "At a limit",
+  failed: "Failed",
+  passed: "Passed",
+};
+const LISTED = 200;
+const LATELY = 6;
+
+/** Known samples by kind, the newest first; at most `LISTED` of each. */
+const known = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
+let chosen = "";
+let opened = "";
+
+/** Forget everything: the samples of another process, or of somebody who signed out. */
+export function forgetSamples() {
+  for (const kind of Object.keys(known)) known[kind] = [];
+  byId("samples-list").replaceChildren();
+  byId("lately").replaceChildren();
+  byId("sample-body").replaceChildren();
+}
+
+/** Take note of samples, the newest first. */
+export function addSamples(samples) {
+  for (const [kind, list] of Object.entries(known)) {
+    const keys = new Set(list.map(({ key }) => key));
+    const fresh = samples.filter((sample) => sample.kind === kind && !keys.has(sample.key));
+    if (fresh.length) known[kind] = [...fresh, ...list].sort(newestFirst).slice(0, LISTED);
+  }
+}
+
+const numberOf = ({ key }) => Number(key.slice(key.lastIndexOf("-") + 1));
+const newestFirst = (one, other) => numberOf(other) - numberOf(one);
+
+/** Show the last few of every kind that somebody should look at. */
+export function showLately(keep) {
+  const kinds = ["attack", "ungraded", "limit", "failed"];
+  if (keep.samples === "none") {
+    byId("lately").replaceChildren(el("p.nothing", {}, "No samples are kept (GRADER_KEEP_SAMPLES=none)."));
+    return;
+  }
+  fill(byId("lately"), kinds.map((kind) => {
+    const rows = known[kind].slice(0, LATELY);
+    const list = rows.length
+      ? el("ul.plain", {}, ...rows.map(latelyRow))
+      : el("p.nothing", {}, "None.");
+    return el("section", { "data-kind": kind }, el("h3", {}, el("a", { href: `#/samples/${kind}` }, KINDS[kind])), list);
+  }));
+}
+
+function latelyRow(sample) {
+  return el("li", {},
+    el("a", { href: `#/sample/${sample.key}`, title: sample.feedback }, sample.id || sample.problem || "no id"),
+    badge(sample),
+    el("time", {}, clock(sample.at)),
+  );
+}
+
+/** Replace children only where they differ, so that the keyboard's focus stays where it is. */
+function fill(parent, children) {
+  children.forEach((child, index) => {
+    const old = parent.children[index];
+    if (!old) parent.append(child);
+    else if (!old.isEqualNode(child)) replaceKeepingFocus(old, child);
+  });
+  while (parent.children.length > children.length) parent.lastElementChild.remove();
+}
+
+function replaceKeepingFocus(old, child) {
+  const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  old.replaceWith(child);
+  if (focused !== null) child.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// ---------------------------------------------------------------- the list
+
+/** Choose a kind; "" means all. Asks the service for what is kept of it. */
+export async function chooseKind(kind) {
+  chosen = kind in KINDS ? kind : "";
+  byId("kinds").replaceChildren(
+    ...["", ...Object.keys(KINDS)].map((each) =>
+      el("a", { href: each ? `#/samples/${each}` : "#/samples", "aria-current": each === chosen ? "true" : null }, KINDS[each] ?? "All"),
+    ),
+  );
+  showList();
+  const query = chosen ? `?kind=${chosen}` : "";
+  const { samples } = await (await request(`/live/samples${query}`)).json();
+  addSamples(samples);
+  showList();
+}
+
+function listed() {
+  const kinds = chosen ? [chosen] : Object.keys(KINDS);
+  const words = byId("search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  return kinds
+    .flatMap((kind) => known[kind])
+    .sort(newestFirst)
+    .filter((sample) => words.every((word) => searched(sample).includes(word)))
+    .slice(0, LISTED);
+}
+
+const searched = (sample) =>
+  [sample.id, sample.problem, sample.verdict, sample.words, sample.feedback, sample.endpoint, ...sample.signs].join(" ").toLowerCase();
+
+/** Show the list anew. */
+export function showList() {
+  const samples = listed();
+  const focused = document.activeElement?.getAttribute("href");
+  byId("samples-told").textContent = samples.length
+    ? `${count(samples.length)} shown, the newest first.`
+    : "None are kept that fit.";
+  const names = ["When", "Verdict", "Reward", "Cases", "Sample", "Took", "What happened"];
+  const head = el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name))));
+  const table = el("table.samples", {}, head, el("tbody", {}, ...samples.map(row)));
+  byId("samples-list").replaceChildren(...(samples.length ? [table] : []));
+  if (focused?.startsWith("#/sample/")) table.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function row(sample) {
+  const name = el("a", { href: `#/sample/${sample.key}` }, sample.id || sample.problem || "no id");
+  const of = sample.problem && sample.problem !== sample.id ? el("small", {}, ` ${sample.problem}`) : null;
+  const signs = sample.signs.length ? el("b.signs", {}, `${sample.signs.join(", ").replaceAll("_", " ")}: `) : null;
+  return el("tr", {},
+    el("td.num", {}, el("time", {}, clock(sample.at))),
+    el("td", {}, badge(sample)),
+    el("td.num", {}, reward(sample.reward)),
+    el("td.num", {}, `${sample.passed} of ${sample.total}`),
+    el("th", { scope: "row" }, name, of),
+    el("td.num", {}, seconds(sample.took_s)),
+    el("td.says", {}, signs, sample.feedback),
+  );
+}
+
+// ---------------------------------------------------------------- one of them
+
+/** Show a sample in full, as the service's template makes it. */
+export async function openSample(key) {
+  opened = key;
+  const body = byId("sample-body");
+  try {
+    const html = await (await request(`/live/samples/${encodeURIComponent(key)}`)).text();
+    if (opened !== key) return;
+    putFragment(body, html);
+    body.querySelector("h2")?.focus();
+  } catch (error) {
+    if (!error.status) throw error;
+    body.replaceChildren(el("p.card", { role: "alert" }, `There is nothing to show: ${error.message}.`));
+  }
+}
+
+/** Return the address of the next older (1) or newer (-1) sample in the list; null at its end. */
+export function neighbour(step) {
+  const samples = listed();
+  const index = samples.findIndex(({ key }) => key === opened);
+  const found = index < 0 ? undefined : samples[index + step];
+  return found ? `#/sample/${found.key}` : null;
+}
+
+/** Say what is kept, and for how long. */
+export function showKeeping(keep, kept) {
+  const number = Object.values(kept.by_kind).reduce((total, n) => total + n, 0);
+  const which = {
+    none: "No samples are kept",
+    failed: "Samples that did not pass, or looked like an attack, are kept",
+    all: "All samples are kept",
+  }[keep.samples];
+  const how =
+    `${which} (GRADER_KEEP_SAMPLES=${keep.samples}): prompt, completion, code and report, in this ` +
+    `process's memory and nowhere else, the last ${count(keep.count)} of each kind, ` +
+    `${bytes(keep.total_bytes)} in all at most, for ${span(keep.lifetime_s)}. ` +
+    `Now ${count(number)}, ${bytes(kept.bytes)}.`;
+  byId("keeping").textContent =
+    keep.samples === "none"
+      ? "No samples are kept (GRADER_KEEP_SAMPLES=none): the figures are counts, and hold nothing of any sample."
+      : how;
+}

@@ -1,0 +1,51 @@
+/**
+ * The token, and requests that show it.
+ *
+ * It is kept for this tab alone. It is no cookie: a browser sends a cookie by itself, to every
+ * service of this host, whoever asks it to.
+ */
+
+const KEY = "grader-token";
+
+/** The service wants a token, or another one. */
+export class SignInNeeded extends Error {}
+
+/** The service said no, in words. */
+export class Refused extends Error {
+  constructor(status, words) {
+    super(words);
+    this.status = status;
+  }
+}
+
+export const hasToken = () => sessionStorage.getItem(KEY) !== null;
+export const signIn = (token) => sessionStorage.setItem(KEY, token);
+export const signOut = () => sessionStorage.removeItem(KEY);
+
+/** Fetch something of the service; throws `SignInNeeded`, `Refused`, or what fetch throws. */
+export async function request(path, { headers = {}, ...options } = {}) {
+  const token = sessionStorage.getItem(KEY);
+  const response = await fetch(path, {
+    ...options,
+    headers: token === null ? headers : { ...headers, Authorization: `Bearer ${encoded(token)}` },
+    cache: "no-store",
+    credentials: "omit",
+    redirect: "error",
+  });
+  if (response.status === 401) throw new SignInNeeded();
+  if (!response.ok) throw new Refused(response.status, await wordsOf(response));
+  return response;
+}
+
+/** A header holds bytes; those of the token are its UTF-8. */
+function encoded(token) {
+  return String.fromCharCode(...new TextEncoder().encode(token));
+}
+
+async function wordsOf(response) {
+  try {
+    return (await response.json()).detail ?? response.statusText;
+  } catch {
+    return `${response.status} ${response.statusText}`;
+  }
+}

@@ -1,0 +1,263 @@
+"""The graded samples that can be looked at, bounded by number, memory and time.
+
+They are in this process's memory only, with a queue as well as without: the process that took
+a completion in is the one that has both it and its report, and what a model wrote is then in
+no place from which it would have to be deleted. docs/adr/0070-samples-in-memory.md.
+"""
+
+import secrets
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from grader.model import CaseResult, Evidence, GradeReport
+from grader.server_settings import KeepSamples, KeepSettings
+from grader.verdict import Verdict
+
+_CASES = 200
+"""Cases of a kept report at most, those that did not pass first."""
+_CASE_BYTES = 1024
+"""What the records of a case take besides their texts, rounded up."""
+_SAMPLE_BYTES = 2048
+
+
+class Kind(StrEnum):
+    """Why somebody may want to look at a sample; of several reasons the gravest."""
+
+    ATTACK = "attack"
+    """It bears a sign of an attack on the grader, whatever its verdict."""
+    UNGRADED = "ungraded"
+    """Our fault, or that of its tests."""
+    LIMIT = "limit"
+    FAILED = "failed"
+    PASSED = "passed"
+
+
+_LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
+
+
+def kind_of(report: GradeReport) -> Kind:
+    """Return which kind of sample a report tells of."""
+    if report.suspicion or report.verdict is Verdict.TAMPERED:
+        return Kind.ATTACK
+    if not report.graded:
+        return Kind.UNGRADED
+    if report.verdict in _LIMITS:
+        return Kind.LIMIT
+    return Kind.PASSED if report.verdict is Verdict.PASSED else Kind.FAILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedSample:
+    """A graded sample. Every text of it is data that a model or a client wrote."""
+
+    id: str
+    """As the client chose it; it need not be the only one of that id."""
+    problem_id: str | None
+    prompt: str
+    completion: str
+    report: GradeReport
+    endpoint: str
+    """The path at which it came in; empty where that is not known."""
+    at: float
+    """When its report was there, in seconds since 1970."""
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A sample in the store."""
+
+    key: str
+    """Of this sample alone, also among those of earlier processes."""
+    kind: Kind
+    sample: GradedSample
+    size: int
+    """About how many bytes of memory it takes."""
+    expires: float
+    """Of the store's clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCounts:
+    """What is in a store."""
+
+    by_kind: dict[Kind, int]
+    size: int
+    """Bytes, about."""
+
+
+class SampleStore:
+    """Keeps the newest samples of each kind. Safe for many threads."""
+
+    def __init__(self, settings: KeepSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        """Keep nothing yet."""
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._shelves: dict[Kind, OrderedDict[str, Kept]] = {kind: OrderedDict() for kind in Kind}
+        self._sizes = dict.fromkeys(Kind, 0)
+        self._boot = secrets.token_hex(4)
+        self._count = 0
+
+    @property
+    def settings(self) -> KeepSettings:
+        """What it keeps, how much and for how long."""
+        return self._settings
+
+    def wants(self, kind: Kind) -> bool:
+        """Tell whether samples of a kind are kept."""
+        match self._settings.samples:
+            case KeepSamples.NONE:
+                return False
+            case KeepSamples.FAILED:
+                return kind is not Kind.PASSED
+            case KeepSamples.ALL:
+                return True
+
+    def add(self, sample: GradedSample) -> Kept | None:
+        """Keep a sample, at the cost of the oldest; None where samples like it are not kept."""
+        kind = kind_of(sample.report)
+        if not self.wants(kind):
+            return None
+        sample = _fitted(sample, self._settings.sample_bytes)
+        size = _size(sample)
+        with self._lock:
+            now = self._clock()
+            self._count += 1
+            kept = Kept(
+                key=f"{self._boot}-{self._count}",
+                kind=kind,
+                sample=sample,
+                size=size,
+                expires=now + self._settings.lifetime_s,
+            )
+            self._expire(now)
+            self._shelves[kind][kept.key] = kept
+            self._sizes[kind] += size
+            if len(self._shelves[kind]) > self._settings.count:
+                self._drop_oldest(kind)
+            while sum(self._sizes.values()) > self._settings.total_bytes:
+                # A flood of one kind must not wash away the few of another.
+                self._drop_oldest(max(Kind, key=self._sizes.__getitem__))
+        return kept
+
+    def get(self, key: str) -> Kept | None:
+        """Return a sample; None where it is not kept, or no more."""
+        with self._lock:
+            self._expire(self._clock())
+            return next((shelf[key] for shelf in self._shelves.values() if key in shelf), None)
+
+    def newest(self, kinds: Iterable[Kind], most: int) -> list[Kept]:
+        """Return at most so many samples of some kinds, the newest first."""
+        with self._lock:
+            self._expire(self._clock())
+            tails = [_last(self._shelves[kind], most) for kind in set(kinds)]
+        found = sorted((kept for tail in tails for kept in tail), key=_number, reverse=True)
+        return found[:most]
+
+    def counts(self) -> StoreCounts:
+        """Return what is kept now."""
+        with self._lock:
+            self._expire(self._clock())
+            return StoreCounts(
+                by_kind={kind: len(shelf) for kind, shelf in self._shelves.items()},
+                size=sum(self._sizes.values()),
+            )
+
+    def _expire(self, now: float) -> None:
+        for kind, shelf in self._shelves.items():
+            while shelf and next(iter(shelf.values())).expires <= now:
+                self._drop_oldest(kind)
+
+    def _drop_oldest(self, kind: Kind) -> None:
+        _, oldest = self._shelves[kind].popitem(last=False)
+        self._sizes[kind] -= oldest.size
+
+
+def _last(shelf: OrderedDict[str, Kept], most: int) -> list[Kept]:
+    newest_first = reversed(shelf.values())
+    return [kept for _, kept in zip(range(most), newest_first, strict=False)]
+
+
+def _number(kept: Kept) -> int:
+    return int(kept.key.rpartition("-")[2])
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def _size(sample: GradedSample) -> int:
+    """Return about how many bytes of memory a sample takes."""
+    report = sample.report
+    texts = (sample.id, sample.problem_id, sample.prompt, sample.completion)
+    return (
+        _SAMPLE_BYTES
+        + _bytes(*texts, report.feedback, report.code)
+        + sum(map(_case_size, report.cases))
+        + _evidence_size(report.output)
+    )
+
+
+def _case_size(case: CaseResult) -> int:
+    return _CASE_BYTES + _bytes(case.id, case.feedback) + _evidence_size(case.evidence)
+
+
+def _evidence_size(found: Evidence | None) -> int:
+    if found is None:
+        return 0
+    return _bytes(found.input, found.expected, found.got, found.stdout, found.stderr)
+
+
+def _bytes(*texts: str | None) -> int:
+    return sum(sys.getsizeof(text) for text in texts if text is not None)
+
+
+def _fitted(sample: GradedSample, room: int) -> GradedSample:
+    """Return a sample that takes about `room` bytes at most, with less in it where it must.
+
+    Long texts lose their middle, then cases their evidence, and then there are fewer cases.
+    """
+    report = sample.report
+    if len(report.cases) <= _CASES and _size(sample) <= room:
+        return sample
+    # Python may have four bytes for a character, and three texts may be long.
+    most = room // 16
+    sample = replace(
+        sample,
+        id=_cut(sample.id, most // 16),
+        problem_id=None if sample.problem_id is None else _cut(sample.problem_id, most // 16),
+        prompt=_cut(sample.prompt, most),
+        completion=_cut(sample.completion, most),
+        report=replace(
+            report, cases=(), code=None if report.code is None else _cut(report.code, most)
+        ),
+    )
+    if _size(sample) > room:
+        sample = replace(sample, report=replace(sample.report, output=None))
+    cases = _those_that_fit(report.cases, room - _size(sample))
+    return replace(sample, report=replace(sample.report, cases=cases))
+
+
+def _those_that_fit(cases: tuple[CaseResult, ...], room: int) -> tuple[CaseResult, ...]:
+    """Return the cases that have room, in their order; those that did not pass come first."""
+    order = sorted(range(len(cases)), key=lambda i: cases[i].verdict is Verdict.PASSED)
+    fitting: dict[int, CaseResult] = {}
+    for index in order[:_CASES]:
+        for case in (cases[index], replace(cases[index], evidence=None)):
+            if (size := _case_size(case)) <= room:
+                fitting[index] = case
+                room -= size
+                break
+    return tuple(fitting[index] for index in sorted(fitting))
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    left_out = f"\n⋯ {len(text) - most:,} characters left out ⋯\n"
+    return f"{text[: most - most // 3]}{left_out}{text[len(text) - most // 3 :]}"

@@ -1,0 +1,184 @@
+"""What the service keeps of samples: which, how many, how much memory, for how long."""
+
+import sys
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from grader.errors import ConfigurationError
+from grader.model import CaseResult, Evidence, GradeReport, KiB, MiB
+from grader.server.samples import GradedSample, Kind, SampleStore, kind_of
+from grader.server_settings import KeepSamples, KeepSettings
+from grader.verdict import Suspicion, Verdict
+from tests.factories import make_report
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def make_sample(report: GradeReport | None = None, **overrides: Any) -> GradedSample:
+    values: dict[str, Any] = {
+        "id": "s",
+        "problem_id": None,
+        "prompt": "",
+        "completion": "code",
+        "endpoint": "/v1/grade",
+        "at": 0.0,
+        "took_s": 0.1,
+    }
+    report = report or make_report(Verdict.FAILED)
+    return GradedSample(report=report, **{**values, **overrides})
+
+
+def make_store(**settings: Any) -> SampleStore:
+    return SampleStore(KeepSettings(**settings))
+
+
+def ids(store: SampleStore, *kinds: Kind) -> list[str]:
+    return [kept.sample.id for kept in store.newest(kinds or Kind, 1000)]
+
+
+@pytest.mark.parametrize(
+    ("report", "kind"),
+    [
+        pytest.param(make_report(), Kind.PASSED, id="passed"),
+        pytest.param(make_report(Verdict.NO_CODE), Kind.FAILED, id="no code"),
+        pytest.param(make_report(Verdict.MEMORY_LIMIT), Kind.LIMIT, id="limit"),
+        pytest.param(make_report(Verdict.INTERNAL_ERROR), Kind.UNGRADED, id="our fault"),
+        pytest.param(make_report(Verdict.TAMPERED), Kind.ATTACK, id="tampered"),
+        pytest.param(
+            make_report(suspicion=(Suspicion.NETWORK,)), Kind.ATTACK, id="passed, suspicious"
+        ),
+    ],
+)
+def test_kind_is_the_gravest_reason_to_look(report: GradeReport, kind: Kind) -> None:
+    assert kind_of(report) is kind
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [
+        pytest.param(KeepSamples.NONE, [], id="none"),
+        pytest.param(KeepSamples.FAILED, ["attack", "failed"], id="failed"),
+        pytest.param(KeepSamples.ALL, ["attack", "failed", "passed"], id="all"),
+    ],
+)
+def test_settings_say_what_is_kept(keep: KeepSamples, kept: list[str]) -> None:
+    store = make_store(samples=keep)
+    store.add(make_sample(make_report(), id="passed"))
+    store.add(make_sample(id="failed"))
+    store.add(make_sample(make_report(suspicion=(Suspicion.CANARY,)), id="attack"))
+    assert ids(store) == kept
+
+
+def test_newest_of_each_kind_stay() -> None:
+    store = make_store(count=3)
+    store.add(make_sample(make_report(Verdict.TIME_LIMIT), id="limit"))
+    for number in range(10):
+        store.add(make_sample(id=str(number)))
+    assert ids(store) == ["9", "8", "7", "limit"]
+    assert ids(store, Kind.FAILED) == ["9", "8", "7"]
+    assert [kept.sample.id for kept in store.newest([Kind.FAILED], 2)] == ["9", "8"]
+
+
+def test_flood_of_one_kind_leaves_the_few_of_another() -> None:
+    store = make_store(total_bytes=200 * KiB)
+    store.add(make_sample(make_report(Verdict.TAMPERED), id="attack", completion="x" * 10_000))
+    for number in range(100):
+        store.add(make_sample(id=str(number), completion="x" * 10_000))
+    counts = store.counts()
+    assert "attack" in ids(store)
+    assert counts.size <= 200 * KiB
+    assert 10 < counts.by_kind[Kind.FAILED] < 20
+
+
+def test_sample_is_forgotten_in_time() -> None:
+    clock = Clock()
+    store = SampleStore(KeepSettings(lifetime_s=60), clock)
+    first = store.add(make_sample(id="first"))
+    assert first is not None
+    clock.now += 59
+    store.add(make_sample(id="second"))
+    assert store.get(first.key) == first
+    clock.now += 1
+    assert store.get(first.key) is None
+    assert ids(store) == ["second"]
+    clock.now += 60
+    assert store.counts().size == 0
+
+
+def test_keys_are_of_one_sample_in_one_process() -> None:
+    one, other = make_store(), make_store()
+    keys = {
+        kept.key for store in (one, other) for _ in range(5) if (kept := store.add(make_sample()))
+    }
+    assert len(keys) == 10
+    assert one.get("no-key") is None
+
+
+def big_report() -> GradeReport:
+    text = "\N{SNOWMAN}" * 2000
+    evidence = Evidence(input=text, expected=text, got=text, stdout=text, stderr=text)
+    cases = tuple(
+        CaseResult(
+            id=str(number),
+            verdict=Verdict.PASSED if number < 5000 else Verdict.FAILED,
+            feedback=text[:500],
+            evidence=evidence,
+        )
+        for number in range(6000)
+    )
+    code = "\N{GRINNING FACE}" * 300_000
+    return make_report(Verdict.FAILED, cases=cases, total=6000, code=code, output=evidence)
+
+
+def test_large_sample_is_cut_and_keeps_what_failed() -> None:
+    text = "a" * 1_000_000 + "\N{GRINNING FACE}"
+    sample = make_sample(big_report(), completion=text, prompt=text, id=text, problem_id=text)
+    kept = make_store(sample_bytes=256 * KiB).add(sample)
+    assert kept is not None
+    assert kept.size <= 256 * KiB
+    assert kept.sample.completion.startswith("aaa")
+    assert kept.sample.completion.endswith("\N{GRINNING FACE}")
+    assert "characters left out" in kept.sample.completion
+    cases = kept.sample.report.cases
+    assert 1 < len(cases) <= 200
+    assert {case.verdict for case in cases} == {Verdict.FAILED}
+    assert cases[0].evidence is not None
+    assert kept.sample.report.total == 6000
+
+
+def test_sample_that_fits_stays_whole() -> None:
+    sample = make_sample(completion="x" * 100_000)
+    kept = make_store(sample_bytes=256 * KiB).add(sample)
+    assert kept is not None
+    assert kept.sample is sample
+
+
+def test_sizes_are_those_of_memory() -> None:
+    store = make_store(count=1000, total_bytes=8 * MiB)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(3000):
+            report = make_report(Verdict.FAILED, code=f"code {number}" * 500)
+            store.add(make_sample(report, id=str(number), completion=f"{number}" * 2000))
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    size = store.counts().size
+    assert size <= 8 * MiB
+    assert 0.5 * size < taken < 1.1 * size + sys.getsizeof(store)
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    for wrong in ({"count": 0}, {"lifetime_s": float("nan")}, {"total_bytes": -1}):
+        with pytest.raises(ConfigurationError, match="expected at least 1"):
+            KeepSettings(**wrong)
