@@ -46,6 +46,7 @@ __all__ = [
     "find_failure",
     "find_tests",
     "judge_call",
+    "judge_checked",
     "judge_pytest",
     "judge_script",
     "judge_stdin",
@@ -98,7 +99,7 @@ def judge_stdin(
         return failure
     if checked is None:
         checked = compare_text(comparison, expected=case.expected, got=outcome.stdout)
-    return _compared(case, outcome, checked)
+    return judge_checked(case, outcome, checked)
 
 
 def find_failure(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseResult | None:
@@ -132,7 +133,7 @@ def judge_call(
         compare_value(comparison, expected=other, got=got).equal for other in case.alternatives
     ):
         checked = CheckResult(equal=True)
-    return _compared(case, outcome, checked, None if checked.equal else evidence.shown(got))
+    return judge_checked(case, outcome, checked, None if checked.equal else evidence.shown(got))
 
 
 def _find_no_value(report: Report) -> Finding | None:
@@ -151,13 +152,22 @@ def _find_no_value(report: Report) -> Finding | None:
             return Finding(verdict=Verdict.FAILED, feedback=words)
 
 
-def _compared(
+def judge_checked(
     case: _Case, outcome: RunOutcome, checked: CheckResult, got: str | None = None
 ) -> CaseResult:
+    """Return the result of a case by what it was found to be, however the run ended.
+
+    Args:
+        case: The case.
+        outcome: Its run.
+        checked: What was found.
+        got: What a call returned, as evidence shows it.
+    """
     if checked.equal:
         return _result(case, outcome, Finding(verdict=Verdict.PASSED, feedback=""))
     words = checked.difference or "refused by the suite's checker"
-    return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words), got)
+    result = _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words), got)
+    return result if checked.share is None else replace(result, share=checked.share)
 
 
 def _result(

@@ -1,82 +1,24 @@
-"""The records that travel through the grader, from a label to a report.
+"""The records that travel through the grader, from a label to a report, with their limits.
 
 Sizes are in bytes, times in seconds; `None` means "not measured" in a measurement and
 "not given" in an override. Everything is frozen; collections are tuples.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from grader.limits import KiB as KiB
+from grader.limits import LimitOverrides as LimitOverrides
+from grader.limits import Limits as Limits
+from grader.limits import MiB as MiB
+from grader.limits import Usage as Usage
 from grader.rules import AS_SET, ExtractionRule, GradingRules
 from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
-KiB = 1024
-MiB = 1024 * KiB
-
 _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_bytes": "base64"}
 _STRICT["val_json_bytes"] = "base64"
-
-
-# ---------------------------------------------------------------- limits and measurements
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Ceilings for one process tree: a case, or a whole script or test module."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-    cpu_time_s: float = 10.0
-    """CPU time of the whole process tree; this decides "too slow"."""
-    wall_time_s: float = 20.0
-    """Backstop for sleepers and deadlocks; time spent waiting for a CPU does not count."""
-    memory_bytes: int = 512 * MiB
-    output_bytes: int = 1 * MiB
-    """Of standard output and of standard error, each; the rest is dropped and counted."""
-    processes: int = 64
-    """Processes and threads alive at once."""
-    work_bytes: int = 64 * MiB
-    """Size of the private work area."""
-    work_files: int = 4096
-    """Files and folders in the private work area."""
-
-    def override(self, overrides: "LimitOverrides") -> "Limits":
-        """Return these limits with every value that `overrides` gives."""
-        given = {
-            f.name: value
-            for f in fields(overrides)
-            if (value := getattr(overrides, f.name)) is not None
-        }
-        return replace(self, **given)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitOverrides:
-    """The limits that a label or a suite sets itself; `None` leaves the setting in force."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-    cpu_time_s: float | None = None
-    wall_time_s: float | None = None
-    memory_bytes: int | None = None
-    output_bytes: int | None = None
-    processes: int | None = None
-    work_bytes: int | None = None
-    work_files: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What a run took."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-    cpu_time_s: float | None = None
-    wall_time_s: float | None = None
-    peak_memory_bytes: int | None = None
-    """Of the largest single process."""
 
 
 # ---------------------------------------------------------------- tests
@@ -100,17 +42,32 @@ class Comparator(StrEnum):
 
 
 class CheckerKind(StrEnum):
-    """How a checker program takes its arguments and tells its result."""
+    """How a checker or interactor takes its arguments and tells its result."""
 
     TESTLIB = "testlib"
-    """Called with the paths of input, output and answer; exit code 0 accepts, 1 and 2 refuse."""
+    """Called with the paths of input, output and answer; exit code 0 accepts, 1 and 2 refuse,
+    7 gives the share of the points that it writes to standard error as `points SHARE`."""
     FUNCTION = "function"
-    """Defines `check(input, output, answer)`, which returns a bool, or a score in [0, 1]."""
+    """Defines `check(input, output, answer)`, or `interact(input, answer)`, which returns whether
+    all is right, or the share of the points in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
     """A Python program of the suite that decides whether an output is right."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    source: str
+    kind: CheckerKind = CheckerKind.FUNCTION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interactor:
+    """A Python program of the suite that talks to the submission and decides whether it is right.
+
+    What it prints is what the submission reads, and the other way round.
+    """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -199,6 +156,17 @@ class StdinTests:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InteractiveTests:
+    """Run the submission as a program that talks to the suite's interactor, once per case."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cases: tuple[StdinCase, ...]
+    """`stdin` and `expected` are the interactor's alone."""
+    interactor: Interactor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallTests:
     """Call one function or method of the submission, in a fresh process per case."""
 
@@ -240,7 +208,7 @@ class PytestTests:
     """More command-line arguments, such as an option that the suite's conftest defines."""
 
 
-Tests = StdinTests | CallTests | ScriptTests | PytestTests
+Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +231,7 @@ class TestSuite:
     prelude: str = ""
     """Source put before the submission's code, such as imports that its harness of record gives."""
     extraction: ExtractionRule = ExtractionRule.AUTO
-    limits: LimitOverrides = LimitOverrides()
+    limits: LimitOverrides = field(default_factory=LimitOverrides)
     image: str = "python"
     """The sandbox image variant that the tests need: "python" or "science"."""
     reference: str | None = None
@@ -327,6 +295,8 @@ class CaseResult:
     """None where the case shared its process with others."""
     points: float = 1.0
     group: str | None = None
+    share: float | None = None
+    """Of the points, in (0, 1), where a program of the suite gave a part of them; else None."""
     evidence: Evidence | None = None
     """None where it was not run, or where other cases of the report took all the room."""
 
@@ -367,7 +337,7 @@ class GradeReport:
     passed: int
     total: int
     cases: tuple[CaseResult, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     limit_hit: LimitKind | None = None
     integrity: Integrity | None = None
     """None where nothing ran."""

@@ -64,7 +64,7 @@ def _graded(tally: Tally) -> Mark:
         return _from_reward(-1.0)
     if tally.verdict in _LIMITS:
         return _from_reward(-0.5)
-    if tally.passed:
+    if tally.passed or tally.fraction:
         return _from_reward(0.3)
     return _from_reward(-1.0 if tally.crashed_everywhere else 0.0)
 
@@ -220,17 +220,22 @@ def tally(verdict: Verdict, cases: Sequence[CaseResult]) -> Tally:
 
 
 def points_earned(cases: Sequence[CaseResult]) -> float:
-    """Return the share of all points that `cases` earned; groups earn theirs only as a whole."""
+    """Return the share of all points that `cases` earned; of a group, all as much as the worst."""
     if not cases:
         return 0.0
     check_points(cases)
-    lost = {case.group for case in cases if case.verdict is not Verdict.PASSED}
+    least: dict[str | None, float] = {}
+    for case in cases:
+        least[case.group] = min(least.get(case.group, 1.0), _share(case))
     earned = math.fsum(
-        case.points
-        for case in cases
-        if case.verdict is Verdict.PASSED and (case.group is None or case.group not in lost)
+        case.points * (_share(case) if case.group is None else least[case.group]) for case in cases
     )
     return earned / math.fsum(case.points for case in cases)
+
+
+def _share(case: CaseResult) -> float:
+    """Return the share of its points that a case earned by itself."""
+    return 1.0 if case.verdict is Verdict.PASSED else case.share or 0.0
 
 
 def check_points(cases: Sequence[CaseResult]) -> None:

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from grader import judge
 from grader.errors import GraderError, SandboxError
-from grader.execution import compared, judged
+from grader.execution import compared, interactive, judged
 from grader.execution.modes import ModeBook
 from grader.execution.task import Graded, Task
 from grader.extract import extract
@@ -19,6 +19,7 @@ from grader.model import (
     CallTests,
     Conditions,
     GradeReport,
+    InteractiveTests,
     Limits,
     PytestTests,
     ScriptTests,
@@ -118,7 +119,7 @@ def _report(
         integrity=graded.integrity,
         suspicion=find_suspicion(
             graded.outcomes,
-            reports_end=not isinstance(task.suite.tests, StdinTests),
+            reports_end=not isinstance(task.suite.tests, StdinTests | InteractiveTests),
             tampered=graded.tampered,
         ),
         feedback=judgement.feedback,
@@ -176,7 +177,7 @@ def _run_with_retries(
     left = settings.retries
     while True:
         try:
-            with borrow(task.suite.image, task.limits.memory_bytes) as slot:
+            with borrow(task.suite.image, _memory_bytes(task)) as slot:
                 return _run(task, slot, modes), slot.name
         except SandboxError as error:
             if not error.retryable or left == 0:
@@ -185,11 +186,19 @@ def _run_with_retries(
             _log.warning("running again after a sandbox failed: %s", error)
 
 
+def _memory_bytes(task: Task) -> int:
+    """Return what a task's processes may use together."""
+    talks = isinstance(task.suite.tests, InteractiveTests)
+    return task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
+
+
 def _run(task: Task, slot: Slot, modes: ModeBook) -> Graded:
     tests = task.suite.tests
     match tests:
         case StdinTests():
             return compared.run_stdin(task, tests, slot)
+        case InteractiveTests():
+            return interactive.run_interactive(task, tests, slot)
         case CallTests():
             return compared.run_calls(task, tests, slot)
         case ScriptTests() | PytestTests():

@@ -8,6 +8,7 @@ import ctypes
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Never
 
@@ -16,6 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from grader.sandbox.docker import DockerSandbox
     from grader.sandbox.native import NativeSandbox
+    from grader.settings import Settings
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -66,16 +68,23 @@ def shared_dir() -> Path:
     return folder
 
 
+def docker_settings() -> "Settings":
+    """Return the defaults, but with the images that the environment names."""
+    from grader.settings import Settings, load_settings
+
+    return Settings(images=load_settings().settings.images)
+
+
 @pytest.fixture(scope="session")
 def docker_sandbox() -> "Iterator[DockerSandbox]":
     """The real Docker backend, with an engine that answers and an image that matches."""
     from grader.errors import GraderError
     from grader.sandbox.docker import DockerSandbox
-    from grader.settings import Settings
 
+    settings = docker_settings()
     try:
-        sandbox = DockerSandbox(Settings())
-        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
+        sandbox = DockerSandbox(settings)
+        sandbox.open_slot(image="python", memory_bytes=settings.limits.memory_bytes).close()
     except GraderError as error:
         missing("Docker with the sandbox image", str(error))
     yield sandbox
@@ -87,11 +96,12 @@ def runsc_sandbox() -> "Iterator[DockerSandbox]":
     """The real Docker backend with gVisor's kernel under it, where the engine has that runtime."""
     from grader.errors import GraderError
     from grader.sandbox.docker import DockerSandbox
-    from grader.settings import DockerSettings, Settings
+    from grader.settings import DockerSettings
 
     try:
-        sandbox = DockerSandbox(Settings(docker=DockerSettings(runtime="runsc")))
-        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
+        settings = replace(docker_settings(), docker=DockerSettings(runtime="runsc"))
+        sandbox = DockerSandbox(settings)
+        sandbox.open_slot(image="python", memory_bytes=settings.limits.memory_bytes).close()
     except GraderError as error:
         missing("Docker with the runsc runtime", str(error))
     yield sandbox

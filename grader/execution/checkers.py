@@ -7,10 +7,10 @@ the suite, never a wrong answer.
 
 from collections.abc import Sequence
 from contextlib import closing
+from typing import assert_never
 
 from grader.compare import CheckResult
-from grader.compare.result import different
-from grader.errors import SuiteError
+from grader.execution import answers
 from grader.judging.report import read_report
 from grader.model import Checker, CheckerKind, Limits, StdinCase
 from grader.sandbox import payload
@@ -21,6 +21,7 @@ LIMITS = Limits()
 """Of a checker: the defaults, whatever the submission's are."""
 
 _ENTRY_POINT = "check"
+_WHO = "checker"
 
 _TESTLIB_ADAPTER = '''
 def check(input, output, answer):
@@ -37,9 +38,6 @@ def check(input, output, answer):
         return stop.code or 0
     return 0
 '''
-
-_ACCEPTED, _WRONG, _PRESENTATION = 0, 1, 2
-"""Exit statuses of a testlib checker; anything else is its own failure."""
 
 
 def run_checker(
@@ -74,20 +72,16 @@ def run_checker(
 
 def _answer(checker: Checker, outcome: RunOutcome) -> CheckResult:
     report = read_report(outcome.report)
-    if outcome.limit_hit is not None or len(report.values) != 1:
+    if outcome.limit_hit is not None:
+        raise answers.failed(_WHO, f"it hit its {outcome.limit_hit} limit")
+    if len(report.values) != 1:
         trouble = report.compile_error or report.uncaught
-        why = f"{trouble.type}: {trouble.message[:200]}" if trouble else "no answer"
-        if outcome.limit_hit is not None:
-            why = f"it hit its {outcome.limit_hit} limit"
-        message = f"the suite's checker failed: {why}"
-        raise SuiteError(message)
+        raise answers.failed(_WHO, answers.trouble_words(trouble) if trouble else "no answer")
     answer = values.decode(report.values[0])
     match checker.kind:
-        case CheckerKind.TESTLIB if answer in (_ACCEPTED, _WRONG, _PRESENTATION):
-            accepted = answer == _ACCEPTED
-        case CheckerKind.FUNCTION if isinstance(answer, bool | int | float) and 0 <= answer <= 1:
-            accepted = answer == 1
-        case _:
-            message = f"the suite's checker answered {answer!r:.100}"
-            raise SuiteError(message)
-    return CheckResult(equal=True) if accepted else different("refused by the suite's checker")
+        case CheckerKind.TESTLIB:
+            return answers.by_status(_WHO, answer, outcome.stderr)
+        case CheckerKind.FUNCTION:
+            return answers.by_value(_WHO, answer)
+        case _ as unknown:
+            assert_never(unknown)

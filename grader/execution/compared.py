@@ -6,11 +6,11 @@ from grader import judge
 from grader.compare import CheckResult, needs_checker
 from grader.errors import SuiteError
 from grader.execution.checkers import run_checker
-from grader.execution.task import Graded, Task, require_cases
+from grader.execution.task import Graded, Task, is_decided, require_cases
 from grader.model import CallTests, CaseResult, Checker, Limits, StdinTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
-from grader.verdict import Integrity, Verdict
+from grader.verdict import Integrity
 from sandbox_images.harness.values import UnencodableError
 
 
@@ -33,7 +33,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
             if checker is not None:
                 continue
             cases.append(judge.judge_stdin(case, tests.comparison, outcome, task.limits))
-            if _decided(task, cases[-1]):
+            if is_decided(task, cases[-1]):
                 break
     if checker is not None:
         cases = _check_outputs(tests, checker, outcomes, slot, task.limits)
@@ -86,13 +86,7 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             cases.append(judge.judge_call(case, tests.comparison, outcome, task.limits))
-            if _decided(task, cases[-1]):
+            if is_decided(task, cases[-1]):
                 break
     cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
     return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
-
-
-def _decided(task: Task, last: CaseResult) -> bool:
-    """Tell whether no further case needs to run: a compile error is one for all of them."""
-    lost = last.verdict is not Verdict.PASSED
-    return lost and (task.stop_early or last.verdict is Verdict.COMPILE_ERROR)

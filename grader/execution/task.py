@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from grader.errors import SuiteError
 from grader.model import CaseResult, Limits, TestSuite
 from grader.sandbox.base import RunOutcome
-from grader.verdict import Integrity
+from grader.verdict import Integrity, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,12 @@ class Graded:
     integrity: Integrity
     tampered: bool = False
     """Whether a canary had the wrong outcome."""
+
+
+def is_decided(task: Task, last: CaseResult) -> bool:
+    """Tell whether no further case needs to run: a compile error is one for all of them."""
+    lost = last.verdict is not Verdict.PASSED
+    return lost and (task.stop_early or last.verdict is Verdict.COMPILE_ERROR)
 
 
 def require_cases(cases: tuple[object, ...]) -> None:

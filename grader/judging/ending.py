@@ -15,6 +15,9 @@ LIMIT_VERDICTS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OU
 
 _MESSAGE_CHARS = 200
 _LINE_CHARS = 120
+_DEADLOCK = (
+    "deadlock: both sides wait for input; is what the program prints flushed, and as much as asked?"
+)
 _MISSING_NAME = re.compile(r"cannot import name '([^']{1,100})'")
 
 
@@ -31,6 +34,8 @@ def find_fault(outcome: RunOutcome, report: Report, limits: Limits) -> Finding |
 
     A limit comes first: what a program that is being killed still reports is an effect of it.
     """
+    if outcome.dialogue is not None and outcome.dialogue.deadlock:
+        return Finding(verdict=Verdict.TIME_LIMIT, feedback=_DEADLOCK)
     kind = limit_hit(outcome)
     if kind is not None:
         return Finding(verdict=_limit_verdict(kind), feedback=_limit_words(kind, outcome, limits))

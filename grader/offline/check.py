@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from grader.errors import GraderError, SuiteError
-from grader.model import GradeReport, Limits, StdinTests, Submission, TestSuite
+from grader.model import (
+    GradeReport,
+    InteractiveTests,
+    Limits,
+    StdinTests,
+    Submission,
+    TestSuite,
+)
 from grader.offline.run import Grades
 from grader.offline.stubs import Stub, stub_of, stub_program
 from grader.rules import ExtractionRule
@@ -130,7 +137,7 @@ class _Trial:
         for stub in Stub:
             source = (
                 stub_program(stub)
-                if isinstance(self.suite.tests, StdinTests)
+                if isinstance(self.suite.tests, StdinTests | InteractiveTests)
                 else stub_of(reference, stub)
             )
             if source is not None:

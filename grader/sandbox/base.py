@@ -29,6 +29,21 @@ class Program(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counterpart:
+    """A program of the suite that talks to the submission, each on the other's standard streams."""
+
+    source: str
+    """Run as `__main__`, with the run's bytes in a file `input` and its answer in `answer`.
+
+    After exit code 0 or 7 the submission still has to end by itself; after any other it is ended.
+    """
+    answers: tuple[bytes, ...]
+    """One for each of `Job.runs`."""
+    limits: Limits
+    """Its own, whatever the submission's are. Wall time counts once the submission has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One submission's code and everything needed to run it."""
 
@@ -49,6 +64,8 @@ class Job:
     standing: bool = False
     """Scripts apart from their submission only: the tests leave their process as they found it,
     so that it may have run other tests before and run others afterwards."""
+    interactor: Counterpart | None = None
+    """Stdin programs only: who the submission talks to. The runs' bytes are for it alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +88,23 @@ class RunOutcome:
     oom_killed: bool = False
     forbidden_calls: tuple[str, ...] = ()
     """Names of system calls that were tried and that no honest program needs."""
+    dialogue: "Dialogue | None" = None
+    """Only, and always, where the job has an interactor; `stdout` is then what it was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """How a submission's conversation with the suite's interactor ended."""
+
+    interactor: RunOutcome
+    """How the interactor ended; its `stdout` is what it told the submission."""
+    interactor_first: bool
+    """Whether it ended before the submission did."""
+    deadlock: bool = False
+    """Whether both waited for input that nobody would send; the submission's limit is wall time.
+
+    Found at once where the kernel shows what a process waits for, else by that limit.
+    """
 
 
 class Slot(Protocol):

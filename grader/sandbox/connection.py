@@ -7,13 +7,13 @@ import contextlib
 import select
 import socket
 from collections.abc import Generator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
 from grader.errors import SandboxUnavailableError
 from grader.model import Limits, Usage
-from grader.sandbox.base import Job, RunOutcome
+from grader.sandbox.base import Dialogue, Job, RunOutcome
 from grader.verdict import LimitKind
 from sandbox_images.harness.frames import FrameError, FrameReader, Header, encode
 
@@ -173,9 +173,17 @@ def _encode_job(job: Job, seq: int) -> bytes:
         "preload": list(job.preload),
         "split": job.split,
         "standing": job.standing,
+        "interactor": None,
     }
-    source = job.source.encode("utf-8", "surrogatepass")
-    return encode(header, source, *(file.content for file in job.files), *job.runs)
+    blobs = [_bytes(job.source), *(file.content for file in job.files), *job.runs]
+    if job.interactor is not None:
+        header["interactor"] = {"limits": limits_to_json(job.interactor.limits)}
+        blobs += [_bytes(job.interactor.source), *job.interactor.answers]
+    return encode(header, *blobs)
+
+
+def _bytes(source: str) -> bytes:
+    return source.encode("utf-8", "surrogatepass")
 
 
 @lru_cache
@@ -185,13 +193,27 @@ def limits_to_json(limits: Limits) -> Mapping[str, Any]:
 
 
 def _decode_outcome(header: Header, blobs: list[bytes], seq: int, name: str) -> RunOutcome:
-    if header.get("op") != "outcome" or header.get("seq") != seq or len(blobs) != 3:
+    told = header.get("dialogue")
+    expected = 3 if told is None else 6
+    if header.get("op") != "outcome" or header.get("seq") != seq or len(blobs) != expected:
         message = f"{name}: unexpected frame {header.get('op')!r}"
         raise SandboxUnavailableError(message)
-    stdout, stderr, report = blobs
+    outcome = _decode_end(header, blobs[:3], header["index"])
+    if told is None:
+        return outcome
+    dialogue = Dialogue(
+        interactor=_decode_end(told["interactor"], blobs[3:], header["index"]),
+        interactor_first=told["interactor_first"],
+        deadlock=told["deadlock"],
+    )
+    return replace(outcome, dialogue=dialogue)
+
+
+def _decode_end(header: Header, streams: list[bytes], index: int) -> RunOutcome:
+    stdout, stderr, report = streams
     limit_hit = header["limit_hit"]
     return RunOutcome(
-        index=header["index"],
+        index=index,
         exit_code=header["exit_code"],
         exit_signal=header["exit_signal"],
         stdout=stdout,

@@ -15,22 +15,24 @@ import importlib
 import io
 import itertools
 import json
-import os
+import signal
 import sys
 import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from grader.errors import ImageNotFoundError, SandboxUnavailableError
-from grader.model import Usage
-from grader.sandbox.base import Job, Program, RunOutcome, Slot
-from grader.sandbox.interrupt import LimitReached, watched
+from grader.model import SuiteFile, Usage
+from grader.sandbox.base import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
+from grader.sandbox.fake_dialogue import Talk, TalkSide, by_thread
+from grader.sandbox.fake_process import CappedStream, borrowed_process
+from grader.sandbox.interrupt import Stopped, watched
 from grader.verdict import LimitKind
 from sandbox_images.harness import values
 
@@ -103,21 +105,54 @@ def _run(job: Job, index: int) -> RunOutcome:
     with (
         _one_run_at_a_time,
         tempfile.TemporaryDirectory(prefix="grader-fake-") as folder,
-        _borrowed_process(Path(folder)),
+        borrowed_process(Path(folder)),
     ):
-        run = _Run(job, job.runs[index], Path(folder).resolve())
-        return run.outcome(index)
+        work = Path(folder).resolve()
+        if job.interactor is not None:
+            return _converse(job, job.interactor, index, work)
+        return _Run(job, job.runs[index], work).outcome(index)
+
+
+def _converse(job: Job, interactor: Counterpart, index: int, work: Path) -> RunOutcome:
+    """Run the submission in this thread and the interactor in another."""
+    files = {"input": job.runs[index], "answer": interactor.answers[index]}
+    theirs = Job(
+        program=Program.STDIN,
+        source=interactor.source,
+        source_path="interactor.py",
+        runs=(b"",),
+        limits=interactor.limits,
+        files=tuple(SuiteFile(path=path, content=content) for path, content in files.items()),
+    )
+    talk = Talk()
+    said: list[RunOutcome] = []
+
+    def interact() -> None:
+        said.append(_Run(theirs, b"", work, talk.interactor).outcome(index))
+
+    with by_thread():
+        thread = threading.Thread(target=interact, name="fake interactor")
+        thread.start()
+        outcome = _Run(job, b"", work, talk.submission).outcome(index)
+        thread.join()
+    dialogue = Dialogue(
+        interactor=said[0], interactor_first=talk.interactor_first, deadlock=talk.deadlock
+    )
+    return replace(outcome, dialogue=dialogue)
 
 
 class _Run:
     """One run: its captured streams and what it reported."""
 
-    def __init__(self, job: Job, payload: bytes, work: Path) -> None:
+    def __init__(
+        self, job: Job, payload: bytes, work: Path, talking: TalkSide | None = None
+    ) -> None:
         self._job = job
+        self._talking = talking
         self._payload = payload
         self._source_file = work / job.source_path
-        self._stdout = _CappedStream(job.limits.output_bytes)
-        self._stderr = _CappedStream(job.limits.output_bytes)
+        self._stdout = CappedStream(job.limits.output_bytes)
+        self._stderr = CappedStream(job.limits.output_bytes)
         self._report: list[bytes] = []
         source = job.source.encode("utf-8", "surrogatepass")
         files = {file.path: file.content for file in job.files}
@@ -128,9 +163,8 @@ class _Run:
     def outcome(self, index: int) -> RunOutcome:
         limit_hit = None
         exit_code: int | None = None
-        sys.stdin = io.TextIOWrapper(io.BytesIO(self._stdin()), encoding="utf-8")
-        sys.stdout = io.TextIOWrapper(self._stdout, encoding="utf-8", write_through=True)
-        sys.stderr = io.TextIOWrapper(self._stderr, encoding="utf-8", write_through=True)
+        exit_signal: int | None = None
+        self._open_streams()
         for name in self._job.preload:
             importlib.import_module(name)
         started_at, cpu_before_s = time.monotonic(), time.process_time()
@@ -138,8 +172,13 @@ class _Run:
             with watched(self._job.limits):
                 code = self._compile()
                 exit_code = self._runner()(code) if code is not None else 1
-        except LimitReached as error:
+                if self._talking is not None:
+                    self._talking.flush()
+        except Stopped as error:
             limit_hit = error.limit
+            exit_signal = None if limit_hit else signal.SIGKILL
+        if self._talking is not None:
+            self._talking.end(exit_code)
         cpu_time_s = time.process_time() - cpu_before_s
         if limit_hit is None and cpu_time_s > self._job.limits.cpu_time_s:
             limit_hit = LimitKind.CPU_TIME
@@ -149,7 +188,7 @@ class _Run:
         return RunOutcome(
             index=index,
             exit_code=exit_code,
-            exit_signal=None,
+            exit_signal=exit_signal,
             stdout=self._stdout.content,
             stderr=self._stderr.content,
             dropped_bytes=dropped,
@@ -157,6 +196,15 @@ class _Run:
             usage=Usage(cpu_time_s=cpu_time_s, wall_time_s=time.monotonic() - started_at),
             limit_hit=limit_hit,
         )
+
+    def _open_streams(self) -> None:
+        stderr: Any = io.TextIOWrapper(self._stderr, encoding="utf-8", write_through=True)
+        if self._talking is not None:
+            self._talking.open(self._stdout, stderr)
+            return
+        sys.stdin = io.TextIOWrapper(io.BytesIO(self._stdin()), encoding="utf-8")
+        sys.stdout = io.TextIOWrapper(self._stdout, encoding="utf-8", write_through=True)
+        sys.stderr = stderr
 
     def _stdin(self) -> bytes:
         return self._payload if self._job.program is Program.STDIN else b""
@@ -212,7 +260,7 @@ class _Run:
     def _run_stdin(self, code: CodeType) -> int:
         try:
             exec(code, self._new_module("__main__"))  # noqa: S102 - what this module is for
-        except LimitReached:
+        except Stopped:
             raise
         except SystemExit as error:
             if error.code is None or isinstance(error.code, int):
@@ -240,7 +288,7 @@ class _Run:
                 self._emit("done")
             except values.UnencodableError as error:
                 self._emit("unencodable", type=type(result).__qualname__, reason=str(error))
-        except LimitReached:
+        except Stopped:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the submission raised
             self._emit("exception", where=where, **self._describe(error))
@@ -255,7 +303,7 @@ class _Run:
             self._emit("loaded")
             where = "setup"
             exec(compile(payload["setup"], "<setup>", "exec"), namespace)  # noqa: S102 - as above
-        except LimitReached:
+        except Stopped:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the submission raised
             self._emit("exception", where=where, **self._describe(error))
@@ -271,7 +319,7 @@ class _Run:
     def _run_case(self, index: int, source: str, namespace: dict[str, Any]) -> dict[str, str]:
         try:
             exec(compile(source, f"<case {index}>", "exec"), namespace)  # noqa: S102 - as above
-        except LimitReached:
+        except Stopped:
             raise
         except AssertionError as error:
             details = self._describe(error)
@@ -301,57 +349,3 @@ def _resolve(namespace: Mapping[str, Any], entry_point: str) -> Any:
         message = f"the code defines no {wanted!r}"
         raise NameError(message)
     return getattr(namespace[owner_name](), name) if owner_name else namespace[name]
-
-
-class _CappedStream(io.RawIOBase):
-    """Keeps what is written up to a cap, drops and counts the rest."""
-
-    def __init__(self, cap: int) -> None:
-        super().__init__()
-        self._cap = cap
-        self._kept = bytearray()
-        self.dropped_bytes = 0
-
-    @property
-    def content(self) -> bytes:
-        return bytes(self._kept)
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        room = self._cap - len(self._kept)
-        self._kept += view[:room]
-        self.dropped_bytes += max(0, len(view) - room)
-        return len(view)
-
-    def close(self) -> None:
-        """Stay open: a program that closes its stream must not take the content along."""
-
-
-@contextmanager
-def _borrowed_process(work: Path) -> Iterator[None]:
-    """Lend the process to a program, and put right afterwards what programs tend to change."""
-    folder, streams = Path.cwd(), (sys.stdin, sys.stdout, sys.stderr)
-    path, argv, modules = sys.path[:], sys.argv[:], dict(sys.modules)
-    meta_path, environment = sys.meta_path[:], dict(os.environ)
-    recursion_limit, bytecode = sys.getrecursionlimit(), sys.dont_write_bytecode
-    os.chdir(work)
-    sys.path.insert(0, str(work))
-    sys.dont_write_bytecode = True
-    try:
-        yield
-    finally:
-        sys.stdin, sys.stdout, sys.stderr = streams
-        sys.path[:], sys.argv[:], sys.meta_path[:] = path, argv, meta_path
-        # Modules that are not the program's stay: many cannot be imported twice.
-        for name, module in list(sys.modules.items()):
-            if name not in modules and str(getattr(module, "__file__", "")).startswith(str(work)):
-                del sys.modules[name]
-        sys.modules.update(modules)
-        os.environ.clear()
-        os.environ.update(environment)
-        sys.setrecursionlimit(recursion_limit)
-        sys.dont_write_bytecode = bytecode
-        os.chdir(folder)

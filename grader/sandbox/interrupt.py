@@ -12,7 +12,13 @@ from grader.verdict import LimitKind
 _TICK_S = 0.01
 
 
-class LimitReached(BaseException):
+class Stopped(BaseException):
+    """Raised in the middle of a program that is to go no further."""
+
+    limit: LimitKind | None = None
+
+
+class LimitReached(Stopped):
     """Raised in the middle of a program that hit a limit."""
 
     limit: LimitKind
@@ -22,7 +28,9 @@ class _CpuTimeReached(LimitReached):
     limit = LimitKind.CPU_TIME
 
 
-class _WallTimeReached(LimitReached):
+class WallTimeReached(LimitReached):
+    """Time ran out on the clock, or is sure to."""
+
     limit = LimitKind.WALL_TIME
 
 
@@ -54,7 +62,7 @@ def _watch(limits: Limits, thread: int, done: threading.Event) -> None:
         if time.process_time() > cpu_deadline:
             reached: type[LimitReached] = _CpuTimeReached
         elif time.monotonic() > wall_deadline:
-            reached = _WallTimeReached
+            reached = WallTimeReached
         else:
             continue
         ctypes.pythonapi.PyThreadState_SetAsyncExc(

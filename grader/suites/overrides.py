@@ -9,21 +9,21 @@ from typing import Any, TypeVar, cast
 from grader.errors import LabelError
 from grader.model import (
     CallTests,
-    Checker,
-    CheckerKind,
     Comparator,
     Comparison,
+    InteractiveTests,
     LimitOverrides,
     StdinTests,
     TestSuite,
 )
 from grader.rules import ExtractionRule
 from grader.suites.format import Row
+from grader.suites.programs import read_checker, read_interactor
 
 _Choice = TypeVar("_Choice", bound=Enum)
 
 _TEXTS = ("entry_point", "image", "prelude", "prompt", "reference")
-KEYS = ("limits", "comparison", "extraction", *_TEXTS)
+KEYS = ("limits", "comparison", "interactor", "extraction", *_TEXTS)
 """What can be overridden."""
 
 
@@ -33,7 +33,8 @@ def override(suite: TestSuite, given: Row) -> TestSuite:
     Args:
         suite: What the format made of its row.
         given: Any of `KEYS`; `limits` and `comparison` are objects that replace only the
-            fields they have, `comparison.comparator` and `extraction` are names.
+            fields they have, `comparison.comparator` and `extraction` are names. With an
+            `interactor`, programs talk to that in place of reading and printing.
 
     Raises:
         LabelError: A name is unknown, or a value is of the wrong kind.
@@ -49,7 +50,17 @@ def override(suite: TestSuite, given: Row) -> TestSuite:
         changes["limits"] = _limits(suite.limits, _mapping(given["limits"], "limits"))
     if "comparison" in given:
         changes["tests"] = _compared(suite, _mapping(given["comparison"], "comparison"))
+    if "interactor" in given:
+        changes["tests"] = _interactive(suite, given)
     return replace(suite, **changes)
+
+
+def _interactive(suite: TestSuite, given: Row) -> InteractiveTests:
+    if not isinstance(suite.tests, StdinTests | InteractiveTests) or "comparison" in given:
+        message = "interactor: only for programs that read and print, and without a comparison"
+        raise LabelError(message)
+    interactor = read_interactor(given["interactor"], "interactor")
+    return InteractiveTests(cases=suite.tests.cases, interactor=interactor)
 
 
 def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
@@ -76,7 +87,7 @@ def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
         if name == "comparator":
             changes[name] = _choice(Comparator, value, "comparison.comparator")
         elif name == "checker":
-            changes[name] = _checker(_mapping(value, "comparison.checker"))
+            changes[name] = read_checker(value, "comparison.checker")
             changes.setdefault("comparator", Comparator.CHECKER)
         else:
             kind = bool if isinstance(getattr(suite.tests.comparison, name), bool) else float
@@ -86,12 +97,6 @@ def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
         message = "comparison: a checker, and only a checker, needs the comparator 'checker'"
         raise LabelError(message)
     return replace(suite.tests, comparison=comparison)
-
-
-def _checker(given: Row) -> Checker:
-    _require_known(given, ("source", "kind"), "comparison.checker")
-    kind = _choice(CheckerKind, given.get("kind", CheckerKind.FUNCTION), "checker.kind")
-    return Checker(source=_text(given.get("source"), "checker.source"), kind=kind)
 
 
 def _number(kind: type, value: object, name: str) -> bool | float:

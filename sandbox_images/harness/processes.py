@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import signal
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,14 +34,37 @@ def all_pids() -> frozenset[int]:
 
 def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> Reading:
     """Read every process but `harness_pids`, each of which began with `inherited_bytes`."""
+    return read(all_pids() - harness_pids, inherited_bytes)
+
+
+def read(pids: Iterable[int], inherited_bytes: int) -> Reading:
+    """Read some processes, each of which began with `inherited_bytes`."""
     cpu_ticks = run_delay_ns = memory = 0
-    for pid in all_pids() - harness_pids:
+    for pid in pids:
         cpu_ticks += sum(_times(pid))
         run_delay_ns = max(run_delay_ns, _run_delay_ns(pid))
         memory += max(0, memory_bytes(pid) - inherited_bytes)
     return Reading(
         cpu_time_s=cpu_ticks / _TICKS, run_delay_s=run_delay_ns / 1e9, memory_bytes=memory
     )
+
+
+def descendants(ancestors: frozenset[int], harness_pids: frozenset[int]) -> dict[int, list[int]]:
+    """Return the processes that are not the harness's, by the one of `ancestors` they come from."""
+    parents = {pid: _parent(pid) for pid in all_pids()}
+    found: dict[int, list[int]] = {pid: [] for pid in ancestors}
+    for pid in parents.keys() - harness_pids:
+        above: int | None = pid
+        while above is not None and above not in ancestors:
+            above = parents.get(above)
+        if above is not None:
+            found[above].append(pid)
+    return found
+
+
+def count_children(parents: frozenset[int], pids: Iterable[int]) -> int:
+    """Return how many of `pids` are children of one of `parents`."""
+    return sum(_parent(pid) in parents for pid in pids)
 
 
 def cpu_time_s(pids: frozenset[int]) -> float:
@@ -79,9 +103,19 @@ def _read(path: str) -> bytes:
 
 def _times(pid: int) -> list[int]:
     """Return the ticks of a process in user and system mode, and those of reaped children."""
+    return list(map(int, _stat(pid)[11:15]))
+
+
+def _parent(pid: int) -> int | None:
+    """Return the parent of a process; None where it is gone."""
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Return what stands after the name of a process; nothing where it is gone."""
     # The name in the second field may hold blanks and brackets: count from the last bracket.
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return list(map(int, fields[11:15]))
+    return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
 
 def _run_delay_ns(pid: int) -> int:

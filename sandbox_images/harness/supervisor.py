@@ -4,12 +4,15 @@ It is process 1 of the slot. It never imports, parses or runs anything of a subm
 from the wire go into memory files, bytes from pipes go back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
-                       "preload", "split", "standing"}                blobs: source, files.., runs..
+                       "preload", "split", "standing", "interactor"}
+                                                           blobs: source, files.., runs..,
+                                                           perhaps interactor, answers..
                       {"op": "stop", "seq"}                no more outcomes of this job, please
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
                       {"op": "powerless", "kernel", "message"}  the slot has to be made anew, see
                                                            `reduced`, or cannot be; it ends
-                      {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report
+                      {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
+                                                           and those of the interactor
                       {"op": "end", "seq"}                 the job is over, nothing of it lives
                       {"op": "fault", "message"}           the slot is broken and ends
 """
@@ -28,6 +31,8 @@ from typing import Any
 
 from sandbox_images.harness import cgroup, frames, orders, reduced
 from sandbox_images.harness.frames import Header
+from sandbox_images.harness.interaction import Dialogue, Interaction
+from sandbox_images.harness.sides import Talker
 from sandbox_images.harness.watch import Ended, Party, RunStopped, Watch
 from sandbox_images.harness.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
 
@@ -88,6 +93,16 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Interactor:
+    """The suite's program that a submission talks to."""
+
+    source: bytes
+    limits: dict[str, Any]
+    answers: list[bytes]
+    """One for each run of the job, whose bytes are the interactor's too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
     """A job frame, taken apart."""
 
@@ -101,11 +116,19 @@ class _Job:
     split: bool
     standing: bool
     runs: list[bytes]
+    interactor: _Interactor | None = None
 
     @classmethod
     def parse(cls, header: Header, blobs: list[bytes]) -> "_Job":
         source, *contents = blobs
         paths = header["paths"]
+        runs = contents[len(paths) :]
+        interactor = None
+        if header["interactor"] is not None:
+            half = len(runs) // 2
+            runs, (program, *answers) = runs[:half], runs[half:]
+            limits = header["interactor"]["limits"]
+            interactor = _Interactor(source=program, limits=limits, answers=answers)
         return cls(
             seq=header["seq"],
             program=header["program"],
@@ -116,7 +139,8 @@ class _Job:
             preload=tuple(header["preload"]),
             split=header["split"],
             standing=header["standing"],
-            runs=contents[len(paths) :],
+            runs=runs,
+            interactor=interactor,
         )
 
 
@@ -165,7 +189,7 @@ class Supervisor:
             SlotBroken: The slot cannot go on.
         """
         for _index, ended in self._run(_TEST_JOB):
-            if ended.exit_code != 0:
+            if not isinstance(ended, Ended) or ended.exit_code != 0:
                 raise SlotBroken(f"an empty program does not run here: {ended}")
         self._host.send(
             {
@@ -178,18 +202,18 @@ class Supervisor:
         while True:
             job = _Job.parse(*self._host.next_job())
             for index, ended in self._run(job):
-                self._host.send(_outcome(job.seq, index, ended), *ended.streams)
+                self._host.send(*_outcome(job.seq, index, ended))
             self._host.send({"op": "end", "seq": job.seq})
 
-    def _run(self, job: _Job) -> Iterator[tuple[int, Ended]]:
+    def _run(self, job: _Job) -> Iterator[tuple[int, Ended | Dialogue]]:
         """Run a job; when this returns, nothing of it lives."""
         with ExitStack() as held:
-            parties = self._parties(job, held)
-            for index, run_bytes in enumerate(job.runs):
+            run_once = self._interactive(job, held) or self._alone(job, held)
+            for index in range(len(job.runs)):
                 if self._host.is_stopped(job.seq):
                     return
                 try:
-                    yield index, self._run_once(job, parties(), run_bytes)
+                    yield index, run_once(index)
                 except RunStopped:
                     return
 
@@ -223,6 +247,39 @@ class Supervisor:
 
         return pair
 
+    def _alone(self, job: _Job, held: ExitStack) -> Callable[[int], Ended]:
+        """Return what carries out a run of a job without an interactor."""
+        parties = self._parties(job, held)
+        return lambda index: self._run_once(job, parties(), job.runs[index])
+
+    def _interactive(self, job: _Job, held: ExitStack) -> Callable[[int], Dialogue] | None:
+        """Return what carries out a run of a job with an interactor; None where it has none."""
+        interactor = job.interactor
+        if interactor is None:
+            return None
+        code = orders.write_bundle(job.source_path, job.source, job.files)
+        held.callback(os.close, code)
+        submissions = self._zygotes.get("plain", job.preload)
+        interactors = self._zygotes.get("interactor", ())
+
+        def talk(index: int) -> Dialogue:
+            files = [("input", job.runs[index]), ("answer", interactor.answers[index])]
+            program = orders.write_bundle("interactor.py", interactor.source, files)
+            try:
+                return Interaction(
+                    submission=Talker(submissions, code, job.limits),
+                    interactor=Talker(interactors, program, interactor.limits),
+                    cgroup=self._cgroup,
+                    harness_pids=self._zygotes.harness_pids,
+                    host_descriptor=_STDIN,
+                    is_stopped=lambda: self._heard_stop(job.seq),
+                    is_crowded=(lambda: _is_crowded(job)) if self._lacks else None,
+                ).run()
+            finally:
+                os.close(program)
+
+        return talk
+
     def _run_once(self, job: _Job, parties: list[Party], run_bytes: bytes) -> Ended:
         payload = orders.memory_file("payload", run_bytes)
         try:
@@ -251,11 +308,22 @@ def _is_crowded(job: _Job) -> bool:
     return reduced.count_files() > allowed + reduced.count_staged(paths)
 
 
-def _outcome(seq: int, index: int, ended: Ended) -> Header:
+def _outcome(seq: int, index: int, ended: Ended | Dialogue) -> tuple[Header, *tuple[bytes, ...]]:
+    """Return the frame that tells of a run."""
+    header: Header = {"op": "outcome", "seq": seq, "index": index}
+    if isinstance(ended, Ended):
+        return header | _end(ended), *ended.streams
+    header["dialogue"] = {
+        "interactor": _end(ended.interactor),
+        "interactor_first": ended.interactor_first,
+        "deadlock": ended.deadlock,
+    }
+    submission = ended.submission
+    return header | _end(submission), *submission.streams, *ended.interactor.streams
+
+
+def _end(ended: Ended) -> Header:
     return {
-        "op": "outcome",
-        "seq": seq,
-        "index": index,
         "exit_code": ended.exit_code,
         "exit_signal": ended.exit_signal,
         "dropped_bytes": ended.dropped_bytes,

@@ -320,7 +320,7 @@ class Watch:
         exit_code = exit_signal = None
         if self._limit_hit is None:
             decisive = self._parties[0] if self._candidate_left else self._main
-            exit_code, exit_signal = _exit(decisive.status)
+            exit_code, exit_signal = exit_of(decisive.status)
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
         if self._limit_hit is None and cpu_time_s > self._limits["cpu_time_s"]:
             self._limit_hit = "cpu_time"
@@ -344,7 +344,7 @@ class Watch:
         )
 
 
-def _exit(status: int) -> tuple[int | None, int | None]:
+def exit_of(status: int) -> tuple[int | None, int | None]:
     """Return exit code and signal of a wait status; one of them is None."""
     if os.WIFSIGNALED(status):
         return None, os.WTERMSIG(status)

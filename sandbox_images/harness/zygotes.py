@@ -41,7 +41,7 @@ class Zygote:
         main = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
         arguments = [kind, descriptor, json.dumps(site), json.dumps(preload), json.dumps(reduced)]
         command = [sys.executable, "-s", "-S", "-P", "-B", main, "zygote", *arguments]
-        os.posix_spawn(
+        self.pid = os.posix_spawn(
             sys.executable,
             command,
             _ENVIRONMENT,

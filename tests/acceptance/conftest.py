@@ -10,7 +10,7 @@ from grader.engine import Grader
 from grader.errors import GraderError
 from grader.sandbox.docker import DockerSandbox
 from grader.settings import SandboxChoice, Settings
-from tests.conftest import missing
+from tests.conftest import docker_settings, missing
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def docker_grader(docker_sandbox: DockerSandbox) -> Iterator[Grader]:
         docker_sandbox.check("science")
     except GraderError as error:
         missing("The science image", str(error))
-    with Grader(Settings(sandbox=SandboxChoice.DOCKER)) as grader:
+    with Grader(replace(docker_settings(), sandbox=SandboxChoice.DOCKER)) as grader:
         yield grader
 
 

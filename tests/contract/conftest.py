@@ -21,7 +21,8 @@ from grader.sandbox.docker import OWNER_LABEL
 from grader.sandbox.engine import Engine
 from grader.sandbox.fake import FakeSandbox
 from grader.sandbox.owner import Owner
-from grader.settings import DockerSettings, Settings
+from grader.settings import DockerSettings
+from tests.conftest import docker_settings
 
 MEMORY_BYTES = 256 * MiB
 
@@ -144,7 +145,8 @@ def new_sandbox(backend: str, sandbox: Sandbox) -> Iterator[Callable[[], Sandbox
 
     def make() -> Sandbox:
         kind: Any = type(sandbox)
-        settings = Settings(docker=DockerSettings(runtime="runsc" if backend == "runsc" else None))
+        docker = DockerSettings(runtime="runsc" if backend == "runsc" else None)
+        settings = replace(docker_settings(), docker=docker)
         made.append(kind() if backend == "fake" else kind(settings))
         return made[-1]
 

@@ -8,17 +8,17 @@ of the feedback.
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from grader.engine import Grader
 from grader.model import GradeReport, Submission
-from grader.settings import SandboxChoice, Settings
+from grader.settings import SandboxChoice
 from grader.suites import parse_label
 from grader.verdict import Verdict
-from tests.conftest import REPO
+from tests.conftest import REPO, docker_settings
 
 CORPUS = REPO / "tests/corpus"
 
@@ -82,7 +82,8 @@ def read_submission(program: Path) -> Submission:
 )
 def grader(request: pytest.FixtureRequest) -> Iterator[Grader]:
     request.getfixturevalue(f"{request.param}_sandbox")  # the machine has one, or this skips
-    settings = Settings(sandbox=SandboxChoice(request.param), policy="fraction", slots=1)
+    choice = SandboxChoice(request.param)
+    settings = replace(docker_settings(), sandbox=choice, policy="fraction", slots=1)
     with Grader(settings) as grader:
         yield grader
 

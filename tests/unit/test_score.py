@@ -104,6 +104,13 @@ def weighted(*items: tuple[Verdict, float, str | None]) -> tuple[CaseResult, ...
     )
 
 
+def shared(share: float, group: str | None, other: str | None) -> tuple[CaseResult, ...]:
+    """Return a case right in part, one wholly wrong or less right, and one that passed."""
+    first = CaseResult(id="0", verdict=F, points=2, group=group, share=share)
+    second = CaseResult(id="1", verdict=F, group=other, share=share / 2 if other else None)
+    return first, second, CaseResult(id="2", verdict=P, group=None)
+
+
 @pytest.mark.parametrize(
     ("cases", "score"),
     [
@@ -111,6 +118,9 @@ def weighted(*items: tuple[Verdict, float, str | None]) -> tuple[CaseResult, ...
         pytest.param(weighted((P, 1, "a"), (F, 1, "a"), (P, 2, None)), 0.5, id="group lost"),
         pytest.param(weighted((P, 1, "a"), (P, 1, "a"), (F, 2, "b")), 0.5, id="group won"),
         pytest.param(weighted((P, 1, "a"), (S, 1, "a"), (P, 2, "b")), 0.5, id="skip loses group"),
+        pytest.param(shared(0.5, None, None), 0.5, id="share of one of two"),
+        pytest.param(shared(0.5, "a", None), 0.5, id="share of a group"),
+        pytest.param(shared(0.5, "a", "a"), 0.4375, id="least share of a group"),
         pytest.param(weighted((F, 0, None), (P, 1, None)), 1.0, id="a sample worth nothing"),
     ],
 )

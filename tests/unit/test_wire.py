@@ -9,6 +9,9 @@ from grader.model import (
     CallCase,
     CallTests,
     CaseResult,
+    CheckerKind,
+    InteractiveTests,
+    Interactor,
     PytestTests,
     StdinCase,
     StdinTests,
@@ -28,6 +31,9 @@ from grader.wire import (
 from tests.factories import make_report, make_submission, make_suite, make_tests
 
 STDIN = StdinTests(cases=(StdinCase(id="0", stdin="1\n", expected="2\n"),))
+INTERACTIVE = InteractiveTests(
+    cases=STDIN.cases, interactor=Interactor(source="", kind=CheckerKind.TESTLIB)
+)
 CALL = CallTests(
     entry_point="f",
     cases=(
@@ -45,6 +51,7 @@ PYTEST = PytestTests(
     "tests",
     [
         pytest.param(STDIN, id="stdin"),
+        pytest.param(INTERACTIVE, id="interactive"),
         pytest.param(CALL, id="call"),
         pytest.param(make_tests(), id="script"),
         pytest.param(PYTEST, id="pytest"),

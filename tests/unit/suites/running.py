@@ -6,7 +6,14 @@ import sys
 from pathlib import Path
 
 from grader.compare import compare_text, compare_value
-from grader.model import CallTests, PytestTests, ScriptTests, StdinTests, TestSuite
+from grader.model import (
+    CallTests,
+    InteractiveTests,
+    PytestTests,
+    ScriptTests,
+    StdinTests,
+    TestSuite,
+)
 
 _SCRIPT = """
 import json, sys
@@ -73,6 +80,8 @@ def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
             ]
         case PytestTests() as tests:
             return [_passes_pytest(tests, code, work_dir)]
+        case InteractiveTests():
+            raise TypeError(suite.tests)  # they take a sandbox: two programs at once
 
 
 def _python(*arguments: str, stdin: str) -> str:

@@ -6,6 +6,7 @@ from grader.errors import LabelError, SuiteError
 from grader.model import (
     CallTests,
     Comparator,
+    InteractiveTests,
     LimitOverrides,
     PytestTests,
     ScriptTests,
@@ -148,9 +149,27 @@ def test_checker_of_the_suite_object_selects_its_comparator() -> None:
     assert suite.tests.comparison.comparator is Comparator.CHECKER
 
 
+def test_interactor_of_the_suite_object_makes_stdin_tests_interactive() -> None:
+    suite = parse_label({**CASES, "suite": {"interactor": "def interact(*_):\n    return True\n"}})
+    assert isinstance(suite.tests, InteractiveTests)
+    assert suite.tests.cases == stdin_of(CASES).cases
+
+
+def stdin_of(label: object) -> StdinTests:
+    tests = parse_label(label).tests
+    assert isinstance(tests, StdinTests)
+    return tests
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
+        pytest.param({"interactor": 1}, "interactor must be an object", id="interactor"),
+        pytest.param({"interactor": {"kind": "function"}}, "source must be text", id="no source"),
+        pytest.param({"interactor": {"source": "", "kind": "c"}}, "function, but is", id="kind"),
+        pytest.param(
+            {"interactor": "", "comparison": {"comparator": "exact"}}, "without a", id="both"
+        ),
         pytest.param("fast", "suite must be an object", id="text"),
         pytest.param({"limit": {}}, "suite has no limit; it has limits", id="unknown name"),
         pytest.param({"limits": {"cpu_time": 1}}, "limits has no cpu_time", id="unknown limit"),

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import LabelError
-from grader.model import TestSuite
+from grader.model import InteractiveTests, TestSuite
 from grader.suites import FORMATS, Format, parse_label, parse_problem
 from grader.suites.registry import recognise
 from tests.unit.suites.running import run_suite
@@ -28,9 +28,17 @@ def test_example_of_each_format_becomes_a_suite(known: Format) -> None:
     assert isinstance(parse_label(known.example), TestSuite)
 
 
+def runs_in_plain_python(suite: TestSuite) -> bool:
+    return not isinstance(suite.tests, InteractiveTests)
+
+
 @pytest.mark.parametrize(
     "known",
-    [known for known in WITH_TESTS if parse_label(known.example).reference],
+    [
+        known
+        for known in WITH_TESTS
+        if (suite := parse_label(known.example)).reference and runs_in_plain_python(suite)
+    ],
     ids=by_name,
 )
 def test_reference_of_each_example_passes_and_a_wrong_program_does_not(

@@ -1,0 +1,148 @@
+"""Programs that talk to an interactor of the suite, each in a run of its own.
+
+Both are hostile to us and neither may meet the other's process; see
+sandbox_images/harness/interaction.py. Who ended first is at fault first: a program that crashed
+has crashed, whatever the interactor made of its silence, and one that was refused was refused,
+whatever the end of the conversation did to it. An interactor that crashes or comes to no answer
+is a fault of the suite.
+"""
+
+from contextlib import closing
+
+from grader import judge
+from grader.compare import CheckResult
+from grader.compare.result import different
+from grader.execution import answers
+from grader.execution.task import Graded, Task, is_decided, require_cases
+from grader.feedback import quote
+from grader.judging.ending import exit_words
+from grader.judging.report import read_report
+from grader.model import (
+    CaseResult,
+    CheckerKind,
+    InteractiveTests,
+    Interactor,
+    Limits,
+    MiB,
+    StdinCase,
+)
+from grader.sandbox.base import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
+from grader.verdict import Integrity
+
+LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
+"""Of an interactor, whatever the submission's are."""
+
+_WHO = "interactor"
+_LINE_CHARS = 80
+
+_TESTLIB = """
+import sys
+sys.argv = ["interactor", "input", "output", "answer"]
+exec(compile(SOURCE, "interactor.py", "exec"), {"__name__": "__main__"})
+"""
+
+_FUNCTION = """
+import sys
+
+def _read(name):
+    with open(name, encoding="utf-8", errors="surrogatepass", newline="") as file:
+        return file.read()
+
+names = {"__name__": "interactor"}
+sys.stdout.reconfigure(line_buffering=True)
+exec(compile(SOURCE, "interactor.py", "exec"), names)
+answer = names["interact"](_read("input"), _read("answer"))
+if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
+    if 0 < answer < 1:
+        sys.stderr.write(f"\\npoints {float(answer)!r}\\n")
+        raise SystemExit(7)
+    raise SystemExit(0 if answer else 1)
+raise TypeError(f"interact must return a bool, or a number from 0 to 1, but gave {answer!r:.100}")
+"""
+"""Tells the function's value as testlib would."""
+
+_ADAPTERS = {CheckerKind.TESTLIB: _TESTLIB, CheckerKind.FUNCTION: _FUNCTION}
+
+
+def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
+    """Have a program talk to the suite's interactor, once per case.
+
+    Raises:
+        SuiteError: The suite has no case, or its interactor failed.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    job = Job(
+        program=Program.STDIN,
+        source=task.source,
+        runs=tuple(_bytes(case.stdin) for case in tests.cases),
+        limits=task.limits,
+        interactor=Counterpart(
+            source=_program(tests.interactor),
+            answers=tuple(_bytes(case.expected) for case in tests.cases),
+            limits=LIMITS,
+        ),
+    )
+    cases: list[CaseResult] = []
+    outcomes: list[RunOutcome] = []
+    with closing(slot.run(job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            cases.append(_judge(case, outcome, task.limits))
+            if is_decided(task, cases[-1]):
+                break
+    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _program(interactor: Interactor) -> str:
+    return f"SOURCE = {interactor.source!r}\n{_ADAPTERS[interactor.kind]}"
+
+
+def _judge(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseResult:
+    dialogue = outcome.dialogue
+    if dialogue is None:
+        raise ValueError(outcome)
+    if dialogue.interactor.limit_hit is not None:
+        raise answers.failed(_WHO, f"it hit its {dialogue.interactor.limit_hit} limit")
+    failure = judge.find_failure(case, outcome, limits)
+    if failure is not None and not dialogue.interactor_first:
+        return failure
+    said = _answer(dialogue)
+    if failure is not None and dialogue.interactor.exit_code in (
+        answers.ACCEPTED,
+        answers.POINTS,
+    ):
+        return failure
+    return judge.judge_checked(case, outcome, _with_last_words(said, outcome, dialogue))
+
+
+def _answer(dialogue: Dialogue) -> CheckResult:
+    outcome = dialogue.interactor
+    report = read_report(outcome.report)
+    trouble = report.compile_error or report.uncaught
+    if trouble is not None and trouble.type == "EOFError" and not dialogue.interactor_first:
+        return different("the program ended before the suite's interactor was done")
+    if trouble is not None:
+        raise answers.failed(_WHO, answers.trouble_words(trouble))
+    if outcome.exit_code is None:
+        raise answers.failed(_WHO, f"it {exit_words(outcome)}")
+    return answers.by_status(_WHO, outcome.exit_code, outcome.stderr)
+
+
+def _with_last_words(said: CheckResult, outcome: RunOutcome, dialogue: Dialogue) -> CheckResult:
+    """Add to a refusal what the two said last."""
+    if said.equal:
+        return said
+    theirs, ours = (_last_line(stream) for stream in (outcome.stdout, dialogue.interactor.stdout))
+    words = f"{said.difference}; last said: {theirs} by the program, {ours} to it"
+    return different(words, share=said.share)
+
+
+def _last_line(stream: bytes) -> str:
+    lines = stream.rstrip().rsplit(b"\n", 1)
+    return quote(lines[-1], _LINE_CHARS) if lines[-1] else "nothing"

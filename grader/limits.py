@@ -1,0 +1,66 @@
+"""Ceilings for what a run may take, and what it took: sizes in bytes, times in seconds."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+KiB = 1024
+MiB = 1024 * KiB
+
+_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Ceilings for one process tree: a case, or a whole script or test module."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cpu_time_s: float = 10.0
+    """CPU time of the whole process tree; this decides "too slow"."""
+    wall_time_s: float = 20.0
+    """Backstop for sleepers and deadlocks; time spent waiting for a CPU does not count."""
+    memory_bytes: int = 512 * MiB
+    output_bytes: int = 1 * MiB
+    """Of standard output and of standard error, each; the rest is dropped and counted."""
+    processes: int = 64
+    """Processes and threads alive at once."""
+    work_bytes: int = 64 * MiB
+    """Size of the private work area."""
+    work_files: int = 4096
+    """Files and folders in the private work area."""
+
+    def override(self, overrides: "LimitOverrides") -> "Limits":
+        """Return these limits with every value that `overrides` gives."""
+        given = {
+            f.name: value
+            for f in fields(overrides)
+            if (value := getattr(overrides, f.name)) is not None
+        }
+        return replace(self, **given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOverrides:
+    """The limits that a label or a suite sets itself; `None` leaves the setting in force."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cpu_time_s: float | None = None
+    wall_time_s: float | None = None
+    memory_bytes: int | None = None
+    output_bytes: int | None = None
+    processes: int | None = None
+    work_bytes: int | None = None
+    work_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a run took."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cpu_time_s: float | None = None
+    wall_time_s: float | None = None
+    peak_memory_bytes: int | None = None
+    """Of the largest single process."""

@@ -1,0 +1,8 @@
+low, high = 0, 1000
+while True:
+    guess = (low + high) // 2
+    print(guess, flush=True)
+    said = input()
+    if said == "found":
+        break
+    low, high = (guess + 1, high) if said == "higher" else (low, guess - 1)

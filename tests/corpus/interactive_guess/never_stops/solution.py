@@ -1,0 +1,3 @@
+while True:
+    print(500, flush=True)
+    input()

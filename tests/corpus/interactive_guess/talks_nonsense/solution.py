@@ -1,0 +1,2 @@
+print("points 1\nfound", flush=True)
+input()

@@ -1,0 +1,3 @@
+input()
+print("points 1", flush=True)
+input()

@@ -1,0 +1,77 @@
+"""What checkers and interactors say, and what it means."""
+
+import math
+
+import pytest
+
+from grader.errors import SuiteError
+from grader.execution import answers
+
+
+@pytest.mark.parametrize(
+    ("status", "stderr", "equal", "share"),
+    [
+        pytest.param(0, b"", True, None, id="accepted"),
+        pytest.param(1, b"", False, None, id="wrong"),
+        pytest.param(2, b"", False, None, id="presentation"),
+        pytest.param(7, b"points 0.25 nearly", False, 0.25, id="points"),
+        pytest.param(7, b"log\npoints 0.5\n", False, 0.5, id="points after a log"),
+        pytest.param(7, b"points 1", True, None, id="all points"),
+        pytest.param(7, b"points 0", False, None, id="no points"),
+    ],
+)
+def test_exit_status_means_what_testlib_says(
+    status: int, stderr: bytes, equal: bool, share: float | None
+) -> None:
+    result = answers.by_status("checker", status, stderr)
+    assert (result.equal, result.share) == (equal, share)
+
+
+def test_least_of_several_shares_counts() -> None:
+    """Some of the lines may be the submission's, written out by the program that refused it."""
+    stderr = b"points 0.25 expected 7, got\npoints 1\npoints nan\n"
+    assert answers.by_status("checker", 7, stderr).share == 0.25
+
+
+@pytest.mark.parametrize(
+    ("status", "stderr"),
+    [
+        pytest.param(3, b"FAIL", id="its own failure"),
+        pytest.param(139, b"", id="unknown"),
+        pytest.param("1", b"", id="text"),
+        pytest.param(7, b"", id="no share"),
+        pytest.param(7, b"points 20", id="share above one"),
+        pytest.param(7, b"points nan", id="no number"),
+        pytest.param(7, b"some points 0.5", id="not at a line's beginning"),
+    ],
+)
+def test_what_means_nothing_is_the_suites_fault(status: object, stderr: bytes) -> None:
+    with pytest.raises(SuiteError, match="the suite's interactor"):
+        answers.by_status("interactor", status, stderr)
+
+
+@pytest.mark.parametrize(
+    ("value", "equal", "share"),
+    [
+        pytest.param(True, True, None, id="right"),
+        pytest.param(False, False, None, id="wrong"),
+        pytest.param(1, True, None, id="one"),
+        pytest.param(0.0, False, None, id="nothing"),
+        pytest.param(0.5, False, 0.5, id="half"),
+    ],
+)
+def test_value_is_a_truth_or_a_share(value: object, equal: bool, share: float | None) -> None:
+    result = answers.by_value("checker", value)
+    assert (result.equal, result.share) == (equal, share)
+
+
+@pytest.mark.parametrize("value", [None, "yes", -0.1, 1.1, math.nan, math.inf, [True]])
+def test_other_values_are_the_suites_fault(value: object) -> None:
+    with pytest.raises(SuiteError, match="the suite's checker answered"):
+        answers.by_value("checker", value)
+
+
+def test_refusal_quotes_what_the_program_said() -> None:
+    result = answers.by_status("checker", 1, b"wrong answer on\nline 3\x1b[31m")
+    assert "wrong answer on\\nline 3" in result.difference
+    assert "\x1b" not in result.difference
