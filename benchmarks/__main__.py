@@ -1,18 +1,20 @@
 """`make bench`: print rates and ratios measured in one run on this machine, and keep them.
 
-python -m benchmarks [throughput] [latency] [scaling] [memory] [--rounds N]
+python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [--rounds N]
 """
 
 import argparse
 import json
 import platform
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
 from benchmarks.measure import Entry, as_json, show, throughput
+from benchmarks.rewards import THREADS, compare
 from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered
 from grader.cores import usable_cores
 from grader.engine import Grader
@@ -20,7 +22,7 @@ from grader.errors import GraderError
 from grader.sandbox.choose import choose_sandbox
 from grader.settings import SandboxChoice, Settings
 
-PARTS = ("throughput", "latency", "scaling", "memory")
+PARTS = ("throughput", "latency", "scaling", "memory", "rewards")
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
 AGAINST = (USUAL, DOCKER_RUN, BARE)
 JOBS = 2
@@ -40,7 +42,9 @@ def main() -> None:
     if "scaling" in arguments.parts:
         results["scaling"] = _scaling(arguments.rounds)
     if "memory" in arguments.parts:
-        results["memory"] = _memory(backends[0], arguments.rows)
+        results["memory"] = _memory(backends[0], arguments.rows or 100_000)
+    if "rewards" in arguments.parts:
+        results["rewards"] = _rewards(backends[0], arguments.rows or 1000, arguments.rounds)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(results, indent=2) + "\n")
     print(f"written to {arguments.output}")
@@ -50,7 +54,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=100_000, help="of the memory part")
+    parser.add_argument("--rows", type=int, help="of the memory and rewards parts")
     parser.add_argument("-o", "--output", type=Path, default=REPO / "build/bench.json")
     arguments = parser.parse_args()
     arguments.parts = arguments.parts or ["throughput", "latency"]
@@ -143,6 +147,17 @@ def _memory(backend: SandboxChoice, rows: int) -> dict[str, object]:
     peak = peak_memory_bytes(backend, rows=rows)
     print(f"peak memory of the command over {rows:,} rows, {backend}: {peak / 2**20:.0f} MiB")
     return {"backend": backend, "rows": rows, "peak_bytes": peak}
+
+
+def _rewards(backend: SandboxChoice, rows: int, rounds: int) -> dict[str, object]:
+    found = compare(rows=rows, rounds=rounds, backend=backend, slots=JOBS)
+    print(
+        f"{rows:,} completions, {backend}: `grader grade` {rows / found.command.wall_s:.0f}/s and"
+        f" {found.command.cpu_s:.1f} s of CPU; single calls from {THREADS} threads"
+        f" {rows / found.single_calls.wall_s:.0f}/s and {found.single_calls.cpu_s:.1f} s of CPU;"
+        f" ratio {found.wall_ratio:.2f} by the clock, {found.cpu_ratio:.2f} by CPU"
+    )
+    return {"backend": backend, **asdict(found)}
 
 
 if __name__ == "__main__":

@@ -2,17 +2,20 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks import contestants
 from benchmarks.command import first_verdict_s, peak_memory_bytes
 from benchmarks.measure import Entry, throughput
+from benchmarks.rewards import compare
 from benchmarks.workloads import REPO, Sample, check_samples, pytest_samples, renumbered
 from grader.engine import Grader
 from grader.model import MiB
 from grader.sandbox.native import NativeSandbox
 from grader.settings import Settings
+from tests.releases import installed
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -62,3 +65,13 @@ def test_pytest_workload_is_every_pytest_problem_of_the_examples() -> None:
 def test_command_is_measured_from_outside(native_sandbox: NativeSandbox) -> None:
     assert 0 < first_verdict_s(native_sandbox.name, rounds=1)[0] < 60
     assert 10 * MiB < peak_memory_bytes(native_sandbox.name, rows=20) < 150 * MiB
+
+
+def test_single_calls_are_held_against_the_command(
+    native_sandbox: NativeSandbox, shared_dir: Path
+) -> None:
+    del shared_dir  # has the problems
+    installed("torch")
+    found = compare(rows=6, rounds=1, backend=native_sandbox.name, slots=2)
+    assert found.rows == 6
+    assert found.wall_ratio == found.command.wall_s / found.single_calls.wall_s

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -320,7 +319,6 @@ def checkout(repo_dir: Path, tmp_path: Path) -> Path:
 def test_broker_that_is_not_there_costs_the_deadline_and_no_more(checkout: Path) -> None:
     pytest.importorskip("celery")
     program = f"""{LOAD}
-import time
 begin = time.monotonic()
 result = module.reward_func(["def f(): pass"], [""], ['{{"assert_case": ["assert f() == 1"]}}'])
 print(result["rewards"].tolist(), result["extra_logs"]["graded"].tolist())
@@ -374,29 +372,6 @@ def test_loading_without_a_sandbox_says_so_in_one_line(checkout: Path) -> None:
 def test_loading_with_a_misspelt_setting_names_it(checkout: Path) -> None:
     done = run_elsewhere(LOAD, checkout, check=False, GRADER_REWARD_NEUTRL="1")
     assert "did you mean GRADER_REWARD_NEUTRAL?" in done.stderr.strip().splitlines()[-1]
-
-
-def test_throughput_of_single_calls_is_that_of_the_grader() -> None:
-    """As many threads as a rollout engine has; the same programs straight through the core."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from grader.rewards.openrlhf import rewards_for
-    from grader.rewards.sample import Sample
-
-    label = json.dumps({"assert_case": ["assert f(2) == 4"]})
-    queries = [f"def f(x):\n    return x * 2  # {number}\n" for number in range(120)]
-    core = shared_core()
-    core.rate([Sample(query=queries[0], label=label)] * 4)  # warm
-    begin = time.monotonic()
-    core.rate([Sample(query=query, label=label) for query in queries])
-    batch_s = time.monotonic() - begin
-    begin = time.monotonic()
-    with ThreadPoolExecutor(32) as threads:
-        singles = list(threads.map(lambda query: rewards_for([query], [""], [label]), queries))
-    singles_s = time.monotonic() - begin
-    assert torch.cat([single["rewards"] for single in singles]).eq(1).all()
-    # Both are noisy on a busy machine; calls that wait for one another would take ten times it.
-    assert singles_s < 2.5 * batch_s
 
 
 @pytest.mark.parametrize("version", [*EXECUTOR_RELEASES, "0.8.5"])
