@@ -67,6 +67,7 @@ def test_command_is_measured_from_outside(native_sandbox: NativeSandbox) -> None
     assert 10 * MiB < peak_memory_bytes(native_sandbox.name, rows=20) < 150 * MiB
 
 
+@pytest.mark.slow
 def test_single_calls_are_held_against_the_command(
     native_sandbox: NativeSandbox, shared_dir: Path
 ) -> None:
