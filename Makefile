@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak trainers
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak trainers screenshots
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -54,3 +54,6 @@ soak:  ## The same with 3,000 submissions each
 
 trainers:  ## The trainers' own code over their adapters, in an environment of its own (scripts/test-trainers)
 	./scripts/test-trainers
+
+screenshots:  ## The pictures of the documentation, from real runs in Chromium
+	$(PYTHON) scripts/screenshots.py

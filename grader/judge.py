@@ -240,14 +240,7 @@ def judge_script(
     strangers = [event.key for event in report.cases if event.key not in range(len(expected))]
     results = settle(run, expected, strangers)
     return tuple(
-        replace(
-            result,
-            evidence=evidence.of_source(
-                case.source,
-                evidence.traceback_of(report, index),
-                passed=result.verdict is Verdict.PASSED,
-            ),
-        )
+        evidence.with_source(result, case.source, report, index)
         for index, (case, result) in enumerate(zip(tests.cases, results, strict=True))
     )
 

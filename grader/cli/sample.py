@@ -101,7 +101,7 @@ def _case(case: "CaseView", *, full: bool) -> RenderableType:
         table.add_column(style="dim", width=13)
         table.add_column(ratio=1, overflow="fold")
         texts: tuple[tuple[str, str | None], ...] = (
-            ("input", case.input or None),
+            (case.input_name.lower(), case.input or None),
             ("expected", case.expected),
             ("got", case.got),
             ("raised at", case.traceback or None),

@@ -75,13 +75,27 @@ def shown(value: object) -> str:
     return show(value, _VALUE_CHARS)
 
 
-def of_source(source: str, traceback: str, *, passed: bool) -> Evidence:
-    """Return the evidence of a case that is code: its source, which says what it wants."""
-    limit = PASSED_CHARS if passed else TEXT_CHARS
-    return evidence(limit=limit, input=source, traceback=traceback)
+def with_source(result: CaseResult, source: str, report: Report, key: int | str) -> CaseResult:
+    """Return the result of a case that is code, with its source, which says what it wants.
+
+    Args:
+        result: Of the case; one that was not run stays without evidence.
+        source: Of the case.
+        report: Of the run.
+        key: What the report calls the case.
+    """
+    if result.verdict is Verdict.SKIPPED:
+        return result
+    passed = result.verdict is Verdict.PASSED
+    found = evidence(
+        limit=PASSED_CHARS if passed else TEXT_CHARS,
+        input=source,
+        traceback="" if passed else _traceback(report, key),
+    )
+    return replace(result, evidence=found)
 
 
-def traceback_of(report: Report, key: int | str) -> str:
+def _traceback(report: Report, key: int | str) -> str:
     """Return the traceback of a case as reported, or of what ended its run; "" for none."""
     own = next((event.trouble.traceback for event in report.cases if event.key == key), "")
     return own or (report.uncaught.traceback if report.uncaught else "")

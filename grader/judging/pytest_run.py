@@ -1,7 +1,6 @@
 """Judge a pytest run: hold what was collected and reported against the suite's own tests."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from grader.feedback import inert
 from grader.judging import evidence
@@ -52,14 +51,7 @@ def judge_pytest(
     return tuple(
         result
         if result.verdict is Verdict.PASSED
-        else replace(
-            result,
-            evidence=evidence.of_source(
-                source_of(tests, str(case.key)),
-                evidence.traceback_of(report, case.key),
-                passed=False,
-            ),
-        )
+        else evidence.with_source(result, source_of(tests, str(case.key)), report, case.key)
         for case, result in zip(cases, results, strict=True)
     )
 

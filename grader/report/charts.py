@@ -1,17 +1,10 @@
-"""Charts as inline SVG, drawn by pygal and coloured by the page's stylesheet.
+"""The charts of a batch; the page's stylesheet gives them their looks."""
 
-pygal would bring styles and a script of its own into every drawing; both are taken out, so that a
-chart obeys the page's policy, follows light and dark, and prints.
-"""
-
-import sys
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import ConfigurationError
 from grader.report.batch import Batch, Bin
+from grader.report.drawing import draw, markup, new_chart
 from grader.report.reasons import VERDICTS
 from grader.stats import PassAt
 
@@ -54,66 +47,25 @@ def pass_at(points: Sequence[PassAt]) -> "Markup":
 
 
 def _chart(kind: str, *, height: int, **options: Any) -> Any:
-    return getattr(_pygal(), kind)(
+    return new_chart(
+        kind,
         width=_WIDTH,
         height=height,
         margin=4,
-        show_legend=False,
         print_values=True,
         print_values_position="top",
         print_zeroes=False,
         min_scale=2,
         max_scale=6,
         integer_only=True,
-        css=[],
-        js=[],
         **options,
     )
 
 
-@cache
-def _pygal() -> Any:
-    try:
-        import pygal
-    except ImportError as error:
-        message = "a report needs pygal and jinja2: pip install 'grader-rl[report]'"
-        raise ConfigurationError(message) from error
-    # It hooks into every later import of the process, for plugins that are not used here, in a
-    # way that Python has given up.
-    hook = pygal.PluginImportFixer
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, hook)]
-    return pygal
-
-
-def _drawn(chart: Any, label: str, classes: Sequence[str]) -> "Markup":
-    """Return a chart's SVG without what the page brings itself.
-
-    Args:
-        chart: Of pygal.
-        label: What a person who does not see it is told.
-        classes: For each bar.
-    """
-    from markupsafe import Markup
-
-    svg = chart.render_tree()
-    _strip(svg)
-    svg.attrib.pop("id", None)
-    svg.set("role", "img")
-    svg.set("aria-label", label)
+def _drawn(chart: Any, told: str, classes: Sequence[str]) -> "Markup":
+    """Return a chart as markup, each bar with its class of `classes`."""
+    svg = draw(chart, told)
     bars = [each for each in svg.iter("g") if each.get("class") == "bar"]
     for bar, name in zip(bars, classes, strict=False):
         bar.set("class", f"bar {name}".strip())
-    return Markup(ET.tostring(svg, "unicode", short_empty_elements=False))  # noqa: S704 - escaped by it
-
-
-_UNWANTED = frozenset({"defs", "title", "desc", "script", "style"})
-_UNWANTED_CLASS = "plot tooltip-overlay"
-
-
-def _strip(element: ET.Element) -> None:
-    for child in list(element):
-        comment = not isinstance(child.tag, str)
-        if comment or child.tag in _UNWANTED or child.get("class") == _UNWANTED_CLASS:
-            element.remove(child)
-        else:
-            _strip(child)
+    return markup(svg)

@@ -11,6 +11,7 @@ from grader.verdict import Verdict
 SHOWN = 100
 """Flips in the table of the overview; the filter of the samples finds all of them."""
 
+ONLY_A_LIMIT = "nothing that is recorded, but one of them hit a limit"
 NOTHING = "nothing that is recorded: flaky, or the tests or the grader changed"
 
 
@@ -60,7 +61,7 @@ def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips
         if waiting[entry.name]
     ]
     found = [
-        Flip(here=a, there=b, reasons=tuple(_reasons(a, b)))
+        Flip(here=a, there=b, reasons=_reasons(a, b))
         for a, b in pairs
         if a.verdict is not b.verdict
     ]
@@ -79,9 +80,11 @@ def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips
     )
 
 
-def _reasons(here: Entry, there: Entry) -> Iterator[str]:
-    found = list(_differences(here, there))
-    yield from found or [NOTHING]
+def _reasons(here: Entry, there: Entry) -> tuple[str, ...]:
+    found = tuple(_differences(here, there))
+    if found:
+        return found
+    return (NOTHING if here.limit_hit is there.limit_hit else ONLY_A_LIMIT,)
 
 
 def _differences(here: Entry, there: Entry) -> Iterator[str]:
@@ -94,10 +97,8 @@ def _differences(here: Entry, there: Entry) -> Iterator[str]:
     a, b = here.conditions, there.conditions
     if a is not None and b is not None:
         yield from _conditions(a, b)
-    if here.integrity != there.integrity and here.graded and there.graded:
-        yield "where it was judged"
-    if here.limit_hit is not there.limit_hit and (a is None or b is None or a.limits == b.limits):
-        yield "which limit was hit, the limits being equal"
+    if here.integrity and there.integrity and here.integrity != there.integrity:
+        yield f"where it was judged ({there.integrity} → {here.integrity})"
     if here.total != there.total and here.graded and there.graded:
         yield "the number of cases"
 

@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+_ONE_DOOR = "require-trusted-types-for 'script'; trusted-types fragments"
+"""Scripts of ours put markup into a page by one function only."""
+
 SERVED_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    f"{_ONE_DOOR}"
 )
 """The Content-Security-Policy of every page that is served."""
 
@@ -44,11 +48,15 @@ SERVED_HEADERS = {
 
 ASSETS: Mapping[str, str] = {
     "report.css": "text/css; charset=utf-8",
+    "batch.css": "text/css; charset=utf-8",
     "data.js": "text/javascript; charset=utf-8",
     "table.js": "text/javascript; charset=utf-8",
     "report.js": "text/javascript; charset=utf-8",
 }
 """The static files by name, with their content types."""
+
+STYLES = ("report.css", "batch.css")
+"""Of a report's page, in order."""
 
 
 def asset(name: str) -> str:
@@ -96,10 +104,10 @@ def one_file(
     """
     from markupsafe import Markup
 
-    style = asset("report.css")
+    styles = [asset(name) for name in STYLES]
     policy = (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes([style])}; "
-        "img-src data:; form-action 'none'; base-uri 'none'"
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        f"img-src data:; form-action 'none'; base-uri 'none'; {_ONE_DOOR}"
     )
     return render(
         "onefile.html",
@@ -107,7 +115,7 @@ def one_file(
         main=Markup(main),  # noqa: S704 - made by templates that escape
         top=Markup(top),  # noqa: S704 - the same
         policy=Markup(policy),  # noqa: S704 - words of ours and base64
-        style=Markup(style),  # noqa: S704 - a file of ours
+        styles=[Markup(style) for style in styles],  # noqa: S704 - files of ours
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of ours
         data={name: Markup(script_json(value)) for name, value in data.items()},  # noqa: S704
     )
@@ -136,6 +144,7 @@ def render_page(
         "served.html",
         title=title,
         main=Markup(main),  # noqa: S704 - made by templates that escape
+        styles=STYLES,
         scripts=scripts,
         data={name: Markup(script_json(value)) for name, value in data.items()},  # noqa: S704
         assets=assets,

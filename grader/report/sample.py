@@ -34,7 +34,7 @@ class LimitUse:
 
     name: str
     used: str
-    """With its unit; "?" where it was not measured."""
+    """With its unit, or "not measured"."""
     limit: str
     share: float | None
     """Of the limit, from 0; may be above 1 where usage adds up over cases. None: unknown."""
@@ -58,6 +58,11 @@ class CaseView:
     stdout: str
     stderr: str
     traceback: str
+
+    @property
+    def input_name(self) -> str:
+        """What the input is: what the code was given, or the case's own source."""
+        return "Test" if self.expected is None else "Input"
 
     @property
     def has_evidence(self) -> bool:
@@ -199,11 +204,13 @@ def _limits(report: GradeReport) -> Iterator[LimitUse]:
     limits = report.conditions.limits if report.conditions else None
     usage = heaviest(report)
     hit = report.limit_hit
+    if usage == Usage() and hit is None:
+        return  # nothing ran
     for kind, name, used, limit in _pairs(usage, limits):
         show = size if kind is LimitKind.MEMORY else seconds
         yield LimitUse(
             name=name,
-            used="?" if used is None else show(used),
+            used="not measured" if used is None else show(used),
             limit="?" if limit is None else show(limit),
             share=None if used is None or limit is None else used / limit,
             hit=hit is kind,

@@ -67,13 +67,14 @@ def assert_inert(page: "Page") -> None:
         """() => ({
             wide: document.documentElement.scrollWidth > innerWidth,
             alive: [...document.querySelectorAll('*')].filter((e) =>
-                e.matches('img,iframe,object,embed,base,link,svg,form,script:not([type])')
+                e.matches('img,iframe,object,embed,base,svg,form,script:not([type])')
+                || e.matches('link:not([rel=icon][href="data:,"])')
                 || [...e.attributes].some((a) => a.name.startsWith('on'))).length,
             links: [...document.links].map((a) => a.getAttribute('href')),
             sheets: document.styleSheets.length,
         })"""
     )
-    assert found == {"wide": False, "alive": 0, "links": ["#main"], "sheets": 1}
+    assert found == {"wide": False, "alive": 0, "links": ["#main"], "sheets": 2}
     text = page.evaluate("document.body.textContent")
     assert not set(text) & set("\x00\x07\x1b\u200b\u202e\u2066\ufeff\U000e0041")
 

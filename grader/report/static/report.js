@@ -208,12 +208,17 @@ function step(link, row) {
   else link.removeAttribute("href");
 }
 
+/** The one door by which markup gets into the page; the policy allows no other. */
+const door = window.trustedTypes?.createPolicy("fragments", { createHTML: (html) => html }) ?? {
+  createHTML: (html) => html,
+};
+
 /** Put a sample's HTML, which our own templates escaped, into the page. */
 async function fill(place, row) {
   try {
     const html = await source.sample(row);
     if (opened !== row) return;
-    if (html !== null) place.innerHTML = html;
+    if (html !== null) place.innerHTML = door.createHTML(html);
     else place.replaceChildren(brief(row));
   } catch (error) {
     place.replaceChildren(make("p", { class: "warning" }, `This sample cannot be shown: ${error.message}.`));

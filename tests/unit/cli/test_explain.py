@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from grader.cli.app import run
-from grader.model import CaseResult, Evidence, GradeReport
+from grader.model import CaseResult, Evidence, GradeReport, Usage
 from grader.verdict import Verdict
 from tests.factories import make_report
 from tests.graded import Row, write_graded
 
 WRONG = make_report(
     Verdict.FAILED,
+    usage=Usage(cpu_time_s=0.5),
     cases=(
         CaseResult(
             id="a",

@@ -8,7 +8,7 @@ import pytest
 from grader.errors import InputError
 from grader.model import Conditions, LimitOverrides, Limits, Usage
 from grader.report.batch import Batch, batch_of
-from grader.report.flips import NOTHING, Flips, flips_of
+from grader.report.flips import NOTHING, ONLY_A_LIMIT, Flips, flips_of
 from grader.report.index import GradedFile
 from grader.rules import ExtractionRule
 from grader.verdict import LimitKind, Suspicion, Verdict
@@ -170,7 +170,7 @@ def flips(folder: Path, here: list[Row], there: list[Row]) -> Flips:
         pytest.param(
             {"limit_hit": LimitKind.CPU_TIME, "conditions": conditions()},
             {"conditions": conditions()},
-            "which limit was hit, the limits being equal",
+            ONLY_A_LIMIT,
             id="limit hit",
         ),
     ],

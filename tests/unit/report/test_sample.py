@@ -33,7 +33,7 @@ def test_view_measures_the_heaviest_run_against_the_limits() -> None:
     )
     cpu, wall, _ = view_of(report, id="x", completion="").limits
     assert (cpu.used, cpu.limit, cpu.share, cpu.hit) == ("1.50 s", "2.00 s", 0.75, True)
-    assert (wall.used, wall.share, wall.hit) == ("?", None, False)
+    assert (wall.used, wall.share, wall.hit) == ("not measured", None, False)
 
 
 def test_view_shows_cases_that_did_not_pass_first() -> None:
@@ -85,7 +85,7 @@ def test_what_a_template_prints_is_escaped_and_visible() -> None:
 
 def test_what_a_page_prints_without_a_filter_is_visible_too() -> None:
     html = render(
-        "onefile.html", title="<\x1b>", top="", main="", policy="", style="", scripts=(), data={}
+        "onefile.html", title="<\x1b>", top="", main="", policy="", styles=(), scripts=(), data={}
     )
     assert "<title>&lt;␛&gt; · grader</title>" in html
 
