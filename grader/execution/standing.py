@@ -29,7 +29,8 @@ _ALLOWED: dict[str, frozenset[str]] = {
     "json": frozenset("dumps loads".split()),
     "math": frozenset(),
     "random": frozenset(
-        "Random choice choices getrandbits randint random randrange sample seed shuffle uniform".split()
+        "Random choice choices getrandbits randint random randrange sample seed shuffle "
+        "uniform".split()
     ),
     "re": frozenset("compile escape findall finditer fullmatch match search split sub".split()),
     "statistics": frozenset("mean median mode pstdev pvariance stdev variance".split()),
@@ -60,6 +61,21 @@ _FORBIDDEN_NODES = (
 )
 """What defines classes, which can be changed and finalised, or code that is suspended."""
 
+_TELLING_NODES = (
+    *_FORBIDDEN_NODES,
+    ast.Attribute,
+    ast.FunctionDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Name,
+    ast.arg,
+)
+_INNER_NODES = (
+    *(ast.stmt, ast.expr, ast.arguments, ast.arg, ast.keyword, ast.comprehension),
+    *(ast.excepthandler, ast.withitem, ast.match_case, ast.pattern, ast.alias),
+)
+"""Every kind that holds others, or a name."""
+
 
 @lru_cache(maxsize=4096)
 def leaves_no_trace(tests: ScriptTests) -> bool:
@@ -68,43 +84,44 @@ def leaves_no_trace(tests: ScriptTests) -> bool:
         trees = [ast.parse(source) for source in (tests.setup, *(c.source for c in tests.cases))]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    modules = frozenset().union(*map(_imported_modules, trees))
-    return all(_is_harmless(tree, modules) for tree in trees)
-
-
-def _imported_modules(tree: ast.AST) -> frozenset[str]:
-    """Return the names by which a script has modules."""
-    return frozenset(
+    nodes = [node for tree in trees for node in _telling_nodes(tree)]
+    modules = frozenset(
         alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
+        for node in nodes
+        if type(node) is ast.Import
         for alias in node.names
+    )
+    read_from = {id(node.value) for node in nodes if type(node) is ast.Attribute}
+    return all(
+        # A module is only good for what is read from it: it must not get another name.
+        _is_allowed(node, modules)
+        and not (type(node) is ast.Name and node.id in modules and id(node) not in read_from)
+        for node in nodes
     )
 
 
-def _is_harmless(tree: ast.AST, modules: frozenset[str]) -> bool:
-    bases = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    }
-    for node in ast.walk(tree):
-        # A module is only good for what is read from it: it must not get another name.
-        if isinstance(node, ast.Name) and node.id in modules and id(node) not in bases:
-            return False
-        if not _is_allowed(node, modules):
-            return False
-    return True
+def _telling_nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return every node that `_is_allowed` has something to say about.
+
+    Most of a suite is literals, which is why this is no `ast.walk`.
+    """
+    found: list[ast.AST] = []
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _TELLING_NODES):
+            found.append(node)
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                pending += [item for item in value if isinstance(item, _INNER_NODES)]
+            elif isinstance(value, _INNER_NODES):
+                pending.append(value)
+    return found
 
 
 def _is_allowed(node: ast.AST, modules: frozenset[str]) -> bool:
     match node:
-        case ast.Import(names=names):
-            return all(alias.name in _ALLOWED and alias.asname is None for alias in names)
-        case ast.ImportFrom(module=str(module), names=names, level=0):
-            return all(_is_listed(module, alias.name) for alias in names)
-        case ast.ImportFrom():
-            return False
         case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name):
             return name not in _FORBIDDEN_NAMES and not name.startswith("__")
         case ast.Attribute(ctx=ast.Store() | ast.Del()):
@@ -113,8 +130,12 @@ def _is_allowed(node: ast.AST, modules: frozenset[str]) -> bool:
             return _is_listed(module, name)
         case ast.Attribute(attr=name):
             return not name.startswith(("_", *_FRAMES))
+        case ast.Import(names=names):
+            return all(alias.name in _ALLOWED and alias.asname is None for alias in names)
+        case ast.ImportFrom(module=str(module), names=names, level=0):
+            return all(_is_listed(module, alias.name) for alias in names)
         case _:
-            return not isinstance(node, _FORBIDDEN_NODES)
+            return False
 
 
 def _is_listed(module: str, name: str) -> bool:

@@ -4,11 +4,12 @@ Each raises OSError with the call's name. `libc` keeps the interpreter lock: eve
 quick, and `clone` must not let another thread run between the fork and its bookkeeping.
 """
 
-import contextlib
 import ctypes
 import errno
 import os
 import signal
+
+from sandbox_images.harness.calls import Calls
 
 _CLONE_VM = 0x00000100
 CLONE_NEWNS = 0x00020000
@@ -40,7 +41,6 @@ PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
 
 libc = ctypes.PyDLL(None, use_errno=True)
@@ -105,45 +105,38 @@ def prctl(option: int, *args: int) -> int:
     return _check(libc.prctl(option, *(*args, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
-def write_file(name: str, data: bytes, folder: int) -> None:
-    """Write a small file, such as those of /proc, in the folder behind a descriptor."""
-    file = os.open(name, os.O_WRONLY, dir_fd=folder)
-    try:
-        os.write(file, data)
-    finally:
-        os.close(file)
-
-
-def map_own_user(
-    inside: tuple[int, int], outside: tuple[int, int], proc_self: int | None = None
-) -> None:
+def map_own_user(inside: tuple[int, int], outside: tuple[int, int]) -> None:
     """In a new user namespace, give this process's own user and group other numbers.
 
     Args:
         inside: User and group as seen in the namespace.
         outside: The process's own, read before it entered: now they read as "nobody".
-        proc_self: Descriptor of this process's folder in /proc, where that is mounted over.
     """
-    folder = os.open("/proc/self", os.O_RDONLY) if proc_self is None else proc_self
-    with contextlib.suppress(FileNotFoundError):  # a kernel without it, such as gVisor's
-        write_file("setgroups", b"deny", folder)
-    for name, text in (
+    for name, text in own_user_files(inside, outside):
+        file = os.open(f"/proc/self/{name}", os.O_WRONLY)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
+
+
+def own_user_files(inside: tuple[int, int], outside: tuple[int, int]) -> list[tuple[str, str]]:
+    """Return the files of /proc/self that `map_own_user` writes, with what it writes."""
+    return [
+        ("setgroups", "deny"),
         ("uid_map", f"{inside[0]} {outside[0]} 1"),
         ("gid_map", f"{inside[1]} {outside[1]} 1"),
-    ):
-        write_file(name, text.encode(), folder)
-    if proc_self is None:
-        os.close(folder)
+    ]
 
 
-def enter_own_user(inside: tuple[int, int], proc_self: int | None = None) -> None:
+def enter_own_user(inside: tuple[int, int]) -> None:
     """Move to a new user namespace, with all capabilities in it and none outside.
 
     Arguments as of `map_own_user`.
     """
     outside = (os.getuid(), os.getgid())
     unshare(CLONE_NEWUSER)
-    map_own_user(inside, outside, proc_self)
+    map_own_user(inside, outside)
 
 
 def clone(flags: int) -> int:
@@ -206,14 +199,18 @@ class _CapabilityData(ctypes.Structure):
     ]
 
 
-_CAPABILITY_HEADER = ctypes.byref(_CapabilityHeader(_CAPABILITY_VERSION_3, 0))
-_NO_CAPABILITIES = ctypes.byref((_CapabilityData * 2)())
-
-
 def drop_capabilities() -> None:
     """Give up every capability of this process.
 
     The bounding set may stay: who can gain no privileges by executing a file, as nobody can
     under a seccomp filter of ours, has no use for it.
     """
-    _syscall(_SYS_CAPSET, "capset", _CAPABILITY_HEADER, _NO_CAPABILITIES)
+    calls = Calls()
+    add_drop_capabilities(calls)
+    calls.make()
+
+
+def add_drop_capabilities(calls: Calls) -> None:
+    """Write down what `drop_capabilities` does."""
+    header = calls.keep(_CapabilityHeader(_CAPABILITY_VERSION_3, 0))
+    calls.add("capset", header, calls.keep((_CapabilityData * 2)()))

@@ -5,13 +5,19 @@ it goes in memory files that only the one process reads that needs it, so that w
 forks has never held another run's data.
 """
 
+import ctypes
 import json
 import os
 import socket
+import struct
 from typing import Any, NamedTuple
+
+from sandbox_images.harness.calls import Calls
 
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8
+_END_OF_HEAD = b"\0\0"
+_PAGE = 4096
 
 
 class RunOrder(NamedTuple):
@@ -21,6 +27,9 @@ class RunOrder(NamedTuple):
     """A value of grader.sandbox.base.Program."""
     limits: dict[str, Any]
     """The fields of grader.model.Limits."""
+    staged_bytes: int
+    """What the files of the bundle take in the work area."""
+    staged_files: int
     bundle: int
     """Descriptor: the submission's source and files; see `write_bundle`."""
     payload: int
@@ -36,6 +45,16 @@ class RunOrder(NamedTuple):
         """Put together what `send` took apart."""
         named: dict[str, Any] = dict(zip(_DESCRIPTORS, descriptors, strict=False))
         return cls(**message, **named)
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """All that is no descriptor."""
+        return {
+            "program": self.program,
+            "limits": self.limits,
+            "staged_bytes": self.staged_bytes,
+            "staged_files": self.staged_files,
+        }
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -62,6 +81,37 @@ def send(
         channel.send(data)
 
 
+def add_send(calls: Calls, channel: int, message: dict[str, Any], descriptor: int | None) -> None:
+    """Write down what `send` does."""
+    data = json.dumps(message).encode()
+    text = ctypes.create_string_buffer(data, len(data))
+    vector = _Vector(calls.keep(text), len(data))
+    header = _MessageHeader(vectors=calls.keep(vector), vectors_count=1)
+    if descriptor is not None:
+        # struct cmsghdr: length, level, type; then the data.
+        size = struct.calcsize("Qiii")
+        rights = struct.pack("Qiiixxxx", size, socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptor)
+        header.control = calls.keep(ctypes.create_string_buffer(rights, len(rights)))
+        header.control_size = len(rights)
+    calls.add("sendmsg", channel, calls.keep(header), 0)
+
+
+class _Vector(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+class _MessageHeader(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_void_p),
+        ("name_size", ctypes.c_uint32),
+        ("vectors", ctypes.c_void_p),
+        ("vectors_count", ctypes.c_size_t),
+        ("control", ctypes.c_void_p),
+        ("control_size", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+    )
+
+
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Wait for one message; None when the other end is gone."""
     try:
@@ -85,23 +135,41 @@ class Bundle(NamedTuple):
     files: dict[str, bytes]
 
 
-def write_bundle(source_path: str, source: bytes | None, files: list[tuple[str, bytes]]) -> int:
-    """Write a submission's code and files to a new memory file and return its descriptor."""
+class Parcel(NamedTuple):
+    """A bundle on its way to a run."""
+
+    descriptor: int
+    bytes: int
+    """What its files will take of a work area."""
+    files: int
+    """How many there will be, folders included."""
+
+
+def write_bundle(source_path: str, source: bytes | None, files: list[tuple[str, bytes]]) -> Parcel:
+    """Write a submission's code and files to a new memory file."""
     contents = [(source_path, source), *files]
-    sizes = [[path, None if content is None else len(content)] for path, content in contents]
-    body = b"".join(content for _path, content in contents if content is not None)
-    return memory_file("bundle", json.dumps(sizes).encode() + b"\n" + body)
+    # Not JSON, which a program that is no JSON's would have to read in every fork.
+    sizes = [f"{-1 if data is None else len(data)} {path}" for path, data in contents]
+    body = [data for _path, data in contents if data is not None]
+    head = "\0".join(sizes).encode("utf-8", "surrogatepass")
+    return Parcel(
+        descriptor=memory_file("bundle", b"".join((head, _END_OF_HEAD, *body))),
+        bytes=sum(-(-len(data) // _PAGE) * _PAGE for data in body),
+        files=sum(path.count("/") + 1 for path, data in contents if data is not None),
+    )
 
 
 def read_bundle(descriptor: int) -> Bundle:
     """Read what `write_bundle` wrote, leaving the descriptor's offset alone."""
     data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    head, _, body = data.partition(b"\n")
-    contents = []
+    head, _, body = data.partition(_END_OF_HEAD)
+    contents: list[tuple[str, bytes | None]] = []
     start = 0
-    for path, size in json.loads(head):
-        contents.append((path, None if size is None else body[start : start + size]))
-        start += size or 0
+    for entry in head.decode("utf-8", "surrogatepass").split("\0"):
+        size, _, path = entry.partition(" ")
+        end = start + int(size)
+        contents.append((path, None if end < start else body[start:end]))
+        start = max(start, end)
     (source_path, source), *files = contents
     return Bundle(
         source_path=source_path,

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from sandbox_images.harness.calls import Calls
 from sandbox_images.harness.syscalls import (
     CANDIDATE_ALLOWED,
     LAST_KNOWN,
@@ -158,7 +159,7 @@ def build_candidate_filter(machine: str | None = None, *, telling: bool = False)
     Args:
         machine: As `os.uname().machine` names it; this machine when None.
         telling: Whether to tell the supervisor of calls in `WATCHED`, which then refuses them;
-            only for `install_telling`.
+            only for `add_install`.
 
     Raises:
         NotImplementedError: There is no table of system calls for that machine.
@@ -184,7 +185,7 @@ def build_filter(
         allowed: Names of system calls; those that the machine lacks are passed over.
         rules: Of the allowed ones, those that depend on an argument.
         machine: As `os.uname().machine` names it; this machine when None.
-        watched: Names whose refusal is left to the listener that `install_telling` returns.
+        watched: Names whose refusal is left to the listener that `add_install` opens.
 
     Returns:
         The instructions as `install` takes them.
@@ -239,31 +240,20 @@ def install(program: bytes) -> None:
     Raises:
         OSError: The kernel refused.
     """
-    _install(program, 0)
+    calls = Calls()
+    add_install(calls, program, telling=False)
+    calls.make()
 
 
-def install_telling(program: bytes) -> int:
-    """Install a filter that tells; return the descriptor where another process is told.
+def add_install(calls: Calls, program: bytes, *, telling: bool) -> None:
+    """Write down what `install` does.
 
-    Who holds it answers each watched call; once nobody does, such calls fail.
-
-    Raises:
-        OSError: The kernel refused.
+    A filter that tells opens a descriptor where another process is told of watched calls. Who
+    holds it answers each; once nobody does, such calls fail.
     """
-    return _install(program, _FILTER_FLAG_NEW_LISTENER)
-
-
-def _install(program: bytes, flags: int) -> int:
-    libc = _libc()
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl: cannot give up gaining privileges")
-    number = ctypes.c_long(NUMBERS[os.uname().machine]["seccomp"])
-    filter_program = ctypes.byref(_as_struct(program))
-    result = libc.syscall(number, _SECCOMP_SET_MODE_FILTER, flags, filter_program)
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"seccomp: {os.strerror(code)}")
-    return int(result)
+    calls.add("prctl", _PR_SET_NO_NEW_PRIVS, 1)
+    flags = _FILTER_FLAG_NEW_LISTENER if telling else 0
+    calls.add("seccomp", _SECCOMP_SET_MODE_FILTER, flags, calls.keep(_as_struct(program)))
 
 
 class _FilterProgram(ctypes.Structure):

@@ -220,10 +220,10 @@ class Supervisor:
     def _parties(self, job: _Job, held: ExitStack) -> Callable[[], list[Party]]:
         """Return what makes the processes for one run of a job, in the order of their start."""
 
-        def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> int:
-            descriptor = orders.write_bundle(job.source_path, source, files)
-            held.callback(os.close, descriptor)
-            return descriptor
+        def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> orders.Parcel:
+            parcel = orders.write_bundle(job.source_path, source, files)
+            held.callback(os.close, parcel.descriptor)
+            return parcel
 
         kind = "pytest" if job.program == "pytest" else "plain"
         if not job.split:

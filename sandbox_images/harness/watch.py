@@ -56,7 +56,7 @@ class Party:
         zygote: Zygote | StandingJudge,
         program: str,
         *,
-        bundle: int,
+        bundle: orders.Parcel,
         channel: int | None = None,
     ) -> None:
         """Order nothing yet.
@@ -64,7 +64,7 @@ class Party:
         Args:
             zygote: Forks the process, or is it; has no other at the time.
             program: Which runner it is for.
-            bundle: Descriptor of what `orders.write_bundle` wrote.
+            bundle: What is put into its work area.
             channel: Descriptor of its end of the connection to the other process; closed here.
         """
         self.zygote = zygote
@@ -179,7 +179,9 @@ class Watch:
                 orders.RunOrder(
                     program=party.program,
                     limits=self._limits,
-                    bundle=party.bundle,
+                    staged_bytes=party.bundle.bytes,
+                    staged_files=party.bundle.files,
+                    bundle=party.bundle.descriptor,
                     payload=payload if is_main else nothing,
                     stdout=self._stdout.writer,
                     stderr=self._stderr.writer,

@@ -19,7 +19,7 @@ import socket
 import sys
 from typing import Any
 
-from sandbox_images.harness import confinement, namespaces, orders, processes, reduced, seccomp
+from sandbox_images.harness import confinement, namespaces, orders, processes, reduced
 from sandbox_images.harness.orders import RunOrder
 
 COMMON_MODULES = (
@@ -99,8 +99,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     Returns only in the processes that it forks for runs, locked in and ready to start; the
     zygote itself ends here.
     """
-    telling = seccomp.can_tell()
-    seccomp_filter = seccomp.build_candidate_filter(telling=telling)
+    confined = confinement.Confinement(control, room)
     # A handler of ours would be one of process 1 of each pid namespace too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     pid_namespaces = namespaces.PidNamespaces()
@@ -110,14 +109,18 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
     while (received := orders.receive(control)) is not None:
         order = RunOrder.parse(*received)
+        enter = confined.prepare(order)
         init = pid_namespaces.enter_new()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
         if pid == 0:
             random.seed()  # or every run would draw the same numbers, the tests' among them
-            return confinement.lock_in(order, control, seccomp_filter, room, telling=telling)
+            return enter()
+        # All else waits for the end: what is touched while there is a fork, the kernel copies.
+        end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         for descriptor in order.descriptors:
             os.close(descriptor)
-        end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
         if room is not None:
             room.clear()
         orders.send(control, end)

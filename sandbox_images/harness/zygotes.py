@@ -57,7 +57,7 @@ class Zygote:
 
     def start(self, order: orders.RunOrder) -> None:
         """Have a run forked; what becomes of it is said on `control`."""
-        message = {"program": order.program, "limits": order.limits}
+        message = order.message
         try:
             orders.send(self.control, message, order.descriptors)
         except OSError as error:
@@ -118,7 +118,7 @@ class StandingJudge:
 
     def start(self, order: orders.RunOrder) -> None:
         """Have a script judged."""
-        message = {"program": order.program, "limits": {}}
+        message = {**order.message, "limits": {}}
         with contextlib.suppress(OSError):  # its end is heard of like that of any run
             orders.send(self.control, message, order.descriptors)
 
@@ -146,12 +146,14 @@ class StandingJudge:
 
 def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
     nothing = os.open(os.devnull, os.O_RDWR)
-    bundle = orders.write_bundle("solution.py", None, [])
+    parcel = orders.write_bundle("solution.py", None, [])
     return orders.RunOrder(
         program="judge_scripts",
         # The CPU time of each run is its watch's to limit; a process has only one limit for all.
         limits={**limits, "cpu_time_s": _STANDING_CPU_TIME_S},
-        bundle=bundle,
+        staged_bytes=parcel.bytes,
+        staged_files=parcel.files,
+        bundle=parcel.descriptor,
         payload=nothing,
         stdout=nothing,
         stderr=nothing,
