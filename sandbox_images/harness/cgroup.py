@@ -8,8 +8,9 @@ counts is not the slot's.
 import os
 from typing import NamedTuple
 
-_CACHE_V1 = ("total_active_file", "total_inactive_file")
-_CACHE_V2 = ("active_file", "inactive_file")
+_CACHE_V1 = (b"total_active_file", b"total_inactive_file")
+_CACHE_V2 = (b"active_file", b"inactive_file")
+_READ_BYTES = 64 * 1024
 
 
 class CgroupReader(NamedTuple):
@@ -30,21 +31,21 @@ class CgroupReader(NamedTuple):
         """Return the CPU time of all processes so far, in seconds."""
         if self.version == 1:
             return int(_read(self.cpu, "cpuacct.usage")) / 1e9
-        return _fields(self.cpu, "cpu.stat")["usage_usec"] / 1e6
+        return _number(_read(self.cpu, "cpu.stat"), b"usage_usec") / 1e6
 
     def oom_kills(self) -> int:
         """Return how many processes the kernel has killed for want of memory so far."""
         name = "memory.oom_control" if self.version == 1 else "memory.events"
-        return _fields(self.memory, name)["oom_kill"]
+        return _number(_read(self.memory, name), b"oom_kill")
 
     def memory_bytes(self) -> int:
         """Return the memory in use now, without file pages that the kernel can drop."""
         names = _CACHE_V1 if self.version == 1 else _CACHE_V2
-        stat = _fields(self.memory, "memory.stat")
+        stat = _read(self.memory, "memory.stat")
         usage = _read(
             self.memory, "memory.usage_in_bytes" if self.version == 1 else "memory.current"
         )
-        return max(0, int(usage) - sum(stat[name] for name in names))
+        return max(0, int(usage) - sum(_number(stat, name) for name in names))
 
 
 def open_reader(root: str) -> CgroupReader | None:
@@ -72,11 +73,17 @@ def _has(folder: str, name: str) -> bool:
 
 
 def _read(folder: str, name: str) -> bytes:
-    with open(os.path.join(folder, name), "rb", buffering=0) as file:
-        return file.read()
+    # Several times a run: without what `open` does besides.
+    descriptor = os.open(f"{folder}/{name}", os.O_RDONLY)
+    try:
+        return os.read(descriptor, _READ_BYTES)
+    finally:
+        os.close(descriptor)
 
 
-def _fields(folder: str, name: str) -> dict[str, int]:
-    """Read a file of lines with a name and a number each."""
-    pairs = (line.split() for line in _read(folder, name).decode().splitlines())
-    return {key: int(value) for key, value in pairs}
+def _number(content: bytes, name: bytes) -> int:
+    """Return the number in the line of a name; each line has a name and a number."""
+    before, found, after = (b"\n" + content).partition(b"\n" + name + b" ")
+    if not found:
+        raise ValueError(f"no {name.decode()} in {before[:200]!r}")
+    return int(after.partition(b"\n")[0])

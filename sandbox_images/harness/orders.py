@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import struct
+from functools import cache
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.calls import Calls
@@ -176,6 +177,12 @@ def read_bundle(descriptor: int) -> Bundle:
         source=None if source is None else source.decode("utf-8", "surrogatepass"),
         files={path: content for path, content in files if content is not None},
     )
+
+
+@cache
+def nothing() -> int:
+    """Return a descriptor of /dev/null, which stays open."""
+    return os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
 
 def memory_file(name: str, data: bytes) -> int:

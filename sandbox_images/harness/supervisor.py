@@ -180,6 +180,7 @@ class Supervisor:
             self._lacks = reduced.LACKS
         self._zygotes = Zygotes(site_folders, reduced=bool(self._lacks))
         self._cgroup = cgroup.open_reader(_CGROUP_ROOT)
+        self._idle: tuple[frozenset[int], int] | None = None
 
     def serve(self) -> None:
         """Take jobs until the grader hangs up.
@@ -287,14 +288,31 @@ class Supervisor:
                 parties=parties,
                 limits=job.limits,
                 cgroup=self._cgroup,
+                idle_memory_bytes=self._idle_memory_bytes(),
                 harness_pids=self._zygotes.harness_pids,
                 host_descriptor=_STDIN,
                 is_stopped=lambda: self._heard_stop(job.seq),
                 is_crowded=(lambda: _is_crowded(job)) if self._lacks else None,
             )
-            return watch.run(payload)
+            ended = watch.run(payload)
+            if watch.was_long:
+                self._idle = None
+            return ended
         finally:
             os.close(payload)
+
+    def _idle_memory_bytes(self) -> int:
+        """Return the memory that the slot takes without a run.
+
+        Counted anew when a process of the harness is new and after a run that may have changed it;
+        to count it costs as much as a short run's order.
+        """
+        if self._cgroup is None:
+            return 0
+        pids = self._zygotes.harness_pids
+        if self._idle is None or self._idle[0] != pids:
+            self._idle = (pids, self._cgroup.memory_bytes())
+        return self._idle[1]
 
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()

@@ -108,6 +108,7 @@ class Watch:
         parties: list[Party],
         limits: dict[str, Any],
         cgroup: CgroupReader | None,
+        idle_memory_bytes: int,
         harness_pids: frozenset[int],
         host_descriptor: int,
         is_stopped: Callable[[], bool],
@@ -119,6 +120,7 @@ class Watch:
             parties: The run's processes; the main one last.
             limits: The fields of grader.model.Limits, for all of them together.
             cgroup: Counters of the slot, where it has any.
+            idle_memory_bytes: What they count while there is no run.
             harness_pids: Processes of the slot that are not the run's.
             host_descriptor: Readable when the grader says something.
             is_stopped: Reads what the grader said and tells whether to stop this job.
@@ -142,7 +144,9 @@ class Watch:
         self._cpu_time_before_s: float | None = None
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
-        self._memory_before = cgroup.memory_bytes() if cgroup else 0
+        self._memory_before = idle_memory_bytes
+        self.was_long = False
+        """Whether it lasted long enough to be looked at."""
 
     def run(self, payload: int) -> Ended:
         """Start the run and wait for its end.
@@ -172,25 +176,21 @@ class Watch:
     def _start(self, party: Party, payload: int) -> None:
         # The tests and the report are the main process's alone: with either in hand, the
         # submission could read what is expected, or write its own verdict.
-        nothing = os.open(os.devnull, os.O_RDWR)
         is_main = party is self._main
-        try:
-            party.zygote.start(
-                orders.RunOrder(
-                    program=party.program,
-                    limits=self._limits,
-                    staged_bytes=party.bundle.bytes,
-                    staged_files=party.bundle.files,
-                    bundle=party.bundle.descriptor,
-                    payload=payload if is_main else nothing,
-                    stdout=self._stdout.writer,
-                    stderr=self._stderr.writer,
-                    report=self._report.writer if is_main else nothing,
-                    channel=party.channel,
-                )
+        party.zygote.start(
+            orders.RunOrder(
+                program=party.program,
+                limits=self._limits,
+                staged_bytes=party.bundle.bytes,
+                staged_files=party.bundle.files,
+                bundle=party.bundle.descriptor,
+                payload=payload if is_main else orders.nothing(),
+                stdout=self._stdout.writer,
+                stderr=self._stderr.writer,
+                report=self._report.writer if is_main else orders.nothing(),
+                channel=party.channel,
             )
-        finally:
-            os.close(nothing)
+        )
         if isinstance(party.zygote, StandingJudge):
             party.started_at = time.monotonic()  # it has long been locked in
         if party.channel is not None:
@@ -274,6 +274,7 @@ class Watch:
             self._stop("output")
 
     def _check_limits(self) -> None:
+        self.was_long = True
         reading = processes.read_run(
             self._harness_pids, min(party.zygote.memory_bytes for party in self._parties)
         )

@@ -95,10 +95,10 @@ class StandingJudge:
         self._has_ended = False
         before = processes.all_pids()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        order = _standing_order(limits, theirs.detach())
-        zygote.start(order)
-        for descriptor in set(order.descriptors):
-            os.close(descriptor)
+        with theirs:
+            order = _standing_order(limits, theirs.fileno())
+            zygote.start(order)
+            os.close(order.bundle)
         message, descriptors = zygote.receive()
         for descriptor in descriptors:
             os.close(descriptor)  # calls that are told of in a candidate fail here
@@ -145,7 +145,7 @@ class StandingJudge:
 
 
 def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = orders.nothing()
     parcel = orders.write_bundle("solution.py", None, [])
     return orders.RunOrder(
         program="judge_scripts",

@@ -6,6 +6,9 @@ import struct
 from typing import Any
 
 _LENGTH = struct.Struct(">I")
+_READ_BYTES = 64 * 1024
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_decode = json.JSONDecoder().decode
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 
 Message = list[Any]
@@ -24,6 +27,7 @@ class Channel:
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
+        self._received = b""
 
     def send(self, message: Message) -> None:
         """Send a message.
@@ -32,7 +36,7 @@ class Channel:
             ChannelClosed: The other process is gone.
             ChannelError: The message is longer than any may be.
         """
-        data = json.dumps(message, separators=(",", ":")).encode()
+        data = _encode(message).encode()
         if len(data) > MAX_MESSAGE_BYTES:
             raise ChannelError(f"a message of {len(data)} bytes is too long")
         try:
@@ -51,7 +55,7 @@ class Channel:
         if size > MAX_MESSAGE_BYTES:
             raise ChannelError(f"a message of {size} bytes is too long")
         try:
-            message = json.loads(self._read(size))
+            message = _decode(self._read(size).decode())
         except (ValueError, RecursionError) as error:
             raise ChannelError(f"a message is not JSON: {type(error).__name__}") from None
         if not isinstance(message, list) or not message or not isinstance(message[0], str):
@@ -63,14 +67,18 @@ class Channel:
         self._socket.close()
 
     def _read(self, size: int) -> bytes:
-        parts = []
-        while size:
+        # Most messages are short and come whole: one call for length and content.
+        parts = [self._received]
+        missing = size - len(self._received)
+        while missing > 0:
             try:
-                part = self._socket.recv(min(size, 1 << 20))
+                part = self._socket.recv(max(_READ_BYTES, min(missing, 1 << 20)))
             except OSError as error:
                 raise ChannelClosed(str(error)) from None
             if not part:
                 raise ChannelClosed("the connection ended")
             parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+            missing -= len(part)
+        data = b"".join(parts)
+        self._received = data[size:]
+        return data[:size]

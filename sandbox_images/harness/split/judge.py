@@ -20,6 +20,7 @@ from sandbox_images.harness.split.proxies import (
 )
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
+_CURRENT_TEST = b"PYTEST_CURRENT_TEST"
 _MAX_ASKED = 100_000
 _TRACE_FRAMES = 5
 _ENDS = (StopIteration, StopAsyncIteration, SystemExit)
@@ -71,8 +72,7 @@ class Judge:
         self._mine: list[Any] = []
         self._my_numbers: dict[int, int] = {}
         self._my_exceptions: list[BaseException] = []
-        self._environ: dict[str, str] = dict(os.environ)
-        self._raw_environ: dict[bytes, bytes] | None = None
+        self._raw_environ = dict(_raw_environ())
         self._gone: str | None = None
         self._refused: str | None = None
         self.proxies = Proxies(self)
@@ -213,18 +213,18 @@ class Judge:
 
     def _send_environ(self) -> None:
         """Let the candidate have the environment that the tests have set up."""
-        # Compared as the mapping keeps it: to decode a copy costs more than most calls.
-        raw = getattr(os.environ, "_data", None)
-        if raw is not None and raw == self._raw_environ:
+        now, before = _raw_environ(), self._raw_environ
+        if now == before:
             return
-        self._raw_environ = None if raw is None else dict(raw)
-        now = dict(os.environ)
-        now.pop("PYTEST_CURRENT_TEST", None)
-        if now == self._environ:
+        self._raw_environ = dict(now)
+        changed = {
+            os.fsdecode(k): os.fsdecode(v)
+            for k, v in now.items()
+            if before.get(k) != v and k != _CURRENT_TEST
+        }
+        removed = [os.fsdecode(k) for k in before if k not in now and k != _CURRENT_TEST]
+        if not changed and not removed:
             return
-        changed = {k: v for k, v in now.items() if self._environ.get(k) != v}
-        removed = [k for k in self._environ if k not in now]
-        self._environ = now
         encoder = Encoder(self._reference)
         self._channel.send(["environ", encoder.encode(changed), encoder.encode(removed)])
         self._wait_for_answer()
@@ -337,6 +337,12 @@ class Judge:
             return ["exc", self._encode_exception(error)]
         except BaseException as error:  # noqa: BLE001 - the submission may catch it
             return ["exc", self._encode_exception(error)]
+
+
+def _raw_environ() -> dict[bytes, bytes]:
+    """Return the environment as its mapping keeps it: to decode it costs more than most calls."""
+    raw: dict[bytes, bytes] = getattr(os.environ, "_data")  # noqa: B009 - private to the library
+    return raw
 
 
 def _text_of(error: BaseException) -> str:
