@@ -12,6 +12,7 @@ import signal
 from sandbox_images.harness.calls import Calls
 
 _CLONE_VM = 0x00000100
+_CLONE_FILES = 0x00000400
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
 CLONE_NEWUTS = 0x04000000
@@ -180,7 +181,8 @@ class PidNamespaces:
         pid = libc.clone(
             ctypes.cast(libc.pause, ctypes.c_void_p),
             ctypes.c_void_p(self._stack_top),
-            ctypes.c_int(_CLONE_VM | signal.SIGCHLD),
+            # With files of its own it would hold open what a run closes.
+            ctypes.c_int(_CLONE_VM | _CLONE_FILES | signal.SIGCHLD),
             None,
         )
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

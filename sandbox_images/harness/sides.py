@@ -20,8 +20,8 @@ class Talker(NamedTuple):
 
     zygote: Zygote
     """Forks its process; the other's has another."""
-    bundle: int
-    """Descriptor of what `orders.write_bundle` wrote."""
+    bundle: orders.Parcel
+    """What is put into its work area."""
     limits: dict[str, Any]
     """The fields of grader.model.Limits, for this program alone."""
 
@@ -59,16 +59,12 @@ class Side:
 
     def start(self) -> None:
         """Have its process forked."""
-        self.party.zygote.start(
-            orders.RunOrder(
-                program=self.party.program,
-                limits=self.limits,
-                bundle=self.party.bundle,
-                payload=self.reads.sink_reader,
-                stdout=self.prints.source_writer,
-                stderr=self.stderr.writer,
-                report=self.report.writer,
-            )
+        self.party.order(
+            self.limits,
+            payload=self.reads.sink_reader,
+            stdout=self.prints.source_writer,
+            stderr=self.stderr.writer,
+            report=self.report.writer,
         )
         for pipe in (self.stderr, self.report):
             pipe.close_writer()

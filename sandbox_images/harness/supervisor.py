@@ -259,7 +259,7 @@ class Supervisor:
         if interactor is None:
             return None
         code = orders.write_bundle(job.source_path, job.source, job.files)
-        held.callback(os.close, code)
+        held.callback(os.close, code.descriptor)
         submissions = self._zygotes.get("plain", job.preload)
         interactors = self._zygotes.get("interactor", ())
 
@@ -277,7 +277,7 @@ class Supervisor:
                     is_crowded=(lambda: _is_crowded(job)) if self._lacks else None,
                 ).run()
             finally:
-                os.close(program)
+                os.close(program.descriptor)
 
         return talk
 

@@ -77,6 +77,30 @@ class Party:
         """Where the kernel tells of calls that no honest program makes; this object's own."""
         self.tellings = Tellings()
 
+    def order(
+        self, limits: dict[str, Any], *, payload: int, stdout: int, stderr: int, report: int
+    ) -> None:
+        """Have the process forked; all arguments but `limits` are descriptors that it gets."""
+        self.zygote.start(
+            orders.RunOrder(
+                program=self.program,
+                limits=limits,
+                staged_bytes=self.bundle.bytes,
+                staged_files=self.bundle.files,
+                bundle=self.bundle.descriptor,
+                payload=payload,
+                stdout=stdout,
+                stderr=stderr,
+                report=report,
+                channel=self.channel,
+            )
+        )
+        if isinstance(self.zygote, StandingJudge):
+            self.started_at = time.monotonic()  # it has long been locked in
+        if self.channel is not None:
+            # Only the two processes hold it, so that each sees the end of the other.
+            os.close(self.channel)
+
     def hear(self) -> None:
         """Take a message about the process; waits for it."""
         message, descriptors = self.zygote.receive()
@@ -177,25 +201,13 @@ class Watch:
         # The tests and the report are the main process's alone: with either in hand, the
         # submission could read what is expected, or write its own verdict.
         is_main = party is self._main
-        party.zygote.start(
-            orders.RunOrder(
-                program=party.program,
-                limits=self._limits,
-                staged_bytes=party.bundle.bytes,
-                staged_files=party.bundle.files,
-                bundle=party.bundle.descriptor,
-                payload=payload if is_main else orders.nothing(),
-                stdout=self._stdout.writer,
-                stderr=self._stderr.writer,
-                report=self._report.writer if is_main else orders.nothing(),
-                channel=party.channel,
-            )
+        party.order(
+            self._limits,
+            payload=payload if is_main else orders.nothing(),
+            stdout=self._stdout.writer,
+            stderr=self._stderr.writer,
+            report=self._report.writer if is_main else orders.nothing(),
         )
-        if isinstance(party.zygote, StandingJudge):
-            party.started_at = time.monotonic()  # it has long been locked in
-        if party.channel is not None:
-            # Only the two processes hold it, so that each sees the end of the other.
-            os.close(party.channel)
 
     def _loop(self) -> None:
         poll = select.poll()

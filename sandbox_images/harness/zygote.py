@@ -116,11 +116,11 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         if pid == 0:
             random.seed()  # or every run would draw the same numbers, the tests' among them
             return enter()
+        for descriptor in order.descriptors:
+            os.close(descriptor)
         # All else waits for the end: what is touched while there is a fork, the kernel copies.
         end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        for descriptor in order.descriptors:
-            os.close(descriptor)
         if room is not None:
             room.clear()
         orders.send(control, end)
