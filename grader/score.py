@@ -215,11 +215,11 @@ def tally(verdict: Verdict, cases: Sequence[CaseResult]) -> Tally:
         passed=ran.count(Verdict.PASSED),
         crashed_everywhere=verdict is Verdict.RUNTIME_ERROR
         and ran.count(Verdict.RUNTIME_ERROR) == len(ran),
-        fraction=1.0 if verdict is Verdict.PASSED else points_earned(cases),
+        fraction=1.0 if verdict is Verdict.PASSED else _points_earned(cases),
     )
 
 
-def points_earned(cases: Sequence[CaseResult]) -> float:
+def _points_earned(cases: Sequence[CaseResult]) -> float:
     """Return the share of all points that `cases` earned; of a group, all as much as the worst."""
     if not cases:
         return 0.0

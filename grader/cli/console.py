@@ -6,15 +6,19 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Never
 
 import typer
 
-from grader.visible import visible
+from grader.visible import visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    SysExcInfo = (
+        tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    )
 
 
 def fail(message: str) -> None:
@@ -41,9 +45,22 @@ def terminal(*, err: bool) -> "Console | None":
 def show_log(*, verbose: bool) -> None:
     """Show what the grader logs, or nothing of it: the summary tells what became of each row."""
     if verbose:
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        handler = logging.StreamHandler()
+        handler.setFormatter(_VisibleFormatter("%(asctime)s %(levelname)s %(message)s"))
+        logging.basicConfig(level=logging.INFO, handlers=[handler])
     else:
         logging.getLogger("grader").addHandler(logging.NullHandler())
+
+
+class _VisibleFormatter(logging.Formatter):
+    """Shows ids and messages of others as text on one line; tracebacks keep their lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = visible_line(record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: "SysExcInfo") -> str:
+        return visible(super().formatException(ei))
 
 
 class _StoppedError(BaseException):

@@ -3,13 +3,14 @@
 Pure, and from the report alone: the same policies that gave the reward are asked again.
 """
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from grader.errors import ConfigurationError, SuiteError
 from grader.model import CaseResult, GradeReport
-from grader.score import NOTHING_RAN, Policy, Tally, find_policy, points_earned, tally
+from grader.score import NOTHING_RAN, Policy, Tally, find_policy, tally
 from grader.verdict import Suspicion, Verdict
 
 
@@ -153,10 +154,9 @@ def _improvements(report: GradeReport) -> Iterator[tuple[str, Tally]]:
         yield "Code that runs to its end, even if no case is right,", nothing_right
     elif report.verdict is not Verdict.FAILED:
         yield f"The same answers {_without(report.verdict)}", ran_wrong
-    if total > 1 and (cheapest := _one_more(report.cases)) is not None:
-        case, fraction = cheapest
-        one_more = replace(ran_wrong, passed=now.passed + 1, fraction=fraction)
-        yield f"One more case right, such as {case.id},", one_more
+    if total > 1 and (step := _least_step(report.cases)) is not None:
+        passed, fraction = now.passed + step.cases, min(1.0, now.fraction + step.fraction)
+        yield step.what, replace(ran_wrong, passed=passed, fraction=fraction)
 
 
 def _without(verdict: Verdict) -> str:
@@ -168,22 +168,36 @@ def _without(verdict: Verdict) -> str:
     }.get(verdict, "without that fault")
 
 
-def _one_more(cases: Sequence[CaseResult]) -> tuple[CaseResult, float] | None:
-    """Return the case whose passing would have earned the least, and the fraction then."""
-    best: tuple[CaseResult, float] | None = None
-    for index, case in enumerate(cases):
-        if case.verdict is Verdict.PASSED:
-            continue
-        passing = replace(case, verdict=Verdict.PASSED)
-        fraction = points_earned([*cases[:index], passing, *cases[index + 1 :]])
-        if best is None or fraction < best[1]:
-            best = case, fraction
-        if len(cases) > _CASES_TRIED:
-            break  # each costs a pass over all of them
-    return best
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    what: str
+    cases: int
+    fraction: float
+    """Of all points, that it would have earned more."""
 
 
-_CASES_TRIED = 200
+def _least_step(cases: Sequence[CaseResult]) -> _Step | None:
+    """Return the case, or the group of cases, whose passing would have earned least but something.
+
+    Of those that earn nothing, as cases without points, the first.
+    """
+    points = math.fsum(case.points for case in cases)
+    groups: dict[str, list[CaseResult]] = defaultdict(list)
+    found: list[_Step] = []
+    for case in cases:
+        if case.group is not None:
+            groups[case.group].append(case)
+        elif case.verdict is not Verdict.PASSED:
+            gained = case.points * (1 - (case.share or 0)) / points
+            found.append(_Step(what=f"One more case right, {case.id},", cases=1, fraction=gained))
+    for name, members in groups.items():
+        lacking = [case for case in members if case.verdict is not Verdict.PASSED]
+        if lacking:
+            missing = 1 - min(case.share or 0 for case in lacking)
+            gained = missing * math.fsum(case.points for case in members) / points
+            what = f"The whole group {name} right"
+            found.append(_Step(what=what, cases=len(lacking), fraction=gained))
+    return min(found, key=lambda step: (step.fraction == 0, step.fraction), default=None)
 
 
 def _policy(report: GradeReport) -> Policy | None:

@@ -174,6 +174,8 @@ def _case_facts(case: CaseResult) -> Iterator[str]:
         yield seconds(case.usage.cpu_time_s)
     if case.usage is not None and case.usage.peak_memory_bytes is not None:
         yield size(case.usage.peak_memory_bytes)
+    if case.share is not None:
+        yield f"{100 * case.share:.3g} % of its points"
     if case.points != 1:
         yield f"{case.points:g} points"
     if case.group is not None:

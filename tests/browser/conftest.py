@@ -114,11 +114,16 @@ def graded_before(repo_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def _grade(repo_dir: Path, out: Path, *options: str) -> Path:
+    limits = ("--set", "cpu_time_s=1", "--set", "wall_time_s=3", "--set", "memory_bytes=128MiB")
+    problems = ("--problems", "examples/problems.jsonl")
+    return grade_file(repo_dir, Path("examples/samples.jsonl"), out, *problems, *limits, *options)
+
+
+def grade_file(repo_dir: Path, samples: Path, out: Path, *options: str) -> Path:
+    """Grade a file of samples for real and return the graded file."""
     command = [
-        *(sys.executable, "-m", "grader", "grade", "examples/samples.jsonl"),
-        *("--problems", "examples/problems.jsonl", "--out", str(out), "--sandbox", "native"),
-        *("--set", "cpu_time_s=1", "--set", "wall_time_s=3", "--set", "memory_bytes=128MiB"),
-        *options,
+        *(sys.executable, "-m", "grader", "grade", str(samples)),
+        *("--out", str(out), "--sandbox", "native", *options),
     ]
     done = subprocess.run(command, cwd=repo_dir, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

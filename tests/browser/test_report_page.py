@@ -11,7 +11,7 @@ import pytest
 from grader.report.document import Document
 from grader.report.index import GradedFile
 from grader.verdict import Verdict
-from tests.browser.conftest import OpenPage, serious_findings
+from tests.browser.conftest import OpenPage, grade_file, serious_findings
 from tests.browser.test_sample_page import HOSTILE
 from tests.factories import make_report
 from tests.graded import Row, write_graded
@@ -211,6 +211,50 @@ def test_two_files_show_what_flipped_and_why(
     shown = count(page)
     assert re.search(rf"^(\d+) of {EXAMPLES} samples$", shown)
     assert f"{shown.split()[0]} with another verdict" in text
+
+
+# ---------------------------------------------------------------- recorded batches
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "passed"),
+    [
+        pytest.param(
+            "rec_humaneval_gpt35_azure.jsonl", ("--problems", "humaneval.jsonl"), 29, id="humaneval"
+        ),
+        pytest.param("mbpp.jsonl", ("--completion-key", "code"), 40, id="mbpp"),
+    ],
+)
+def test_recorded_batch_is_shown_down_to_every_sample(
+    open_page: OpenPage,
+    write: Write,
+    repo_dir: Path,
+    shared_dir: Path,
+    tmp_path: Path,
+    samples: str,
+    options: tuple[str, ...],
+    passed: int,
+) -> None:
+    data = shared_dir / "data"
+    options = tuple(str(data / each) if each.endswith(".jsonl") else each for each in options)
+    out = tmp_path / "graded.jsonl"
+    grade_file(repo_dir, data / samples, out, "--limit", "40", *options)
+    page = opened(open_page, write(out))
+    assert count(page) == "40 samples"
+    assert f"{passed} of 40 graded" in page.locator(".tiles").inner_text()
+    shown = page.evaluate(
+        """async () => {
+            const texts = [];
+            for (const row of samples.rows) {
+                location.hash = address(row);
+                await show();
+                texts.push(byId('sample-content').textContent);
+            }
+            return texts;
+        }"""
+    )
+    assert all("def " in text for text in shown)
+    assert sum("every case ran and was right" in text for text in shown) == passed
 
 
 # ---------------------------------------------------------------- hostile rows

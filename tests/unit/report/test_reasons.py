@@ -24,7 +24,7 @@ def report_on(*verdicts: Verdict, policy: str) -> GradeReport:
     ("verdicts", "policy", "what", "reward"),
     [
         pytest.param((AC, WA), "graded", "right in every case", 1.0, id="graded some"),
-        pytest.param((WA, WA), "graded", "One more case right, such as 0", 0.3, id="graded none"),
+        pytest.param((WA, WA), "graded", "One more case right, 0,", 0.3, id="graded none"),
         pytest.param((RE, RE), "graded", "without a crash on every case", 0.0, id="graded crash"),
         pytest.param((AC, TLE), "graded", "within the time limit", 0.3, id="graded limit"),
         pytest.param((CE, CE), "graded", "runs to its end", 0.0, id="graded compile"),
@@ -64,3 +64,43 @@ def test_steps_lead_from_the_cases_to_the_reward() -> None:
 def test_every_verdict_and_sign_has_words() -> None:
     assert set(VERDICTS) == set(Verdict)
     assert set(SUSPICIONS) == set(Suspicion)
+
+
+def graded_by_points(*cases: tuple[str, Verdict, float, str | None]) -> GradeReport:
+    results = tuple(
+        CaseResult(id=id, verdict=verdict, points=points, group=group)
+        for id, verdict, points, group in cases
+    )
+    verdict = overall(case.verdict for case in results)
+    return score_report(verdict=verdict, cases=results, policy="fraction")
+
+
+def test_next_better_is_the_case_with_the_fewest_points() -> None:
+    better = next_better(
+        graded_by_points(("a", AC, 1, None), ("b", WA, 6, None), ("c", WA, 3, None))
+    )
+    assert better is not None
+    assert "One more case right, c," in better.what
+    assert better.reward == pytest.approx(2 * 0.4 - 1)
+
+
+def test_next_better_takes_a_group_as_a_whole() -> None:
+    better = next_better(
+        graded_by_points(
+            ("a", WA, 1, "g"), ("b", WA, 1, "g"), ("c", AC, 1, "g"), ("d", WA, 7, None)
+        )
+    )
+    assert better is not None
+    assert better.what == "The whole group g right"
+    assert better.reward == pytest.approx(2 * 0.3 - 1)
+
+
+def test_next_better_counts_what_a_case_has_earned_in_part() -> None:
+    cases = (
+        CaseResult(id="a", verdict=WA, share=0.75),
+        CaseResult(id="b", verdict=WA),
+    )
+    better = next_better(score_report(verdict=WA, cases=cases, policy="fraction"))
+    assert better is not None
+    assert "One more case right, a," in better.what
+    assert better.reward == pytest.approx(0.0)
