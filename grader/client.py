@@ -173,7 +173,7 @@ class LocalGrader(FutureGrader):
         """Grade in one of this process's slots; see `FutureGrader.submit`."""
         future, run = ReportFuture(), Run()
         timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
-        late = f"no report within {timeout_s:g} s"
+        late = f"no report within {round(timeout_s, 1):g} s"
         alarm = self._deadlines.add(
             time.monotonic() + timeout_s, lambda: deliver(future, self._not_graded(late))
         )

@@ -64,7 +64,7 @@ class Pump:
         if not self._calls.add(job, future, deadline, is_batch=is_batch):
             future.set_result(self._not_graded("the client is closed"))
             return
-        reason = f"no report within {timeout_s:g} s"
+        reason = f"no report within {round(timeout_s, 1):g} s"
         alarm = self._deadlines.add(deadline, lambda: deliver(future, self._not_graded(reason)))
 
         def settled(_: ReportFuture) -> None:

@@ -78,7 +78,7 @@ class RemoteGrader(FutureGrader):
             future.set_result(self._without_sandbox.grade(submission))
             return future
         delivery = Delivery(self._connections, line, deadline=deadline)
-        late = f"no report within {timeout_s:g} s from {self.address}"
+        late = f"no report within {round(timeout_s, 1):g} s from {self.address}"
         alarm = self._deadlines.add(
             deadline, lambda: deliver(future, self._not_graded(_why(late, delivery)))
         )

@@ -104,7 +104,8 @@ class CodeRater:
         timeout_s = min(_CHECK_S, self._settings.reward.deadline_s)
         report = self.grade(sample, label, time.monotonic() + timeout_s)
         if report.verdict is not Verdict.PASSED:
-            raise GraderError(report.feedback)
+            message = f"{report.feedback}{self._state_of_queue()}"
+            raise GraderError(message)
 
     def close(self) -> None:
         """Close the grader. Repeats harmlessly."""
@@ -189,6 +190,18 @@ class CodeRater:
 
     def _ungraded(self, reason: str) -> Rating:
         return ungraded(reason, self._settings.reward.neutral)
+
+    def _state_of_queue(self) -> str:
+        """Return what may be wrong with the queue, where there is one: a report only is late."""
+        if self._settings.broker is None:
+            return ""
+        from grader.queueing.status import read_status
+
+        try:
+            status = read_status(self._settings)
+        except GraderError as error:
+            return f"; {error}"
+        return "" if status.workers else "; the queue has no worker"
 
     # ------------------------------------------------------------ the grader
 

@@ -10,7 +10,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import ConfigurationError
@@ -56,9 +56,9 @@ _complaints = _Complaints()
 
 
 def rewards_for(
-    queries: Sequence[object],
-    prompts: Sequence[object] | None,
-    labels: Sequence[object] | None,
+    queries: object,
+    prompts: object,
+    labels: object,
     *,
     task: Task | None = None,
     core: RewardCore | None = None,
@@ -66,7 +66,8 @@ def rewards_for(
     """Return what OpenRLHF wants of a reward function.
 
     Args:
-        queries: Prompt and response together, or responses; any number, none too.
+        queries: Prompt and response together, or responses; any number, none too. Whatever is
+            no list counts as one query.
         prompts: One for each query; what is missing is empty.
         labels: One for each query, as the dataset holds it.
         task: What grades samples whose label does not say; None: as set.
@@ -76,6 +77,7 @@ def rewards_for(
         `rewards` and `scores`, and under `extra_logs` every key of `LOG_KEYS`: float32 tensors
         of one finite number for each query.
     """
+    queries, prompts, labels = _listed(queries), _listed(prompts), _listed(labels)
     try:
         core = core or shared_core()
         samples = [
@@ -111,8 +113,17 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _at(values: Sequence[object] | None, index: int) -> object:
-    return values[index] if values is not None and index < len(values) else None
+def _listed(values: object) -> list[object]:
+    """Return what should be a list as one, whatever it is."""
+    if values is None:
+        return []
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        return [values]
+    return list(values)
+
+
+def _at(values: list[object], index: int) -> object:
+    return values[index] if index < len(values) else None
 
 
 def _tensors(ratings: list[Rating]) -> "dict[str, Any]":

@@ -1,10 +1,11 @@
 """Which backend the settings mean, on this machine."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from grader.errors import SandboxError
 from grader.sandbox.base import Sandbox
-from grader.settings import SandboxChoice, Settings
+from grader.settings import DockerSettings, SandboxChoice, Settings
 
 if TYPE_CHECKING:
     from grader.sandbox.docker import DockerSandbox
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 def choose_sandbox(settings: Settings) -> Sandbox:
     """Return the backend that the settings name; for `auto`, the best that works here.
 
-    `auto` takes Docker where an engine answers and has the image, else the native one.
+    `auto` takes Docker where its SDK is installed and an engine answers that has the image, else
+    the native one.
     """
     match settings.sandbox:
         case SandboxChoice.DOCKER:
@@ -22,6 +24,8 @@ def choose_sandbox(settings: Settings) -> Sandbox:
         case SandboxChoice.NATIVE:
             return _native(settings)
         case SandboxChoice.AUTO:
+            if settings.docker == DockerSettings() and not _has_docker_sdk():
+                return _native(settings)
             docker = _docker(settings)
             try:
                 docker.check("python")
@@ -29,6 +33,12 @@ def choose_sandbox(settings: Settings) -> Sandbox:
                 docker.close()
                 return _native(settings)
             return docker
+
+
+def _has_docker_sdk() -> bool:
+    # A mere folder of that name, in the working directory, has no origin.
+    spec = find_spec("docker")
+    return spec is not None and spec.origin is not None
 
 
 # Imported only where chosen: either backend's modules take a while.

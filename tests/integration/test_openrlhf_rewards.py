@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from grader.rewards.core import forget_shared_core, shared_core
+from grader.rewards.openrlhf import rewards_for
 from grader.rewards.sample import LOG_KEYS
 from tests.openrlhf_client import (
     SamplingParams,
@@ -228,6 +229,31 @@ def test_bad_labels_give_a_neutral_reward_that_says_so(
         assert_rewarded(result, row)
         assert result["extra_logs"]["graded"].item() == 0
         assert result["extra_logs"]["verdict_internal_error"].item() == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        pytest.param((None, None, None), 0, id="nothing"),
+        pytest.param(([], [], []), 0, id="empty"),
+        pytest.param(("def f(): pass", "Q", "label"), 1, id="no lists"),
+        pytest.param(([None], [None], [None]), 1, id="nulls"),
+        pytest.param(([1, 2], [3], [4]), 2, id="numbers"),
+        pytest.param((["x", "y", "z"], ["p"], None), 3, id="too few labels"),
+        pytest.param(([b"x", ["x"], {"x": 1}], None, [object(), float("nan"), {1}]), 3, id="odd"),
+        pytest.param((["\ud800x"], ["\udfff"], ['{"math": "\ud800"}']), 1, id="surrogates"),
+        pytest.param((["\\boxed{nan}"], ["p"], ['{"math": NaN}']), 1, id="NaN"),
+    ],
+)
+def test_whatever_the_arguments_are_each_query_gets_a_finite_reward(
+    arguments: tuple[Any, Any, Any], count: int
+) -> None:
+    result = rewards_for(*arguments)
+    columns = [result["rewards"], result["scores"], *result["extra_logs"].values()]
+    assert set(result["extra_logs"]) == set(LOG_KEYS)
+    for column in columns:
+        assert (column.dtype, column.shape) == (torch.float32, (count,))
+        assert torch.isfinite(column).all()
 
 
 class _Failing:

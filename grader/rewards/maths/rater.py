@@ -151,4 +151,6 @@ def gold_text(label: object) -> str:
     """Return the answer that a label holds; empty where it holds none."""
     if isinstance(label, bool) or not isinstance(label, str | int | float):
         return ""
-    return gold_answer(str(label))
+    answer = gold_answer(str(label))
+    # What a table reader makes of an empty cell.
+    return "" if answer.casefold() == "nan" else answer

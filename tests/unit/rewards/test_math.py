@@ -50,7 +50,7 @@ def test_answer_gets_its_reward(
     assert rating.logs["math_answered"] == float(outcome != NONE)
 
 
-@pytest.mark.parametrize("label", [None, "", "  ", {}, [], True])
+@pytest.mark.parametrize("label", [None, "", "  ", {}, [], True, "nan", float("nan")])
 def test_label_without_an_answer_is_not_graded(core: RewardCore, label: object) -> None:
     (rating,) = core.rate([Sample(query="\\boxed{1}", label=label)])
     assert not rating.graded
