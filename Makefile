@@ -46,11 +46,11 @@ images:  ## Build the sandbox image
 lock:  ## Write requirements.lock from the environment in use
 	./scripts/lock
 
-faults:  ## Workers, Redis and clients that fail, with 300 submissions each
-	$(PYTEST) tests/faults
+faults:  ## Workers, engines, Redis, networks and clients that fail, with 300 submissions each
+	FAULT_SUBMISSIONS=300 $(PYTEST) tests/faults
 
 soak:  ## The same with 3,000 submissions each
-	SOAK_SUBMISSIONS=3000 $(PYTEST) tests/faults --timeout=3600
+	FAULT_SUBMISSIONS=3000 $(PYTEST) tests/faults
 
 trainers:  ## The trainers' own code over their adapters, in an environment of its own (scripts/test-trainers)
 	./scripts/test-trainers

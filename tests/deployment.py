@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.queueing import names
+from tests.traces import Known, family
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -65,6 +67,8 @@ class Process:
         self._log = log
         self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
+        self.family: set[Known] = set()
+        """What it was, and what had descended from it whenever it was sent a signal."""
 
     @property
     def pid(self) -> int:
@@ -88,11 +92,13 @@ class Process:
             )
 
     def send(self, number: signal.Signals) -> None:
+        self.family |= family(self.pid)
         os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it at once, and wait until it is gone."""
         if self._process is not None:
+            self.family |= family(self.pid)
             self._process.kill()
             self._process.wait()
 
@@ -107,11 +113,12 @@ class Process:
 class RedisServer(Process):
     """A Redis with an append-only file, on a port of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, address: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port)]
+        command = ["redis-server", "--bind", "127.0.0.1", *filter(None, [address])]
+        command += ["--port", str(self.port), "--protected-mode", "no"]
         command += ["--save", "", "--appendonly", "yes", "--dir", str(folder)]
         super().__init__(command, folder / "redis.log", dict(os.environ))
 
@@ -142,25 +149,43 @@ class RedisServer(Process):
             return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a worker runs, if not simply on this machine."""
+
+    prefix: Sequence[str] = ()
+    """A command that becomes the worker."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
 class Worker(Process):
     """A worker as `python -m worker` starts it."""
 
-    def __init__(self, name: str, redis: RedisServer, folder: Path, **settings: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        redis: RedisServer,
+        folder: Path,
+        *,
+        place: Place | None = None,
+        **settings: Any,
+    ) -> None:
+        place = place or Place()
         environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
-        environ["GRADER_BROKER"] = redis.url
+        environ |= {"GRADER_BROKER": redis.url, **place.environ}
         for key, value in {"sandbox": "native", "slots": 2, **settings}.items():
             environ[f"GRADER_{key.upper()}"] = str(value)
         self.name = name
-        command = [sys.executable, "-m", "worker", "--hostname", f"{name}@test"]
+        command = [*place.prefix, sys.executable, "-m", "worker", "--hostname", f"{name}@test"]
         super().__init__(command, folder / f"{name}.log", environ)
 
-    def stop(self) -> None:
+    def stop(self, within_s: float = STOPPED_WORKER_TIMEOUT_S) -> None:
         """Stop it in order."""
         if not self.is_running:
             return
         self.send(signal.SIGTERM)
         try:
-            self.wait(STOPPED_WORKER_TIMEOUT_S)
+            self.wait(within_s)
         except subprocess.TimeoutExpired:
             self.kill()
             message = f"{self.name} did not stop; its log ends: {self.log()[-3000:]}"
@@ -170,17 +195,19 @@ class Worker(Process):
 class Deployment:
     """One Redis and its workers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, redis_folder: Path | None = None, address: str = ""
+    ) -> None:
         self.folder = folder
-        self.redis = RedisServer(folder / "redis")
+        self.redis = RedisServer(redis_folder or folder / "redis", address)
         self.workers: list[Worker] = []
         self.redis.start()
 
-    def add_worker(self, **settings: Any) -> Worker:
+    def add_worker(self, place: Place | None = None, **settings: Any) -> Worker:
         """Start a worker; it need not serve yet."""
         defaults = {"queue_lease_s": 2, "queue_drain_s": 5}
         name = f"worker{len(self.workers)}"
-        worker = Worker(name, self.redis, self.folder, **{**defaults, **settings})
+        worker = Worker(name, self.redis, self.folder, place=place, **{**defaults, **settings})
         worker.start()
         self.workers.append(worker)
         return worker

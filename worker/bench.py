@@ -87,7 +87,8 @@ class Bench:
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
         self._closed = threading.Event()
-        self._stop_by = float("inf")
+        self._patience = threading.Timer(settings.queue.drain_s, self._abandon)
+        self._patience.daemon = True
         self._counts: Counter[str] = Counter()
         self._recent: deque[float] = deque(maxlen=10_000)
         self._started = time.time()
@@ -99,25 +100,32 @@ class Bench:
 
     def stop(self) -> None:
         """Take nothing new; finish what runs as long as the settings allow. Does not wait."""
-        self._stop_by = time.monotonic() + self._settings.queue.drain_s
-        self._stopping.set()
+        if not self._stopping.is_set():
+            self._stopping.set()
+            # By a clock of its own: the heartbeat may hang on a Redis that is silent.
+            self._patience.start()
 
     def close(self) -> None:
         """Stop what still runs, give everything back and close the slots."""
-        self.stop()
-        self._abandoned.set()
-        for chunk in self._open_chunks():
-            chunk.run.stop()
+        self._stopping.set()
+        self._patience.cancel()
+        self._abandon()
         self._closed.set()
         if self._heart.is_alive():
             self._heart.join()
-        self._grader.close()
         try:
             self._dispatcher.send(self._ledger.leave_worker(self.id))
         except QueueUnavailableError as error:
             _log.warning("left without a word, as Redis does not answer: %s", error)
         self._dispatcher.close()
         self._ledger.close()
+
+    def _abandon(self) -> None:
+        self._abandoned.set()
+        for chunk in self._open_chunks():
+            chunk.run.stop()
+        # Nor does anybody wait any longer for a slot that an engine would have to open.
+        self._grader.close()
 
     @property
     def is_idle(self) -> bool:
@@ -235,10 +243,6 @@ class Bench:
         for key in self._ledger.beat(self.id, self._description(len(running)), pairs):
             running[key][1].stop()
         now = time.monotonic()
-        if now > self._stop_by:
-            self._abandoned.set()
-            for chunk in chunks:
-                chunk.run.stop()
         for chunk, _ in running.values():
             if now - chunk.since > _SLOW_S or self._stopping.is_set():
                 self._shed(chunk)

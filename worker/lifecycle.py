@@ -2,6 +2,8 @@
 
 import logging
 import os
+import sys
+import traceback
 from typing import Any
 
 from celery import signals
@@ -56,19 +58,18 @@ class Lifecycle:
         Opening the first slot also removes what dead workers of this machine left behind.
         """
         try:
-            grader = self._warm_grader()
-        except GraderError as error:
-            # Celery would log it, go on, and lose every task.
-            _log.critical("the worker cannot grade: %s", error)
+            self._bench = Bench(
+                self._settings,
+                ledger=Ledger(self._settings),
+                dispatcher=Dispatcher(self._app),
+                grader=self._warm_grader(),
+            )
+            self._bench.open()
+        except Exception as error:
+            # Celery would swallow it, go on, and lose every task. Its log is not open yet.
+            reason = error if isinstance(error, GraderError) else traceback.format_exc()
+            print(f"the worker cannot grade: {reason}", file=sys.stderr)  # noqa: T201
             raise SystemExit(_CANNOT_START) from error
-        self._bench = Bench(
-            self._settings,
-            ledger=Ledger(self._settings),
-            dispatcher=Dispatcher(self._app),
-            grader=grader,
-        )
-        self._bench.open()
-        _log.info("worker %s has %d slots", self._bench.id, self._settings.slots)
 
     def _warm_grader(self) -> StoppableGrader:
         grader = StoppableGrader(self._settings)

@@ -53,7 +53,7 @@ class DockerTransport:
     """
 
     def __init__(
-        self, engine: Engine, container: str, stream: Attachment, on_kill: Callable[[], None]
+        self, engine: Engine, container: str, stream: Attachment, on_kill: Callable[[bool], None]
     ) -> None:
         self.container = container
         self._engine = engine
@@ -112,8 +112,8 @@ class DockerTransport:
                 return
             self._killed = True
             self._stream.close()
-            _remove(self._engine, self.container)
-        self._on_kill()
+            is_gone = _remove(self._engine, self.container)
+        self._on_kill(is_gone)
 
     def log_tail(self) -> str:
         """Return the last of what the supervisor wrote to standard error."""
@@ -176,6 +176,8 @@ class DockerSandbox:
         self._connected: tuple[Engine, EngineInfo] | None = None
         self._images: dict[str, str] = {}
         self._open: dict[str, DockerTransport] = {}
+        self._left_behind: set[str] = set()
+        """Containers that could not be removed, as the engine was away."""
         self._numbers = itertools.count()
         self._reduced = False
         """Whether slots have a kernel of their own that cannot lock runs in as Linux can."""
@@ -198,13 +200,14 @@ class DockerSandbox:
         self, engine: Engine, info: EngineInfo, image: str, memory_bytes: int
     ) -> SlotConnection:
         container = self._create(engine, info, image, memory_bytes)
+        self._remove_left_behind(engine)  # now that it is back
         try:
             stream = engine.attach(container)
         except SandboxUnavailableError:
             _remove(engine, container)
             raise
         transport = DockerTransport(
-            engine, container, stream, on_kill=lambda: self._forget(container)
+            engine, container, stream, on_kill=lambda gone: self._forget(container, is_gone=gone)
         )
         with self._lock:
             self._open[container] = transport
@@ -274,6 +277,7 @@ class DockerSandbox:
         with self._lock:
             connected, self._connected = self._connected, None
         if connected is not None:
+            self._remove_left_behind(connected[0])
             connected[0].close()
 
     def _connect(self) -> tuple[Engine, EngineInfo]:
@@ -336,9 +340,19 @@ class DockerSandbox:
             return f"missing: {error}"
         return f"ready: {images.image_name(variant, self._settings)}"
 
-    def _forget(self, container: str) -> None:
+    def _forget(self, container: str, *, is_gone: bool) -> None:
         with self._lock:
             self._open.pop(container, None)
+            if not is_gone:
+                self._left_behind.add(container)
+
+    def _remove_left_behind(self, engine: Engine) -> None:
+        with self._lock:
+            left, self._left_behind = self._left_behind, set()
+        still_left = {container for container in left if not _remove(engine, container)}
+        if still_left:
+            with self._lock:
+                self._left_behind |= still_left
 
 
 def _sweep(engine: Engine) -> int:
@@ -352,8 +366,8 @@ def _sweep(engine: Engine) -> int:
     return swept
 
 
-def _remove(engine: Engine, container: str) -> None:
-    """Remove a container and wait until it is gone; what fails is logged, for the sweep."""
+def _remove(engine: Engine, container: str) -> bool:
+    """Remove a container, wait until it is gone, and tell whether it is; why not is logged."""
     deadline = time.monotonic() + _REMOVAL_TIMEOUT_S
     try:
         engine.remove(container)
@@ -361,8 +375,10 @@ def _remove(engine: Engine, container: str) -> None:
         while engine.exists(container):
             if time.monotonic() > deadline:
                 _log.error("container %s is not gone after %s s", container, _REMOVAL_TIMEOUT_S)
-                return
+                return False
             time.sleep(0.02)
             engine.remove(container)
     except SandboxUnavailableError as error:
         _log.error("container %s may be left behind: %s", container, error)
+        return False
+    return True

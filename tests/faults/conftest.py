@@ -1,11 +1,14 @@
 """A deployment per test, and one mixed batch that must come through whatever happens to it."""
 
+import contextlib
+import functools
 import os
+import random
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,19 +19,33 @@ from grader.verdict import Verdict
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.mixture import mixture
+from tests.traces import cgroups_of, living
 
-SUBMISSIONS = int(os.environ.get("SOAK_SUBMISSIONS", "300"))
-"""How many a batch has; `make soak` sets it to 3000."""
+SUBMISSIONS = int(os.environ.get("FAULT_SUBMISSIONS", "80"))
+"""How many a batch has; `make faults` sets it to 300, `make soak` to 3000."""
+
+TIMEOUT_S = max(300, 2 * SUBMISSIONS)
 
 
 @pytest.fixture
-def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    """A real Redis; the test starts the workers."""
+def deploy(tmp_path: Path) -> Iterator[Callable[..., Deployment]]:
+    """Start a real Redis, somewhere."""
     if redis_program() is None:
         missing("Redis", "there is no redis-server")
-    deployed = Deployment(tmp_path)
-    yield deployed
-    deployed.close()
+    with contextlib.ExitStack() as held:
+
+        def start(**where: Any) -> Deployment:
+            deployed = Deployment(tmp_path, **where)
+            held.callback(deployed.close)
+            return deployed
+
+        yield start
+
+
+@pytest.fixture
+def deployment(deploy: Callable[..., Deployment]) -> Deployment:
+    """A real Redis; the test starts the workers."""
+    return deploy()
 
 
 def client_settings(deployed: Deployment, **queue: float) -> Settings:
@@ -64,7 +81,8 @@ class Batch:
     def wait_for(self, share: float) -> None:
         """Wait until this share of the batch is done."""
         wanted = int(share * len(self._expected))
-        wait_until(lambda: self.done >= wanted or self.is_over, 120, f"{wanted} reports")
+        patience_s = max(120.0, SUBMISSIONS)
+        wait_until(lambda: self.done >= wanted or self.is_over, patience_s, f"{wanted} reports")
 
     def finish(self, timeout_s: float = max(300.0, 2 * SUBMISSIONS)) -> None:
         """Wait for the end, and compare: every submission once, with the verdict of a quiet run."""
@@ -88,12 +106,12 @@ class Batch:
 
 
 @pytest.fixture
-def start_batch(deployment: Deployment) -> Iterator[Callable[..., Batch]]:
-    """Begin a batch."""
+def begin(deploy: Callable[..., Deployment]) -> Iterator[Callable[..., Batch]]:  # noqa: ARG001
+    """Begin a batch over a deployment; it ends before that does."""
     batches: list[Batch] = []
 
-    def start(count: int = SUBMISSIONS) -> Batch:
-        batches.append(Batch(deployment, count))
+    def start(deployed: Deployment, count: int = SUBMISSIONS) -> Batch:
+        batches.append(Batch(deployed, count))
         return batches[-1]
 
     yield start
@@ -102,29 +120,31 @@ def start_batch(deployment: Deployment) -> Iterator[Callable[..., Batch]]:
         batch._threads.shutdown()
 
 
+@pytest.fixture
+def start_batch(deployment: Deployment, begin: Callable[..., Batch]) -> Callable[..., Batch]:
+    """Begin a batch over the deployment of this test."""
+    return functools.partial(begin, deployment)
+
+
 def assert_nothing_is_left(deployed: Deployment) -> None:
-    """Stop every worker; then only the keys that docs/operations.md names may be there."""
+    """Stop every worker; then only what docs/operations.md says may be there.
+
+    Mounts are those of mount namespaces, which end with their processes.
+    """
     for worker in deployed.workers:
         worker.stop()
     assert deployed.leftovers() == set()
+    known = set().union(*(worker.family for worker in deployed.workers))
+    wait_until(lambda: not living(known), 10, "the processes of all workers have ended")
+    assert cgroups_of(known) == set()
     assert not [t for t in threading.enumerate() if t.name.startswith("grader-")]
 
 
-class Repeatedly:
-    """Does something again and again until the batch is over."""
-
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-
-    def every(self, pause_s: Callable[[], float], times: int) -> Iterator[int]:
-        """Count up to `times`, with a pause before each, while the batch goes on."""
-        for number in range(times):
-            end = time.monotonic() + pause_s()
-            while time.monotonic() < end and not self._batch.is_over:
-                time.sleep(0.02)
-            if self._batch.is_over:
-                return
-            yield number
+def shares(count: int, chance: random.Random | None = None) -> list[float]:
+    """Return moments of a batch, as shares of it that are done: spread evenly, or by chance."""
+    if chance is None:
+        return [(number + 1) / (count + 1) for number in range(count)]
+    return sorted(chance.uniform(0.02, 0.9) for _ in range(count))
 
 
-__all__ = ["SUBMISSIONS", "Batch", "Repeatedly", "Verdict", "assert_nothing_is_left"]
+__all__ = ["SUBMISSIONS", "Batch", "Verdict", "assert_nothing_is_left", "shares"]

@@ -1,8 +1,7 @@
 """Submissions that kill workers, and clients that die."""
 
-import multiprocessing
-import os
-import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
@@ -12,13 +11,18 @@ from grader.client import QueueGrader
 from grader.queueing import names
 from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Ledger
-from grader.settings import Settings
 from grader.verdict import Verdict
-from tests.deployment import Deployment, wait_until
-from tests.faults.conftest import Batch, assert_nothing_is_left, client_settings
+from tests.deployment import REPO, Deployment, wait_until
+from tests.faults.conftest import (
+    SUBMISSIONS,
+    TIMEOUT_S,
+    Batch,
+    assert_nothing_is_left,
+    client_settings,
+)
 from tests.mixture import mixture
 
-pytestmark = [pytest.mark.redis, pytest.mark.slow]
+pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
 
 def kill_whoever_runs(marker: str, deployment: Deployment, over: threading.Event) -> None:
@@ -37,6 +41,7 @@ def kill_whoever_runs(marker: str, deployment: Deployment, over: threading.Event
                     worker.start()
 
 
+@pytest.mark.slow
 def test_submission_that_kills_its_workers_is_reported_and_takes_no_neighbour_along(
     deployment: Deployment,
 ) -> None:
@@ -65,35 +70,25 @@ def test_submission_that_kills_its_workers_is_reported_and_takes_no_neighbour_al
     assert_nothing_is_left(deployment)
 
 
-def grade_slowly(settings: Settings, started: str) -> None:
-    """Be a client that dies in the middle; runs in a process of its own."""
-    with QueueGrader(settings) as grader:
-        for number, _ in enumerate(grader.as_completed(s for s, _ in mixture(120))):
-            if number == 10:
-                with open(started, "w"):  # noqa: PTH123
-                    pass
-
-
 def test_client_that_died_resumes(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
     deployment.add_worker()
     deployment.wait_for_workers(1)
-    mark = str(deployment.folder / "started")
-    context = multiprocessing.get_context("spawn")
-    process = context.Process(target=grade_slowly, args=(client_settings(deployment), mark))
-    process.start()
-    wait_until(lambda: os.path.exists(mark), 60, "ten reports")  # noqa: PTH110
-    os.kill(process.pid or 0, signal.SIGKILL)
-    process.join()
-    batch = start_batch(120)
+    mark = deployment.folder / "started"
+    command = [sys.executable, "-m", "tests.faults.mortal_client"]
+    command += [deployment.redis.url, str(SUBMISSIONS), str(mark)]
+    with subprocess.Popen(command, cwd=REPO) as client:
+        wait_until(mark.exists, 60, "ten reports")
+        client.kill()
+    batch = start_batch()
     batch.finish()
     stats = deployment.redis.stats()
     # What the dead client had begun was not begun again.
     assert stats["cache_hits"] + stats["joined"] >= 10
-    assert stats["graded"] <= 130
-    with deployment.redis.connect() as client:
-        client.zadd(names.CLIENTS, dict.fromkeys(client.zrange(names.CLIENTS, 0, -1), 0))
+    assert stats["graded"] <= SUBMISSIONS + 10
+    with deployment.redis.connect() as connection:
+        connection.zadd(names.CLIENTS, dict.fromkeys(connection.zrange(names.CLIENTS, 0, -1), 0))
     wait_until(lambda: not streams(deployment), 20, "the dead client's answers are gone")
     assert_nothing_is_left(deployment)
 
@@ -102,6 +97,7 @@ def streams(deployment: Deployment) -> list[str]:
     return [key for key in deployment.redis.key_names() if key.startswith(names.OUT)]
 
 
+@pytest.mark.slow
 def test_jobs_of_a_dead_client_are_not_run(deployment: Deployment) -> None:
     deployment.add_worker()
     deployment.wait_for_workers(1)

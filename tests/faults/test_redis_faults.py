@@ -8,9 +8,9 @@ import pytest
 
 from grader.queueing import names
 from tests.deployment import Deployment
-from tests.faults.conftest import Batch, assert_nothing_is_left
+from tests.faults.conftest import TIMEOUT_S, Batch, assert_nothing_is_left
 
-pytestmark = [pytest.mark.redis, pytest.mark.slow]
+pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
 
 def test_batch_survives_redis_killed_and_restarted_from_its_file(
@@ -30,6 +30,7 @@ def test_batch_survives_redis_killed_and_restarted_from_its_file(
     assert_nothing_is_left(deployment)
 
 
+@pytest.mark.slow
 def test_batch_survives_redis_that_cannot_be_reached_for_a_while(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
@@ -47,6 +48,7 @@ def test_batch_survives_redis_that_cannot_be_reached_for_a_while(
     assert_nothing_is_left(deployment)
 
 
+@pytest.mark.slow
 def test_batch_survives_a_redis_that_forgot_everything(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
@@ -87,6 +89,7 @@ def test_lost_messages_are_made_up_for(
     assert_nothing_is_left(deployment)
 
 
+@pytest.mark.slow
 def test_full_redis_delays_and_loses_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:

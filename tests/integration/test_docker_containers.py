@@ -59,7 +59,7 @@ def start(engine: Engine) -> Iterator[Start]:
         )
         container = engine.create({**body, "Cmd": list(command)})
         started.append(
-            DockerTransport(engine, container, engine.attach(container), on_kill=lambda: None)
+            DockerTransport(engine, container, engine.attach(container), on_kill=lambda _: None)
         )
         engine.start(container)
         return started[-1]

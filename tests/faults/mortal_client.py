@@ -1,0 +1,24 @@
+"""A client that grades a batch in a process of its own: `python -m tests.faults.mortal_client`.
+
+Takes the broker, the number of submissions, and a file that it makes after ten reports.
+"""
+
+import sys
+from pathlib import Path
+
+from grader.client import QueueGrader
+from grader.settings import QueueSettings, Settings
+from tests.mixture import mixture
+
+
+def main(broker: str, count: str, mark: str) -> None:
+    settings = Settings(broker=broker, queue=QueueSettings(deadline_s=240, lease_s=2))
+    with QueueGrader(settings) as grader:
+        batch = (submission for submission, _ in mixture(int(count)))
+        for number, _ in enumerate(grader.as_completed(batch)):
+            if number == 10:
+                Path(mark).touch()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
