@@ -22,7 +22,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sandbox_images.harness import values
+from sandbox_images.harness import set_order, values
 from sandbox_images.harness.split import library
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
@@ -209,12 +209,12 @@ class Decoder:
         return tuple(self._items(content, depth))
 
     def _frozenset(self, content: Any, depth: int) -> Any:
-        return frozenset(self._items(content, depth))
+        return set_order.frozen(self._items(content, depth))
 
     def _set(self, content: Any, depth: int) -> Any:
         found: set[Any] = set()
         self._mutable.append(found)
-        found.update(self._items(content, depth))
+        set_order.fill(found, self._items(content, depth))
         return found
 
     def _fill(self, found: Any, content: Any, depth: int) -> Any:
@@ -326,8 +326,7 @@ def update_in_place(old: Any, new: Any, done: set[int] | None = None) -> bool:
         old.clear()
         old.extend(merged_items)
     elif isinstance(old, set):
-        old.clear()
-        old.update(new)
+        set_order.fill(old, list(new))
     else:
         old[:] = new
     return True
