@@ -36,7 +36,7 @@ class Service:
         self.port = 0
         self._session = requests.Session()
         if token is not None:
-            self._session.headers["Authorization"] = f"Bearer {token}"
+            self._session.headers["Authorization"] = f"Bearer {token}".encode()
 
     @property
     def url(self) -> str:

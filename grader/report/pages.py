@@ -49,13 +49,14 @@ SERVED_HEADERS = {
 ASSETS: Mapping[str, str] = {
     "report.css": "text/css; charset=utf-8",
     "batch.css": "text/css; charset=utf-8",
+    "controls.css": "text/css; charset=utf-8",
     "data.js": "text/javascript; charset=utf-8",
     "table.js": "text/javascript; charset=utf-8",
     "report.js": "text/javascript; charset=utf-8",
 }
 """The static files by name, with their content types."""
 
-STYLES = ("report.css", "batch.css")
+STYLES = ("report.css", "controls.css", "batch.css")
 """Of a report's page, in order."""
 
 

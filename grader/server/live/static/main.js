@@ -38,6 +38,8 @@ function show() {
     guarded(showCharts);
   } else if (view === "samples") {
     samples.showList();
+  } else if (view === "sample") {
+    samples.showNeighbours();
   }
 }
 
@@ -76,22 +78,27 @@ function go() {
   window.scrollTo(0, 0);
 }
 
-function step(by) {
-  const address = samples.neighbour(by);
-  if (address !== null) location.hash = address;
-}
-
 function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+  if (event.target.closest("input, textarea, select")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
   const [view] = place();
-  if (view === "sample" && event.key === "j") step(1);
-  else if (view === "sample" && event.key === "k") step(-1);
-  else if (view === "sample" && event.key === "Escape") location.hash = "#/samples";
+  if (event.key === "?") byId("help").showModal();
+  else if (view === "sample" && event.key === "n") byId("next").click();
+  else if (view === "sample" && event.key === "p") byId("previous").click();
+  else if (view === "sample" && event.key === "Escape") location.hash = byId("back").hash;
   else if (view === "samples" && event.key === "/") {
     event.preventDefault();
     byId("search").focus();
   }
+}
+
+function changeTheme() {
+  const root = document.documentElement;
+  const isDark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
+  root.dataset.theme = isDark ? "light" : "dark";
 }
 
 // ---------------------------------------------------------------- signing in and out
@@ -148,8 +155,9 @@ byId("sign-out").addEventListener("click", () => {
   end();
 });
 byId("search").addEventListener("input", samples.showList);
-byId("older").addEventListener("click", () => step(1));
-byId("newer").addEventListener("click", () => step(-1));
+byId("theme").addEventListener("click", changeTheme);
+byId("help-open").addEventListener("click", () => byId("help").showModal());
+byId("help-close").addEventListener("click", () => byId("help").close());
 window.addEventListener("hashchange", go);
 window.addEventListener("keydown", pressed);
 listenToCharts(guarded);

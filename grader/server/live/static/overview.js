@@ -59,7 +59,11 @@ function tiles({ beats, state, totals }) {
 }
 
 function tile(name, value, note, kind = "", meter = null) {
-  return el("div.tile", { "data-kind": kind || null }, el("dt", {}, name), el("dd", {}, el("b", {}, value), meter, el("span", {}, note)));
+  return el("div.card", { "data-kind": kind || null },
+    el("dt", {}, name),
+    el("dd.big", {}, value),
+    el("dd.nothing", {}, meter, note),
+  );
 }
 
 const rate = (value) => (value >= 99.5 ? count(Math.round(value)) : value >= 9.95 ? value.toFixed(0) : value.toFixed(1));
@@ -115,7 +119,7 @@ function queueParts(queue, now) {
   const names = ["Worker", "State", "Busy", "Per second", "Graded", "Sandbox", "Images", "Up"];
   const rows = queue.workers.map((worker) =>
     el("tr", {},
-      el("th", { scope: "row" }, worker.host, " ", el("small", {}, worker.id)),
+      el("td.name", {}, worker.host, " ", el("small", {}, worker.id)),
       el("td", {}, worker.state),
       el("td.num", {}, `${worker.running} of ${worker.slots}`),
       el("td.num", {}, worker.per_s.toFixed(1)),
@@ -125,7 +129,9 @@ function queueParts(queue, now) {
       el("td.num", {}, span(Math.max(0, now - worker.started))),
     ),
   );
-  const head = el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name))));
+  const numbers = new Set(["Busy", "Per second", "Graded", "Up"]);
+  const heads = names.map((name) => el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name));
+  const head = el("thead", {}, el("tr", {}, ...heads));
   return [
     el("div.scroll", { tabindex: 0, role: "region", "aria-label": "Workers" }, el("table", {}, head, el("tbody", {}, ...rows))),
     el("p.nothing", {}, `Clients of the queue: ${count(queue.clients)}.`),

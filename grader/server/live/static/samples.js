@@ -116,8 +116,9 @@ export function showList() {
     ? `${count(samples.length)} shown, the newest first.`
     : "None are kept that fit.";
   const names = ["When", "Verdict", "Reward", "Cases", "Sample", "Took", "What happened"];
-  const head = el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name))));
-  const table = el("table.samples", {}, head, el("tbody", {}, ...samples.map(row)));
+  const numbers = new Set(["When", "Reward", "Cases", "Took"]);
+  const heads = names.map((name) => el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...samples.map(row)));
   byId("samples-list").replaceChildren(...(samples.length ? [table] : []));
   if (focused?.startsWith("#/sample/")) table.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
@@ -125,15 +126,15 @@ export function showList() {
 function row(sample) {
   const name = el("a", { href: `#/sample/${sample.key}` }, sample.id || sample.problem || "no id");
   const of = sample.problem && sample.problem !== sample.id ? el("small", {}, ` ${sample.problem}`) : null;
-  const signs = sample.signs.length ? el("b.signs", {}, `${sample.signs.join(", ").replaceAll("_", " ")}: `) : null;
+  const signs = sample.signs.map((sign) => el("span.flag.alarm", {}, sign.replaceAll("_", " ")));
   return el("tr", {},
     el("td.num", {}, el("time", {}, clock(sample.at))),
     el("td", {}, badge(sample)),
     el("td.num", {}, reward(sample.reward)),
     el("td.num", {}, `${sample.passed} of ${sample.total}`),
-    el("th", { scope: "row" }, name, of),
+    el("td.name", {}, name, of),
     el("td.num", {}, seconds(sample.took_s)),
-    el("td.says", {}, signs, sample.feedback),
+    el("td.says", {}, ...signs, sample.feedback),
   );
 }
 
@@ -147,19 +148,25 @@ export async function openSample(key) {
     const html = await (await request(`/live/samples/${encodeURIComponent(key)}`)).text();
     if (opened !== key) return;
     putFragment(body, html);
-    body.querySelector("h2")?.focus();
+    body.dataset.key = key;
+    showNeighbours();
+    body.querySelector("h2")?.focus({ preventScroll: true });
   } catch (error) {
     if (!error.status) throw error;
     body.replaceChildren(el("p.card", { role: "alert" }, `There is nothing to show: ${error.message}.`));
   }
 }
 
-/** Return the address of the next older (1) or newer (-1) sample in the list; null at its end. */
-export function neighbour(step) {
+/** Let the links beside a sample lead to the next newer and older one in the list. */
+export function showNeighbours() {
   const samples = listed();
   const index = samples.findIndex(({ key }) => key === opened);
-  const found = index < 0 ? undefined : samples[index + step];
-  return found ? `#/sample/${found.key}` : null;
+  for (const [id, step] of [["previous", -1], ["next", 1]]) {
+    const found = index < 0 ? undefined : samples[index + step];
+    if (found) byId(id).href = `#/sample/${found.key}`;
+    else byId(id).removeAttribute("href");
+  }
+  byId("back").href = chosen ? `#/samples/${chosen}` : "#/samples";
 }
 
 /** Say what is kept, and for how long. */

@@ -1,0 +1,80 @@
+"""What the live page shows when things go wrong: a full queue, a lost worker, a restart."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import OpenPage
+from tests.browser.live import NO_CONNECTION, TOKEN, figure, grade_all, open_live
+from tests.conftest import missing
+from tests.deployment import Deployment, free_port, redis_program
+from tests.serving import ASSERTS, BAD, serving, sleeper
+
+pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
+
+SUBMISSIONS = 10
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    if redis_program() is None:
+        missing("Redis", "there is no redis-server")
+    deployed = Deployment(tmp_path / "queue")
+    for _ in range(2):
+        deployed.add_worker(slots=1)
+    deployed.wait_for_workers(2)
+    yield deployed
+    deployed.close()
+
+
+@pytest.mark.redis
+def test_queue_that_fills_and_worker_that_dies_are_seen(
+    open_page: OpenPage, deployment: Deployment, tmp_path: Path
+) -> None:
+    with serving(tmp_path, token=TOKEN, broker=deployment.redis.url) as service:
+        page = open_live(open_page, service, forgiven=NO_CONNECTION)
+        page.wait_for_function("document.querySelectorAll('#workers tbody tr').length == 2")
+        assert page.locator("#health").inner_text().startswith("All is well.")
+        submissions = [
+            {"completion": sleeper(1 + number / 1000), "label": ASSERTS}
+            for number in range(SUBMISSIONS)
+        ]
+        answers: list[str] = []
+
+        def grade() -> None:
+            results = service.post("/v1/grade", {"submissions": submissions}).json()["results"]
+            answers.extend(result["report"]["verdict"] for result in results)
+
+        thread = threading.Thread(target=grade)
+        thread.start()
+        page.locator("#tiles").get_by_text("the first for").wait_for()
+        assert int(figure(page, "Waiting")) > 0
+        deployment.workers[1].kill()
+        page.locator("#health .bad", has_text="was lost").wait_for()
+        page.wait_for_function("document.querySelectorAll('#workers tbody tr').length == 1")
+        assert "lost, with 1 running" in page.locator("#workers").inner_text()
+        thread.join()
+        assert answers == ["passed"] * SUBMISSIONS
+        page.locator("#tiles").get_by_text("nothing waits").wait_for()
+        assert page.locator("#charts").get_by_text("Workers", exact=True).is_visible()
+        deployment.redis.kill()
+        page.locator("#health .bad", has_text="Redis does not answer").wait_for()
+
+
+def test_page_finds_the_service_again_and_forgets_what_it_has_forgotten(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    port = free_port()
+    with serving(tmp_path, token=TOKEN, server__port=port) as service:
+        page = open_live(open_page, service, "samples", forgiven=NO_CONNECTION)
+        grade_all(service, {"before": BAD})
+        page.get_by_role("link", name="before").wait_for()
+    page.locator("#link[data-state=lost]").wait_for()
+    assert page.get_by_role("link", name="before").is_visible()
+    with serving(tmp_path, token=TOKEN, server__port=port) as service:
+        grade_all(service, {"after": BAD})
+        page.get_by_role("link", name="after").wait_for()
+        assert page.locator("#link").inner_text() == "live"
+        assert not page.get_by_role("link", name="before").is_visible()
