@@ -5,7 +5,7 @@ They are apart from it because they are many and nobody but `grader.server` read
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -22,7 +22,7 @@ class ServerSettings:
 
     host: str = "127.0.0.1"
     port: int = 8080
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     """None: nobody has to show one."""
     anonymous: bool = False
     body_bytes: int = 64 * MiB

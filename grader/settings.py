@@ -107,9 +107,9 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     docker: DockerSettings = DockerSettings()
     images: ImageSettings = ImageSettings()
-    broker: str | None = None
+    broker: str | None = field(default=None, repr=False)
     """None: no queue; submissions go to `url`, or are graded in this process."""
-    url: str | None = None
+    url: str | None = field(default=None, repr=False)
     """None: no service; where there is a broker, it wins."""
     queue: QueueSettings = QueueSettings()
     task: Task = Task.AUTO

@@ -113,12 +113,15 @@ class Process:
 class RedisServer(Process):
     """A Redis with an append-only file, on a port of its own."""
 
-    def __init__(self, folder: Path, address: str = "") -> None:
+    def __init__(self, folder: Path, address: str = "", password: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._password = password
+        self.url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{self.port}/0"
         command = ["redis-server", "--bind", "127.0.0.1", *filter(None, [address])]
         command += ["--port", str(self.port), "--protected-mode", "no"]
+        if password:
+            command += ["--requirepass", password]
         command += ["--save", "", "--appendonly", "yes", "--dir", str(folder)]
         super().__init__(command, folder / "redis.log", dict(os.environ))
 
@@ -129,7 +132,13 @@ class RedisServer(Process):
     def connect(self) -> "Redis":
         from redis import Redis
 
-        return Redis(host="127.0.0.1", port=self.port, decode_responses=True, protocol=2)
+        return Redis(
+            host="127.0.0.1",
+            port=self.port,
+            password=self._password or None,
+            decode_responses=True,
+            protocol=2,
+        )
 
     def key_names(self) -> set[str]:
         with self.connect() as client:
@@ -196,10 +205,15 @@ class Deployment:
     """One Redis and its workers."""
 
     def __init__(
-        self, folder: Path, *, redis_folder: Path | None = None, address: str = ""
+        self,
+        folder: Path,
+        *,
+        redis_folder: Path | None = None,
+        address: str = "",
+        password: str = "",
     ) -> None:
         self.folder = folder
-        self.redis = RedisServer(redis_folder or folder / "redis", address)
+        self.redis = RedisServer(redis_folder or folder / "redis", address, password)
         self.workers: list[Worker] = []
         self.redis.start()
 

@@ -1,7 +1,6 @@
 """`grader config`."""
 
 import json
-import re
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from grader.cli.console import terminal
+from grader.redaction import HIDDEN, redacted
 from grader.settings import DESCRIPTIONS, LoadedSettings, load_settings, value_of, variable
 
 _SECRETS = frozenset({"server.token"})
 _ADDRESSES = frozenset({"broker", "url"})
-_PASSWORD = re.compile(r"(?<=:)[^:@/]*(?=@)")
 
 
 def config(
@@ -54,9 +53,9 @@ def _rows(loaded: LoadedSettings) -> Iterator[tuple[str, str, str, str]]:
 
 def _plain(key: str, value: Any) -> Any:
     if key in _SECRETS and value is not None:
-        return "(set)"
+        return HIDDEN
     if key in _ADDRESSES and value is not None:
-        return _PASSWORD.sub("(set)", value)
+        return redacted(value)
     if isinstance(value, Enum):
         return value.value
     return str(value) if isinstance(value, Path) else value

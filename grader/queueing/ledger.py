@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.errors import ConfigurationError, QueueUnavailableError
 from grader.queueing import names, scripts
+from grader.redaction import redacted
 from grader.settings import Settings
 
 if TYPE_CHECKING:
@@ -126,9 +127,13 @@ def connect(settings: Settings) -> "Redis":
             retry=Retry(ConstantBackoff(0.05), 1),
             retry_on_error=[DisconnectedError, SilenceError],
         )
-    except ValueError as error:
-        message = f"the broker's address is not usable: {error}; expected redis://..."
-        raise ConfigurationError(message) from error
+    except ValueError:
+        # What the library says may quote a part of the password.
+        message = (
+            f"the broker's address {redacted(settings.broker)} is not usable; "
+            "expected redis://[:password@]host:port/number, percent-encoded where needed"
+        )
+        raise ConfigurationError(message) from None
 
 
 class Ledger:

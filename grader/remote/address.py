@@ -40,8 +40,9 @@ class Address:
         try:
             parts = urlsplit(url.strip())
             port = parts.port
-        except ValueError as error:
-            raise ConfigurationError(_complaint(str(error))) from None
+        except ValueError:
+            # What the library says may quote a part of the token.
+            raise ConfigurationError(_complaint("its host or port is none")) from None
         if parts.scheme not in ("http", "https"):
             raise ConfigurationError(_complaint(f"it begins with {parts.scheme or 'no scheme'!r}"))
         if not parts.hostname or parts.query or parts.fragment:
