@@ -14,6 +14,9 @@ def redacted(address: str) -> str:
     if not separator:
         return HIDDEN
     login, at, place = rest.rpartition("@")
+    if "?" in login:
+        # A password with a question mark, or a query with an @: what is secret cannot be told.
+        return f"{scheme}://{HIDDEN}"
     place, question, _ = place.partition("?")
     user, colon, _ = login.partition(":")
     is_user = bool(colon) and not set("/?#@") & set(user)
