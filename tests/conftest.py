@@ -169,7 +169,7 @@ def _lost_containers() -> set[str]:
     """Return the containers of this process, and those whose process has ended."""
     from grader.errors import GraderError
     from grader.sandbox.docker import OWNER_LABEL
-    from grader.sandbox.engine import Engine
+    from grader.sandbox.docker_engine import Engine
     from grader.sandbox.owner import Owner
 
     try:

@@ -9,7 +9,7 @@ from grader.settings import Settings
 
 if TYPE_CHECKING:
     from grader.sandbox.base import Sandbox
-    from grader.sandbox.engine import EngineInfo
+    from grader.sandbox.docker_engine import EngineInfo
 
 
 def diagnose(settings: Settings) -> dict[str, list[Finding]]:
@@ -23,7 +23,7 @@ def diagnose(settings: Settings) -> dict[str, list[Finding]]:
 
 
 def _engine(settings: Settings) -> list[Finding]:
-    from grader.sandbox.engine import Engine
+    from grader.sandbox.docker_engine import Engine
 
     name = "engine"
     try:

@@ -23,7 +23,7 @@ from grader.errors import GraderError, ImageNotFoundError, SandboxUnavailableErr
 from grader.model import MiB
 from grader.sandbox import hardening, images
 from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hung_up
-from grader.sandbox.engine import Attachment, Engine, EngineInfo
+from grader.sandbox.docker_engine import Attachment, Engine, EngineInfo
 from grader.sandbox.hardening import SlotContainer
 from grader.sandbox.owner import Owner
 from grader.settings import Settings

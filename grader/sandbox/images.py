@@ -20,7 +20,7 @@ from typing import IO
 
 import sandbox_images
 from grader.errors import ConfigurationError, ImageNotFoundError, SandboxError
-from grader.sandbox.engine import Engine
+from grader.sandbox.docker_engine import Engine
 from grader.settings import Settings
 from sandbox_images.lock import platform_options
 

@@ -27,9 +27,7 @@ COMMON_MODULES = (
     "itertools json linecache math operator os re string struct sys time traceback types typing"
 ).split()
 """What submissions import most. A fork has them for nothing, where an import costs milliseconds;
-but every page of memory that a module takes makes every fork slower. `threading` and `random`
-are not among them, and must not come with others: what they do in each child, right after the
-fork, makes the kernel copy 170 pages, which takes 0.5 ms."""
+but every page of memory that a module takes makes every fork slower."""
 
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET

@@ -18,7 +18,7 @@ from grader.model import Limits, MiB, SuiteFile
 from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
 from grader.sandbox.connection import SlotConnection
 from grader.sandbox.docker import OWNER_LABEL
-from grader.sandbox.engine import Engine
+from grader.sandbox.docker_engine import Engine
 from grader.sandbox.fake import FakeSandbox
 from grader.sandbox.owner import Owner
 from grader.settings import DockerSettings

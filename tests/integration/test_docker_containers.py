@@ -20,7 +20,7 @@ from grader.sandbox import hardening, images
 from grader.sandbox.base import Job, Program
 from grader.sandbox.connection import PowerlessSlotError
 from grader.sandbox.docker import OWNER_LABEL, DockerSandbox, DockerTransport
-from grader.sandbox.engine import Engine, EngineInfo
+from grader.sandbox.docker_engine import Engine, EngineInfo
 from grader.sandbox.owner import Owner
 from grader.settings import DockerSettings, ImageSettings, Settings
 from sandbox_images.harness.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA

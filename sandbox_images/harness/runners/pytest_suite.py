@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pytest
@@ -21,6 +21,7 @@ from sandbox_images.harness.confinement import WORK, Run
 from sandbox_images.harness.reduced import Room
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
+from sandbox_images.harness.runners.recorder import Recorder
 from sandbox_images.harness.split.judge import Judge, Loaded
 from sandbox_images.harness.split.proxies import SolutionModule
 from sandbox_images.harness.split.scope import Scope
@@ -61,7 +62,7 @@ class _Session:
             conversation = _import_from_candidate(run, reporter)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
-        plugin = _Recorder(reporter, loading.path_of(run.bundle), conversation)
+        plugin = _recorder(run, reporter, conversation)
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0
         if _needs_own_session(run, payload):
@@ -72,6 +73,15 @@ class _Session:
         session.config.args[:] = paths
         session.config.option.maxfail = max_failures
         session.config.pluginmanager.register(plugin)
+
+
+def _recorder(run: Run, reporter: Reporter, conversation: Judge | None) -> Recorder:
+    source_path = loading.path_of(run.bundle)
+
+    def settle(outcome: dict[str, str]) -> dict[str, str]:
+        return outcome if conversation is None else judging.spoil(conversation, outcome)
+
+    return _LastRecorder(reporter.emit, lambda e: describe(e, source_path), settle)
 
 
 def _import_from_candidate(run: Run, reporter: Reporter) -> Judge:
@@ -128,66 +138,11 @@ def _needs_own_session(run: Run, payload: dict[str, Any]) -> bool:
     )
 
 
-class _Recorder:
-    """Reports what was collected and what became of each test."""
-
-    def __init__(self, reporter: Reporter, source_path: str, judge: Judge | None) -> None:
-        self._reporter = reporter
-        self._source_path = source_path
-        self._judge = judge
-        self._outcome = ""
-        self._details: dict[str, str] = {}
-
-    def pytest_exception_interact(
-        self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]
-    ) -> None:
-        """Report a module that cannot be collected."""
-        if isinstance(node, pytest.Collector) and call.excinfo is not None:
-            error = call.excinfo.value
-            cause = error.__cause__ or error
-            details = describe(cause, self._source_path)
-            self._reporter.emit("collect_error", path=node.nodeid, **details)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Report the ids of all tests, before the first runs."""
-        self._reporter.emit("collected", ids=[item.nodeid for item in session.items])
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Start with a clean slate; also tells which test a limit interrupted."""
-        self._outcome, self._details = "passed", {}
-        self._reporter.emit("start", id=nodeid)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, call: pytest.CallInfo[Any]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Remember the exception, which the report itself holds only as text."""
-        report = yield
-        if not report.passed and call.excinfo is not None and not self._details:
-            self._details = describe(call.excinfo.value, self._source_path)
-        return report
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Merge the phases of a test, subtests included; anything but a pass stays."""
-        expected_failure = hasattr(report, "wasxfail")
-        if report.failed:
-            assertion = self._details.get("type") in ("AssertionError", "Failed")
-            self._outcome = "failed" if assertion and report.when == "call" else "error"
-        elif report.skipped and self._outcome == "passed":
-            self._outcome = "xfailed" if expected_failure else "skipped"
-        elif expected_failure and self._outcome == "passed":
-            self._outcome = "xpassed"
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Report the test."""
-        found = {"outcome": self._outcome, **self._details}
-        if self._judge is not None:
-            found = judging.spoil(self._judge, found)
-        self._reporter.emit("case", id=nodeid, **found)
+class _LastRecorder(Recorder):
+    """Ends the process with the session."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> NoReturn:
-        """Report the end; leave at once, since tearing a session down costs time."""
-        self._reporter.emit("done", exit=int(exitstatus))
+        """Report the end and leave at once, since tearing a session down costs time."""
+        super().pytest_sessionfinish(exitstatus)
         judging.end(0)
