@@ -11,6 +11,7 @@ why a slot may be in this state only if its kernel is not the host's, and these 
 worth nothing outside of it: grader.sandbox.docker sees to that.
 """
 
+import errno
 import os
 import time
 
@@ -74,34 +75,54 @@ def prepare() -> None:
     namespaces.mount("none", _BASE, "tmpfs", _SAFE, "size=1048576,mode=711")
 
 
-def count_files() -> int:
-    """Return how many files and folders there are in the work areas of the slot.
+def memory_bytes() -> int:
+    """Return the memory in use now in a slot whose kernel is its own.
+
+    Files in memory count, and what that kernel takes for itself, such as for pipes, where it tells.
+    """
+    return _kibibytes("/proc/meminfo", b"AnonPages:") + _kibibytes(
+        "/proc/sentry-meminfo", b"HeapAlloc:"
+    )
+
+
+def _kibibytes(path: str, name: bytes) -> int:
+    """Return, in bytes, what one of the kernel's lists of sizes says; 0 where it does not."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            found = file.read().partition(name)[2].split(maxsplit=1)
+    except OSError:
+        return 0
+    return 1024 * int(found[0]) if found else 0
+
+
+def is_crowded(allowed: int, staged: list[str]) -> bool:
+    """Tell whether there are more files and folders in the work areas than a run may make.
 
     A folder's size tells how many entries it has, and its links how many of them are folders, so
     that only folders with folders in them are read.
+
+    Args:
+        allowed: How many it may make.
+        staged: Paths of the files that it was given.
     """
-    rooms = [f"{_BASE}/{room}" for room in os.listdir(_BASE)]
-    return sum(_count_below(room + _BASE, os.lstat(room).st_dev) for room in rooms)
-
-
-def count_staged(paths: list[str]) -> int:
-    """Return how many of them a run may find there, if these files are put into its work area."""
-    return 2 * len(_FOLDERS) + sum(path.count("/") + 1 for path in paths)
-
-
-def _count_below(folder: str, image: int) -> int:
-    try:
-        found = os.lstat(folder)
-        if found.st_dev == image:
-            return 0  # nothing is mounted there, not yet or not any more
-        count = found.st_size // _ENTRY_BYTES - _ENTRIES_OF_EMPTY
-        if found.st_nlink > _LINKS_OF_A_LEAF:
-            with os.scandir(folder) as entries:
-                folders = [e.path for e in entries if e.is_dir(follow_symlinks=False)]
-            count += sum(_count_below(path, image) for path in folders)
-    except OSError:
-        return 0  # the run removed it, or another run is over
-    return count
+    left = allowed + 2 * len(_FOLDERS) + sum(path.count("/") + 1 for path in staged)
+    for name in os.listdir(_BASE):
+        image = os.lstat(f"{_BASE}/{name}").st_dev
+        waiting = [f"{_BASE}/{name}{_BASE}"]
+        while waiting and left >= 0:
+            try:
+                found = os.lstat(folder := waiting.pop())
+                if found.st_dev == image:
+                    continue  # nothing is mounted there, not yet or not any more
+                left -= found.st_size // _ENTRY_BYTES - _ENTRIES_OF_EMPTY
+                if found.st_nlink > _LINKS_OF_A_LEAF:
+                    with os.scandir(folder) as entries:
+                        waiting += [e.path for e in entries if e.is_dir(follow_symlinks=False)]
+            except OSError as error:
+                if error.errno == errno.ENAMETOOLONG:
+                    return True
+                # Else the run has removed it, or is over.
+    return left < 0
 
 
 class Room:

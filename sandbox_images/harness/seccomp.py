@@ -108,6 +108,8 @@ _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
 _CLONE_PARENT = 0x00008000
 _MAP_HUGETLB = 0x00040000
+_DEVICES = 0x2000
+"""A bit of a file's mode that devices have, and nothing else that this call can make."""
 _IOCTLS = (
     0x5401,  # TCGETS: isatty
     0x540F,  # TIOCGPGRP: is this shell in the foreground?
@@ -145,6 +147,9 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
     # No new namespace, and no child that hangs under somebody else.
     "clone": NoneOf(argument=0, mask=_NEW_NAMESPACES | _CLONE_PARENT),
     "ioctl": OneOf(argument=1, values=_IOCTLS),
+    # Pipes, sockets and files, but no devices, though capabilities refuse those too.
+    "mknod": NoneOf(argument=1, mask=_DEVICES),
+    "mknodat": NoneOf(argument=2, mask=_DEVICES),
     "prctl": OneOf(argument=0, values=_PRCTLS),
     # See `confinement.CORE_BYTES`.
     "setrlimit": OneOf(argument=0, values=_OTHER_LIMITS),

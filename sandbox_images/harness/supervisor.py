@@ -181,6 +181,11 @@ class Supervisor:
         self._zygotes = Zygotes(site_folders, reduced=bool(self._lacks))
         self._cgroup = cgroup.open_reader(_CGROUP_ROOT)
         self._idle: tuple[frozenset[int], int] | None = None
+        self._slot_memory: Callable[[], int] | None = None
+        if self._cgroup:
+            self._slot_memory = self._cgroup.memory_bytes
+        elif self._lacks:
+            self._slot_memory = reduced.memory_bytes
 
     def serve(self) -> None:
         """Take jobs until the grader hangs up.
@@ -289,10 +294,11 @@ class Supervisor:
                 limits=job.limits,
                 cgroup=self._cgroup,
                 idle_memory_bytes=self._idle_memory_bytes(),
+                slot_memory=self._slot_memory,
                 harness_pids=self._zygotes.harness_pids,
                 host_descriptor=_STDIN,
                 is_stopped=lambda: self._heard_stop(job.seq),
-                is_crowded=(lambda: _is_crowded(job)) if self._lacks else None,
+                is_crowded=self._crowd_check(job) if self._lacks else None,
             )
             ended = watch.run(payload)
             if watch.was_long:
@@ -307,23 +313,20 @@ class Supervisor:
         Counted anew when a process of the harness is new and after a run that may have changed it;
         to count it costs as much as a short run's order.
         """
-        if self._cgroup is None:
+        if self._slot_memory is None:
             return 0
         pids = self._zygotes.harness_pids
         if self._idle is None or self._idle[0] != pids:
-            self._idle = (pids, self._cgroup.memory_bytes())
+            self._idle = (pids, self._slot_memory())
         return self._idle[1]
+
+    def _crowd_check(self, job: _Job) -> Callable[[], bool]:
+        staged = [job.source_path, *(path for path, _ in job.files)]
+        return lambda: reduced.is_crowded(job.limits["work_files"], staged)
 
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()
         return self._host.is_stopped(seq)
-
-
-def _is_crowded(job: _Job) -> bool:
-    """Tell whether a reduced slot has more files now than a run may make."""
-    paths = [job.source_path, *(path for path, _ in job.files)]
-    allowed: int = job.limits["work_files"]
-    return reduced.count_files() > allowed + reduced.count_staged(paths)
 
 
 def _outcome(seq: int, index: int, ended: Ended | Dialogue) -> tuple[Header, *tuple[bytes, ...]]:

@@ -132,6 +132,7 @@ class Watch:
         parties: list[Party],
         limits: dict[str, Any],
         cgroup: CgroupReader | None,
+        slot_memory: Callable[[], int] | None,
         idle_memory_bytes: int,
         harness_pids: frozenset[int],
         host_descriptor: int,
@@ -144,6 +145,7 @@ class Watch:
             parties: The run's processes; the main one last.
             limits: The fields of grader.model.Limits, for all of them together.
             cgroup: Counters of the slot, where it has any.
+            slot_memory: Reads the bytes in use in the slot, where anything tells.
             idle_memory_bytes: What they count while there is no run.
             harness_pids: Processes of the slot that are not the run's.
             host_descriptor: Readable when the grader says something.
@@ -168,6 +170,7 @@ class Watch:
         self._cpu_time_before_s: float | None = None
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
+        self._slot_memory = slot_memory
         self._memory_before = idle_memory_bytes
         self.was_long = False
         """Whether it lasted long enough to be looked at."""
@@ -292,8 +295,8 @@ class Watch:
         )
         cpu_time_s = self._seen_cpu_time_s = max(self._seen_cpu_time_s, self._cpu_time_s(reading))
         used = reading.memory_bytes
-        if self._cgroup:
-            used = self._cgroup.memory_bytes() - self._memory_before
+        if self._slot_memory:
+            used = self._slot_memory() - self._memory_before
         wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
         wall_time_s -= reading.run_delay_s
         if self._oom_happened() or used > self._limits["memory_bytes"]:
@@ -303,7 +306,8 @@ class Watch:
         elif wall_time_s > self._limits["wall_time_s"]:
             self._stop("wall_time")
         elif self._is_crowded and self._is_crowded():
-            self._stop("memory")  # which files are, in such a kernel
+            # No limit that has a verdict: elsewhere, the program would get an error of its own.
+            self._kill()
 
     def _cpu_time_s(self, reading: processes.Reading) -> float:
         """Return the CPU time so far, with that of processes which ended and had no parent left."""

@@ -29,6 +29,7 @@ SLOTS = 2
 
 BACKENDS = (
     pytest.param("docker", id="docker", marks=pytest.mark.docker),
+    pytest.param("runsc", id="runsc", marks=(pytest.mark.docker, pytest.mark.slow)),
     pytest.param("native", id="native"),
 )
 

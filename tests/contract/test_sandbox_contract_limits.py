@@ -1,5 +1,6 @@
 """What a run that goes too far meets, and that the next one notices nothing of it."""
 
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -198,7 +199,7 @@ except OSError as error:
 """
     outcome = run(slot, source)
     if backend == "runsc":  # its kernel does not count them, but the supervisor does
-        assert outcome.limit_hit is LimitKind.MEMORY
+        assert (outcome.exit_signal, outcome.limit_hit) == (signal.SIGKILL, None)
         return
     errno, count = outcome.stdout.split()
     assert errno == b"28"
