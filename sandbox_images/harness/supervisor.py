@@ -279,7 +279,7 @@ class Supervisor:
                     harness_pids=self._zygotes.harness_pids,
                     host_descriptor=_STDIN,
                     is_stopped=lambda: self._heard_stop(job.seq),
-                    is_crowded=(lambda: _is_crowded(job)) if self._lacks else None,
+                    is_crowded=self._crowd_check(job) if self._lacks else None,
                 ).run()
             finally:
                 os.close(program.descriptor)
