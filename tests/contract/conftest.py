@@ -105,7 +105,13 @@ def isolated() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of isolation for the fake: there is nothing to wait for, so no skip."""
+    """Leave out tests of isolation for the fake: there is nothing to wait for, so no skip.
+
+    Dialogues on gVisor's kernel are slow: each of their many messages takes it a while.
+    """
+    for item in items:
+        if "[runsc" in item.name and "dialogues" in item.path.name:
+            item.add_marker(pytest.mark.slow)
     left_out = [item for item in items if _needs_wall(item) and "[fake" in item.name]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
