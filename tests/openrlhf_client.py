@@ -165,6 +165,29 @@ def make_tokenizer() -> Any:
     )
 
 
+def make_llama_tokenizer(*texts: str) -> Any:
+    """Return a tokenizer that decodes as Llama's and CodeLlama's do: "<s>Q" becomes "<s> Q".
+
+    Args:
+        texts: Have all the characters that it will know.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["<unk>", "<s>", "</s>"]
+    tokenizer = Tokenizer(models.BPE(unk_token=special[0]))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")]
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    names = dict(zip(("unk_token", "bos_token", "eos_token"), special, strict=True))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
 class SamplingParams:
     """What the engine is asked for; copied by the executors."""
 

@@ -6,6 +6,7 @@ MIN_OVERLAP = 32
 """A left-truncated prompt is recognised by at least as many characters at the query's start."""
 _MAX_OVERLAP_TRIES = 64
 _MAX_JOINED_SURROGATES = 10_000
+_BLANK_BEHIND_TOKEN = re.compile(r"(</?s>|<\|[a-z_]{1,30}\|>) ")
 _LEADING_TOKENS = re.compile(
     r"(?:\s*(?:<s>|<bos>|<pad>|<unk>|\[PAD\]|<\|(?:begin_of_text|endoftext|pad|startoftext"
     r"|finetune_right_pad_id)\|>|<\uff5cbegin\u2581of\u2581sentence\uff5c>))+"
@@ -43,6 +44,25 @@ def without_leading_tokens(text: str) -> str:
     return text[match.end() :] if match else text
 
 
+def _end_of_prompt(query: str, prompt: str) -> int | None:
+    """Return where the prompt ends that a query starts with; None where it does not.
+
+    But for the blanks behind special tokens: a tokenizer of Llama's kind makes "<s> [INST]" of
+    "<s>[INST]" in every query that it decodes.
+    """
+    prompt = _BLANK_BEHIND_TOKEN.sub(r"\1", prompt)
+    at = done = 0
+    for blank in _BLANK_BEHIND_TOKEN.finditer(query):
+        chunk = query[at : blank.end() - 1]
+        if len(chunk) > len(prompt) - done:
+            break
+        if not prompt.startswith(chunk, done):
+            return None
+        at, done = blank.end(), done + len(chunk)
+    rest = prompt[done:]
+    return at + len(rest) if query.startswith(rest, at) else None
+
+
 def after_prompt(query: str, prompt: str) -> str | None:
     """Return what follows the prompt at the start of `query`; None where it does not start so.
 
@@ -54,9 +74,10 @@ def after_prompt(query: str, prompt: str) -> str | None:
         return None
     if query.startswith(prompt):
         return query[len(prompt) :]
-    query, prompt = without_leading_tokens(query), without_leading_tokens(prompt)
-    if query.startswith(prompt) and prompt:
-        return query[len(prompt) :]
+    query = without_leading_tokens(query).lstrip()
+    prompt = without_leading_tokens(prompt).lstrip()
+    if prompt and (end := _end_of_prompt(query, prompt)) is not None:
+        return query[end:]
     probe = query[:MIN_OVERLAP]
     if len(probe) < MIN_OVERLAP:
         return None

@@ -20,6 +20,7 @@ from tests.openrlhf_client import (
     SamplingParams,
     ScriptedEngine,
     client,
+    make_llama_tokenizer,
     make_tokenizer,
     release,
 )
@@ -254,6 +255,33 @@ def test_whatever_the_arguments_are_each_query_gets_a_finite_reward(
     for column in columns:
         assert (column.dtype, column.shape) == (torch.float32, (count,))
         assert torch.isfinite(column).all()
+
+
+@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param("<s>[INST] As 2 + 3: the answer is 5. What is 1 + 4? [/INST]", id="chat"),
+        pytest.param("Q: 2 + 3?\nA: The answer is 5.\nQ: 1 + 4?\nA:", id="plain"),
+    ],
+)
+def test_answer_of_the_prompt_is_not_the_models_whatever_the_tokenizer_does_to_blanks(
+    version: str, prompt: str, reward_file: str
+) -> None:
+    label = '{"math": "5"}'
+    rows = [
+        Row(prompt, " I cannot tell.</s>", label, -0.5, 0),
+        # The engine cuts in the middle, where this tokenizer would put a blank.
+        Row(prompt, " I add them up: 5 The answer is 5.</s>", label, 1, 1),
+    ]
+    llama = make_llama_tokenizer(*(row.prompt + row.response for row in rows))
+    decoded = llama.decode(llama(f"<s>{prompt}", add_special_tokens=False)["input_ids"])
+    assert not decoded.removeprefix("<s>").startswith(prompt.removeprefix("<s>"))
+    with client(version) as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        results = execute_all(executor, rows, llama)
+    for result, row in zip(results, rows, strict=True):
+        assert_rewarded(result, row)
 
 
 class _Failing:

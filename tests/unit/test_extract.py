@@ -3,6 +3,7 @@
 import pytest
 
 from grader.extract import extract
+from grader.extract.text import after_prompt
 from grader.rules import ExtractionRule
 
 F = "def f(x):\n    return x + 1"
@@ -386,6 +387,26 @@ def test_left_truncated_prompt_is_cut() -> None:
 
 def test_begin_token_before_the_prompt_does_not_hide_it() -> None:
     assert found("<s>" + PROMPT + F, prompt=PROMPT) == F
+
+
+@pytest.mark.parametrize(
+    ("prompt", "query"),
+    [
+        pytest.param("<s>[INST] Q [/INST]", "<s> [INST] Q [/INST]", id="behind the first token"),
+        pytest.param("[INST] Q [/INST]", "<s><s> [INST] Q [/INST]", id="tokens were added"),
+        pytest.param(
+            "<s>[INST] Q [/INST] x=1 </s><s>[INST] R [/INST]",
+            "<s> [INST] Q [/INST] x=1 </s><s> [INST] R [/INST]",
+            id="in the middle",
+        ),
+        pytest.param("Q: x = 1\nA:", "<s> Q: x = 1\nA:", id="no template"),
+        pytest.param("  Q: x = 1\nA:", "<s>   Q: x = 1\nA:", id="a blank itself"),
+    ],
+)
+def test_prompt_is_cut_off_as_tokenizers_decode_it(prompt: str, query: str) -> None:
+    program = "print('<s> is kept')\n"
+    assert after_prompt(query + program, prompt) == program
+    assert after_prompt(query.replace("Q", "P") + program, prompt) is None
 
 
 def test_short_overlap_with_the_prompts_end_is_not_cut() -> None:

@@ -12,6 +12,8 @@ from grader.reward_settings import AnswerPlace
 
 MAX_ANSWER_CHARS = 2000
 """What is longer is no final answer."""
+_READ_CHARS = 100_000
+"""The end of a response that is looked at: a final answer stands there."""
 _MAX_MARKS = 200
 """Answers of one kind that are looked at; the last ones."""
 
@@ -65,6 +67,7 @@ def find_answer(response: str, place: AnswerPlace = AnswerPlace.AUTO) -> Answer:
         AnswerPlace.HASHES: (_hashes,),
         AnswerPlace.PHRASE: (_phrases,),
     }.get(place, (_boxes, _hashes, _phrases))
+    response = response[-_READ_CHARS:]
     marks = [mark for find in kinds for mark in find(response)]
     if marks:
         last = max(marks, key=lambda mark: mark.end)

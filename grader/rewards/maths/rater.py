@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 from grader.errors import GraderError
-from grader.rewards.maths.answers import find_answer, gold_answer
+from grader.rewards.maths.answers import MAX_ANSWER_CHARS, find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
 from grader.rewards.maths.symbolic import Algebra, Comparisons
 from grader.rewards.response import response_of
@@ -58,6 +58,9 @@ class MathRater:
             expected = gold_text(label)
             if not expected:
                 return self._ungraded(f"the label holds no answer: {label!r:.100}")
+            if len(expected) > MAX_ANSWER_CHARS:
+                reason = f"the label is no final answer: it has {len(expected)} characters"
+                return self._ungraded(reason)
             return self._compare(sample, expected, deadline)
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")

@@ -50,11 +50,25 @@ def test_answer_gets_its_reward(
     assert rating.logs["math_answered"] == float(outcome != NONE)
 
 
-@pytest.mark.parametrize("label", [None, "", "  ", {}, [], True, "nan", float("nan")])
-def test_label_without_an_answer_is_not_graded(core: RewardCore, label: object) -> None:
-    (rating,) = core.rate([Sample(query="\\boxed{1}", label=label)])
+NO_ANSWERS: list[object] = [None, "", "  ", {}, [], True, "nan", float("nan"), "1 < " * 9999]
+
+
+@pytest.mark.parametrize("number", range(len(NO_ANSWERS)))
+def test_label_without_an_answer_is_not_graded(core: RewardCore, number: int) -> None:
+    (rating,) = core.rate([Sample(query="\\boxed{1}", label=NO_ANSWERS[number])])
     assert not rating.graded
     assert rating.reward == 0
+
+
+def test_answer_at_the_end_of_a_very_long_response_is_found(core: RewardCore) -> None:
+    endless = "answers of " * 2_000_000
+    right, none = core.rate(
+        [
+            Sample(query=f"{endless} The answer is 42.", label="42"),
+            Sample(query=f"The answer is 42. {endless}", label="42"),
+        ]
+    )
+    assert (right.reward, none.reward) == (1.0, -0.5)
 
 
 @pytest.mark.parametrize("label", ["42", 42, 42.0, '{"math": "42"}', {"math": 42}], ids=repr)
