@@ -15,7 +15,7 @@ from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
 from benchmarks.measure import Entry, as_json, show, throughput
 from benchmarks.rewards import THREADS, compare
-from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered
+from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered, stdin_samples
 from grader.cores import usable_cores
 from grader.engine import Grader
 from grader.errors import GraderError
@@ -93,18 +93,23 @@ def _grader(backend: SandboxChoice, *, slots: int) -> Grader:
 
 def _throughput(backends: list[SandboxChoice], rounds: int) -> list[dict[str, object]]:
     rows = []
-    for (workload, samples), bare in ((check_samples(), True), (pytest_samples(), False)):
+    for (workload, samples), others in (
+        (check_samples(), AGAINST),
+        (pytest_samples(), (USUAL, DOCKER_RUN)),
+        (stdin_samples(), (BARE,)),
+    ):
         with ExitStack() as stack:
             entries = {}
             for backend in backends:
                 grader = stack.enter_context(_grader(backend, slots=JOBS))
                 entries[f"grader {backend}"] = Entry(run=ours(grader))
-            entries[USUAL] = Entry(run=usual_pytest(JOBS), stride=max(1, len(samples) // 20))
-            if SandboxChoice.DOCKER in backends:
+            if USUAL in others:
+                entries[USUAL] = Entry(run=usual_pytest(JOBS), stride=max(1, len(samples) // 20))
+            if DOCKER_RUN in others and SandboxChoice.DOCKER in backends:
                 image = Settings().images.python
                 stride = max(1, len(samples) // 8)
                 entries[DOCKER_RUN] = Entry(run=docker_run(JOBS, image), stride=stride)
-            if bare:
+            if BARE in others:
                 entries[BARE] = Entry(run=bare_fork(JOBS))
             found = throughput(workload, renumbered(samples), entries, rounds=rounds)
         show(found, [name for name in AGAINST if name in entries])

@@ -45,7 +45,8 @@ def throughput(
         entry.run(shares[name][:4])
     for _ in range(rounds):
         for name, entry in entries.items():
-            rates[name].append(len(shares[name]) / entry.run(shares[name]))
+            runs = sum(sample.runs for sample in shares[name])
+            rates[name].append(runs / entry.run(shares[name]))
             time.sleep(0.1)  # what a contestant left to be torn down is not the next one's cost
     medians = {name: statistics.median(found) for name, found in rates.items()}
     return [

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.workloads import HUMANEVAL, REPO
+from benchmarks.workloads import REPO, find_recorded
 
 _LOOK_S = 0.2
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -73,7 +73,7 @@ def compare(*, rows: int, rounds: int, backend: str, slots: int) -> Comparison:
 
 def completions(count: int) -> list[dict[str, str]]:
     """Return completions of HumanEval's problems, each a text of its own, one in three wrong."""
-    file = next((REPO / name for name in HUMANEVAL if (REPO / name).is_file()), None)
+    file = find_recorded("humaneval.jsonl")
     assert file is not None, "../shared/data/humaneval.jsonl is not there"
     problems = [json.loads(line) for line in file.read_text().splitlines()]
     rows = []
