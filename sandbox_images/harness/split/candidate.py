@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sandbox_images.harness.split import library
-from sandbox_images.harness.split.channel import Channel, Message
+from sandbox_images.harness.split.channel import Channel, Message, MessageTooLong
 from sandbox_images.harness.split.codec import Decoder, Encoder
 from sandbox_images.harness.split.operations import DATA_BASES, OPERATIONS, plain
 from sandbox_images.harness.split.remote import Remote, RemoteFunction
@@ -103,7 +103,10 @@ class Candidate:
         changed = arguments and decoder.has_mutable
         answer.append(self._changed(message[-len(arguments) :], arguments) if changed else None)
         answer.append(self._printed())
-        self._channel.send(answer)
+        try:
+            self._channel.send(answer)
+        except MessageTooLong as error:
+            self._channel.send(["no", str(error), None, None])
 
     def _prepare(self, message: Message, decoder: Decoder) -> tuple[Callable[[], Any], list[Any]]:
         """Return what to do, and the arguments for it that may be changed in place."""

@@ -22,6 +22,10 @@ class ChannelError(Exception):
     """The other process sent what is no message."""
 
 
+class MessageTooLong(ChannelError):
+    """The message is longer than any may be; nothing of it was sent."""
+
+
 class Channel:
     """One end of the connection between judge and candidate."""
 
@@ -34,11 +38,11 @@ class Channel:
 
         Raises:
             ChannelClosed: The other process is gone.
-            ChannelError: The message is longer than any may be.
+            MessageTooLong: It is longer than any may be.
         """
         data = _encode(message).encode()
         if len(data) > MAX_MESSAGE_BYTES:
-            raise ChannelError(f"a message of {len(data)} bytes is too long")
+            raise MessageTooLong(f"a message of {len(data)} bytes is too long")
         try:
             self._socket.sendall(_LENGTH.pack(len(data)) + data)
         except OSError as error:

@@ -19,15 +19,18 @@ import importlib
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sandbox_images.harness import set_order, values
 from sandbox_images.harness.split import library
+from sandbox_images.harness.split.channel import MAX_MESSAGE_BYTES
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 MAX_DEPTH = 100
 MAX_NODES = 2_500_000
+_LEAST_ITEM_BYTES = 2
+"""Of an item in JSON: a digit and a comma."""
 _LEAVES = frozenset({*values.LEAF_TYPES} - {bytearray})
 _SINGLETONS = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 _KEYED = {"d": dict, "C": Counter, "O": OrderedDict}
@@ -63,6 +66,8 @@ class Encoder:
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []
         self._nodes = 0
+        self._room = MAX_MESSAGE_BYTES
+        """How many bytes a message has left for what is yet to be encoded, at the least."""
 
     @property
     def has_mutable(self) -> bool:
@@ -72,7 +77,10 @@ class Encoder:
     def encode(self, value: Any, depth: int = 0) -> Any:
         """Return the value in terms that `json` can write."""
         kind = type(value)
-        if value is None or kind is bool or kind is str:
+        if value is None or kind is bool:
+            return value
+        if kind is str:
+            self._take_room(len(value))
             return value
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
@@ -101,10 +109,18 @@ class Encoder:
         named = self._name_of(value)
         return {"x": self._reference(value)} if named is None else {"g": named}
 
-    def _items(self, items: Iterable[Any], depth: int) -> list[Any]:
+    def _items(self, items: Collection[Any], depth: int) -> list[Any]:
+        self._take_room(_LEAST_ITEM_BYTES * len(items))
         return [self.encode(item, depth + 1) for item in items]
 
+    def _take_room(self, size: int) -> None:
+        """Count what a message needs at the least; give up where none could hold it."""
+        self._room -= size
+        if self._room < 0:
+            raise UnencodableError("a value that is too large for a message")
+
     def _pairs(self, value: dict[Any, Any], depth: int) -> list[Any]:
+        self._take_room(2 * _LEAST_ITEM_BYTES * len(value))
         return [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in value.items()]
 
     def _encode_mutable(self, value: Any, kind: type, depth: int) -> Any:

@@ -8,7 +8,13 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.split import library
-from sandbox_images.harness.split.channel import Channel, ChannelClosed, ChannelError, Message
+from sandbox_images.harness.split.channel import (
+    Channel,
+    ChannelClosed,
+    ChannelError,
+    Message,
+    MessageTooLong,
+)
 from sandbox_images.harness.split.codec import Decoder, Encoder, update_in_place
 from sandbox_images.harness.split.factory import Proxies
 from sandbox_images.harness.split.lending import ANSWERS, may_be_lent
@@ -165,10 +171,10 @@ class Judge:
                 parts = [encoder.encode(part) for part in (*fixed, *arguments)]
                 self._channel.send([*head, *parts])
                 answer = self._wait_for_answer()
+            except (UnencodableError, MessageTooLong) as error:
+                raise self.refuse(str(error)) from None
             except (ChannelClosed, ChannelError) as error:
                 raise self.lost(str(error)) from None
-            except UnencodableError as error:
-                raise self.refuse(str(error)) from None
             return self._unpack(answer, arguments, may_stop=head[-1] in ("next", "anext"))
 
     def _wait_for_answer(self) -> Message:
