@@ -24,8 +24,8 @@ from sandbox_images.harness.orders import RunOrder
 
 COMMON_MODULES = (
     "abc bisect collections contextlib copy datetime decimal enum fractions functools heapq io "
-    "itertools json linecache math operator os re statistics string struct sys time traceback types "
-    "typing"
+    "itertools json linecache math operator os re statistics string struct sys time traceback "
+    "types typing"
 ).split()
 """What submissions import most. A fork has them for nothing, where an import costs milliseconds;
 but every page of memory that a module takes makes every fork slower."""

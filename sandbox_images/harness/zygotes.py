@@ -14,6 +14,7 @@ _START_TIMEOUT_S = 60.0
 _STANDING_RUNS = 512
 _STANDING_GROWTH_BYTES = 64 * 1024 * 1024
 _STANDING_CPU_TIME_S = 3600
+_LIMITS_OF_A_RUN = ("cpu_time_s", "wall_time_s", "output_bytes")
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
@@ -89,7 +90,7 @@ class StandingJudge:
         self.cpu_time_s = 0.0
         """What its runs before this one took."""
         self._zygote = zygote
-        self._limits = limits
+        self._limits = _limits_of_a_process(limits)
         self._runs = 0
         self._peak_memory_bytes = 0
         self._has_ended = False
@@ -110,7 +111,7 @@ class StandingJudge:
         """Tell whether it can judge a run with these limits."""
         return (
             not self._has_ended
-            and limits == self._limits
+            and _limits_of_a_process(limits) == self._limits
             and self._runs < _STANDING_RUNS
             and self._peak_memory_bytes < self.memory_bytes + _STANDING_GROWTH_BYTES
             and not select.select([self.control], [], [], 0)[0]  # which says that it has ended
@@ -144,12 +145,16 @@ class StandingJudge:
         return {**ended, "cpu_time_s": max(0.0, ended["cpu_time_s"] - self.cpu_time_s)}
 
 
+def _limits_of_a_process(limits: dict[str, Any]) -> dict[str, Any]:
+    """Return those that a process is given once; the others are its runs' watches' to enforce."""
+    return {name: value for name, value in limits.items() if name not in _LIMITS_OF_A_RUN}
+
+
 def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
     nothing = orders.nothing()
     parcel = orders.write_bundle("solution.py", None, [])
     return orders.RunOrder(
         program="judge_scripts",
-        # The CPU time of each run is its watch's to limit; a process has only one limit for all.
         limits={**limits, "cpu_time_s": _STANDING_CPU_TIME_S},
         staged_bytes=parcel.bytes,
         staged_files=parcel.files,

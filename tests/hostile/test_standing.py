@@ -24,13 +24,19 @@ def slot(sandbox: Sandbox) -> Iterator[Slot]:
         yield opened
 
 
-def judge(slot: Slot, source: str = RIGHT, *cases: str, cpu_time_s: float = 2.0) -> RunOutcome:
+def judge(
+    slot: Slot,
+    source: str = RIGHT,
+    *cases: str,
+    cpu_time_s: float = LIMITS.cpu_time_s,
+    memory_bytes: int = LIMITS.memory_bytes,
+) -> RunOutcome:
     """Have a script judged by a judge that stays, after it has said how often it has judged."""
     job = Job(
         program=Program.SCRIPT,
         source=source,
         runs=(payload.script(COUNT, cases or CASES, stop_early=False),),
-        limits=replace(LIMITS, cpu_time_s=cpu_time_s),
+        limits=replace(LIMITS, cpu_time_s=cpu_time_s, memory_bytes=memory_bytes),
         split=True,
         standing=True,
     )
@@ -85,7 +91,7 @@ ENDS: dict[str, Callable[[Slot], object]] = {
     "the tests take too long": lambda slot: judge(slot, RIGHT, "while True: pass", cpu_time_s=0.5),
     "the tests take memory": lambda slot: judge(slot, RIGHT, "kept = b'x' * (200 << 20)"),
     "the tests end their process": lambda slot: judge(slot, RIGHT, "import os\nos._exit(0)"),
-    "other limits": lambda slot: judge(slot, cpu_time_s=1.5),
+    "other limits": lambda slot: judge(slot, memory_bytes=LIMITS.memory_bytes // 2),
 }
 
 
@@ -107,6 +113,13 @@ def test_what_a_judge_took_before_is_no_part_of_a_run(slot: Slot) -> None:
     )
     assert busy.limit_hit is None
     assert cpu_time_s(busy) > 0.9
+
+
+def test_each_run_has_its_own_limit_of_time(slot: Slot) -> None:
+    spin = "from time import process_time as now\nt = now() + 0.7\nwhile now() < t: pass"
+    assert judge(slot, RIGHT, spin, cpu_time_s=1.5).limit_hit is None
+    assert runs_so_far(judge(slot)) == 2
+    assert judge(slot, RIGHT, spin, cpu_time_s=0.5).limit_hit == "cpu_time"
 
 
 def test_random_numbers_differ_from_run_to_run(slot: Slot) -> None:
