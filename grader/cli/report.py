@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import note
+from grader.cli.console import note, terminal
 from grader.cli.options import ForceOption
 from grader.errors import ConfigurationError, InputError
 
@@ -53,8 +53,9 @@ def report(
 
     **Exit codes**
 
-    - 0: written, or served until it was stopped
+    - 0: written
     - 2: bad usage, or a file that cannot be read or written
+    - 130: served until Ctrl-C
     """
     if (to is None) is not serve:
         message = "name the page to write with -o, or serve it with --serve; one of both"
@@ -69,7 +70,7 @@ def report(
     if to is None:
         _serve(document, host, port)
         return
-    page = document.one_file()
+    page = _with_progress(document)
     try:
         to.write_text(page, "utf-8")
     except OSError as error:
@@ -80,12 +81,25 @@ def report(
     note(f"{to}: {count:,} samples, {len(page.encode()) / 1e6:.1f} MB{left}")
 
 
+def _with_progress(document: "Document") -> str:
+    """Make the page in one file, which takes some seconds for thousands of samples."""
+    console = terminal(err=True)
+    if console is None:
+        return document.one_file()
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True) as shown:
+        task = shown.add_task("Making the page", total=1.0)
+        return document.one_file(tell=lambda share: shown.update(task, completed=share))
+
+
 def _serve(document: "Document", host: str, port: int) -> None:
-    from grader.report.serve import is_loopback, make_app, new_token, run
+    from grader.report.serve import is_loopback, listen, make_app, new_token, run
 
     token = None if is_loopback(host) else new_token()
+    listening = listen(host, port)
     app = make_app(document, token)
     shown = f"[{host}]" if ":" in host else host
     query = "" if token is None else f"?token={token}"
-    note(f"Serving on http://{shown}:{port}/{query} until Ctrl-C.")
-    run(app, host, port)
+    note(f"Serving on http://{shown}:{listening.getsockname()[1]}/{query} until Ctrl-C.")
+    run(app, listening)

@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -72,7 +72,7 @@ class Document:
 
     def tables(self, blocks: Mapping[int, Block] | None = None) -> dict[str, Any]:
         """Return the tables of samples and problems."""
-        flipped = self.flips.lines if self.flips else frozenset()
+        flipped = frozenset(self.flips.found) if self.flips else frozenset()
         return tables(self.file.entries, self.batch, blocks=blocks, flipped=flipped)
 
     def sample(self, entry: Entry) -> str:
@@ -81,7 +81,8 @@ class Document:
         Raises:
             InputError: The file is not what it was.
         """
-        return sample_fragment(self.file.read(entry).view())
+        flip = self.flips.found.get(entry.line) if self.flips else None
+        return sample_fragment(self.file.read(entry).view(), flip)
 
     def page(self, assets: str) -> str:
         """Return the page that a server sends; it asks for tables and samples by itself."""
@@ -93,8 +94,15 @@ class Document:
             assets=assets,
         )
 
-    def one_file(self, max_bytes: int = MAX_FILE_BYTES) -> str:
-        """Return the page with everything in it that there is room for."""
+    def one_file(
+        self, max_bytes: int = MAX_FILE_BYTES, tell: Callable[[float], None] = lambda _: None
+    ) -> str:
+        """Return the page with everything in it that there is room for.
+
+        Args:
+            max_bytes: How large it may get; what always is in it may be more.
+            tell: Is told how much of the work lies behind, in [0, 1].
+        """
         scripts = [asset(name) for name in SCRIPTS]
         blocks: dict[int, Block] = {}
         packed: list[str] = []
@@ -108,6 +116,7 @@ class Document:
             room -= len(block)
             blocks |= {entry.line: (len(packed), place) for place, entry in enumerate(chosen)}
             packed.append(block)
+            tell(len(blocks) / len(order))
         self.pages_held = len(blocks)
         return self._assemble(scripts, packed, blocks)
 

@@ -1,8 +1,9 @@
 """Two graded files side by side: which samples flipped, and what else differs about them."""
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 
 from grader.model import Conditions
 from grader.report.index import Entry
@@ -41,9 +42,13 @@ class Flips:
     lost: int
     reasons: tuple[tuple[str, int], ...]
     """Most frequent first; a flip may have several."""
-    shown: tuple[Flip, ...]
-    lines: frozenset[int]
-    """Of all samples that flipped, in this file."""
+    found: Mapping[int, Flip]
+    """By the line in this file."""
+
+    @property
+    def shown(self) -> list[Flip]:
+        """The first of them."""
+        return list(islice(self.found.values(), SHOWN))
 
 
 def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips:
@@ -75,8 +80,7 @@ def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips
         gained=sum(flip.here.verdict is Verdict.PASSED for flip in found),
         lost=sum(flip.there.verdict is Verdict.PASSED for flip in found),
         reasons=tuple(counts.most_common()),
-        shown=tuple(found[:SHOWN]),
-        lines=frozenset(flip.here.line for flip in found),
+        found={flip.here.line: flip for flip in found},
     )
 
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import ConfigurationError
+from grader.report.flips import Flip
 from grader.report.highlight import highlighted
 from grader.report.reasons import VERDICTS
 from grader.report.sample import SampleView, seconds, size
@@ -79,9 +80,14 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def sample_fragment(view: SampleView) -> str:
-    """Return one sample as HTML to put into a page: an `article`."""
-    return render("sample.html", sample=view)
+def sample_fragment(view: SampleView, flip: Flip | None = None) -> str:
+    """Return one sample as HTML to put into a page: an `article`.
+
+    Args:
+        view: The sample.
+        flip: What it was in another file, where that is another verdict.
+    """
+    return render("sample.html", sample=view, flip=flip)
 
 
 def one_file(

@@ -4,7 +4,9 @@ For one person at their own machine. Only loopback addresses are served without 
 only to pages whose address is one: no other site's page can be made to read from here.
 """
 
+import os
 import secrets
+import socket
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -116,7 +118,22 @@ def make_app(document: Document, token: str | None) -> "Starlette":
     )
 
 
-def run(app: "Starlette", host: str, port: int) -> None:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; `port` 0 is any that is free.
+
+    Raises:
+        ConfigurationError: The address is in use, or none of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error
+        message = f"cannot listen on {host} port {port}: {reason}"
+        raise ConfigurationError(message) from error
+
+
+def run(app: "Starlette", listening: socket.socket) -> None:
     """Serve until a signal ends the process.
 
     Raises:
@@ -127,4 +144,5 @@ def run(app: "Starlette", host: str, port: int) -> None:
     except ImportError as error:
         message = "serving needs uvicorn: pip install 'grader-rl[report,server]'"
         raise ConfigurationError(message) from error
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[listening])

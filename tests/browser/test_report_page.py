@@ -211,6 +211,11 @@ def test_two_files_show_what_flipped_and_why(
     shown = count(page)
     assert re.search(rf"^(\d+) of {EXAMPLES} samples$", shown)
     assert f"{shown.split()[0]} with another verdict" in text
+    page.locator("#flips").get_by_role("link", name="stdin/bus#1").click()
+    page.wait_for_selector("#sample-name")
+    flipped = page.locator("#sample .better", has_text="Flipped").inner_text()
+    assert "it was CE Compile error with reward" in " ".join(flipped.split())
+    assert "the extraction rule (verbatim → auto)" in flipped
 
 
 # ---------------------------------------------------------------- recorded batches

@@ -1,6 +1,10 @@
 """The report that is served: every sample of a large file, and only to whom it may be shown."""
 
 import http.client
+import re
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -172,3 +176,28 @@ def test_file_that_has_changed_is_said_so(serve: Serve, tmp_path: Path) -> None:
     port = serve(file)
     write_graded(file, [Row(id="another", report=make_report())])
     assert ask(port, "/sample/1")[0] == 409
+
+
+def test_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "grader", "report", str(small_file(tmp_path)), "--serve"]
+    with subprocess.Popen(
+        [*command, "--port", "0", "--host", "0.0.0.0"],  # noqa: S104 - the token is looked at
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as serving:
+        assert serving.stderr is not None
+        told = re.search(r"http://0\.0\.0\.0:(\d+)/\?token=(\S+)", serving.stderr.readline())
+        assert told is not None
+        port, token = int(told[1]), told[2]
+        assert ask(port, "/")[0] == 401
+        status, headers, _ = ask(port, f"/?token={token}")
+        assert (status, headers["location"]) == (303, "/")
+        cookie = headers["set-cookie"].partition(";")[0]
+        assert ask(port, "/", Cookie=cookie)[0] == 200
+        taken = subprocess.run(
+            [*command, "--port", str(port)], capture_output=True, text=True, check=False
+        )
+        assert (taken.returncode, "Address already in use" in taken.stderr) == (2, True)
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(20) == 130
+        assert serving.stderr.read() == ""
