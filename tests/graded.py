@@ -17,13 +17,15 @@ class Row:
     id: str = "a"
     completion: str = "x = 1"
     problem: str | None = None
+    line: int | None = None
+    """Of the row that it was graded from; None: its own number."""
 
 
 def write_graded(file: Path, rows: Iterable[Row]) -> Path:
     """Write a graded file and return its path."""
     with file.open("wb") as out:
         for number, row in enumerate(rows, start=1):
-            origin: dict[str, object] = {"line": number}
+            origin: dict[str, object] = {"line": row.line or number}
             if row.problem is not None:
                 origin["problem"] = row.problem
             out.write(

@@ -54,15 +54,15 @@ class Flips:
 def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips:
     """Compare two files.
 
-    Samples are told apart by their names; those that share one are paired in the order of their
-    lines.
+    Samples are told apart by their names; those that share one are paired in the order of the rows
+    that they were graded from.
     """
     waiting: dict[str, deque[Entry]] = defaultdict(deque)
-    for entry in sorted(there, key=lambda each: each.line):
+    for entry in sorted(there, key=lambda each: each.source_line):
         waiting[entry.name].append(entry)
     pairs = [
         (entry, waiting[entry.name].popleft())
-        for entry in sorted(here, key=lambda each: each.line)
+        for entry in sorted(here, key=lambda each: each.source_line)
         if waiting[entry.name]
     ]
     found = [

@@ -28,6 +28,8 @@ class Entry:
 
     line: int
     """In the file, from 1."""
+    source_line: int
+    """Of the row that it was graded from; the file's own where that is not known."""
     offset: int
     length: int
     """Of the line in bytes, its newline included."""
@@ -131,8 +133,10 @@ def _entry(
     report = row.report
     code = report.code
     name = row.name[:_NAME_CHARS]
+    source_line = row.origin.get("line")
     return Entry(
         line=line,
+        source_line=source_line if isinstance(source_line, int) else line,
         offset=offset,
         length=length,
         name=name,

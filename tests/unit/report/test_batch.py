@@ -187,6 +187,17 @@ def test_flip_says_what_else_differs(
     assert found.shown[0].reasons == (reason,)
 
 
+def test_samples_of_one_name_are_paired_by_the_rows_they_came_from(tmp_path: Path) -> None:
+    """Rows are written as they finish, which is not the order in which they came."""
+    first, second = make_report(AC), make_report(WA)
+    found = flips(
+        tmp_path,
+        [Row(report=first, line=1), Row(report=second, line=2)],
+        [Row(report=second, line=2), Row(report=first, line=1)],
+    )
+    assert (found.common, found.changed) == (2, 0)
+
+
 def test_samples_of_one_name_are_paired_in_order(tmp_path: Path) -> None:
     passed, failed = Row(report=make_report(AC)), Row(report=make_report(WA))
     found = flips(tmp_path, [passed, failed, passed], [passed, passed])
