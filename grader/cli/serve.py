@@ -26,7 +26,8 @@ def serve(
     """Serve over HTTP, until SIGTERM or Ctrl-C.
 
     Endpoints for trainers: `/get_reward` (OpenRLHF) and `/run_code` (SandboxFusion's, for verl);
-    for everybody: `/v1/grade`. The page `/docs` describes them; docs/server.md tells more.
+    for everybody: `/v1/grade`. The page `/docs` describes them; docs/server.md tells more. People
+    look at `/`: it shows how the service is, and why samples got their rewards.
 
     Grades in slots of this process, or on the workers of a queue where there is a broker. To be
     reached from other machines it needs a token: set GRADER_SERVER_TOKEN.

@@ -81,6 +81,16 @@ class Kept:
     expires: float
     """Of the store's clock."""
 
+    @property
+    def number(self) -> int:
+        """Which of the samples of this process it is."""
+        return int(self.key.rpartition("-")[2])
+
+    @property
+    def name(self) -> str:
+        """What to call it: many clients give no ids."""
+        return self.sample.id or self.sample.problem_id or f"sample {self.number}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCounts:
@@ -157,7 +167,9 @@ class SampleStore:
         with self._lock:
             self._expire(self._clock())
             tails = [_last(self._shelves[kind], most) for kind in set(kinds)]
-        found = sorted((kept for tail in tails for kept in tail), key=_number, reverse=True)
+        found = sorted(
+            (kept for tail in tails for kept in tail), key=lambda kept: kept.number, reverse=True
+        )
         return found[:most]
 
     def counts(self) -> StoreCounts:
@@ -182,10 +194,6 @@ class SampleStore:
 def _last(shelf: OrderedDict[str, Kept], most: int) -> list[Kept]:
     newest_first = reversed(shelf.values())
     return [kept for _, kept in zip(range(most), newest_first, strict=False)]
-
-
-def _number(kept: Kept) -> int:
-    return int(kept.key.rpartition("-")[2])
 
 
 # ---------------------------------------------------------------- sizes

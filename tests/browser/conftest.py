@@ -1,6 +1,7 @@
 """Headless Chromium over real pages; what a page must never do is watched in every test."""
 
 import contextlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ TIMEOUT_S = 120
 OpenPage = Callable[..., "Page"]
 """Opens an address in a page that is watched; options are those of a new browser context.
 
-With `forgiven`, a message of the console that holds these words is no sin.
+With `forgiven`, a message of the console that this pattern is found in is no sin.
 """
 
 
@@ -89,7 +90,7 @@ def _watch(page: "Page", address: str, sins: list[str], forgiven: str) -> None:
             sins.append(f"request {request.url}")
 
     def say(message: "ConsoleMessage") -> None:
-        is_forgiven = forgiven and forgiven in message.text
+        is_forgiven = forgiven and re.search(forgiven, message.text)
         if message.type in ("error", "warning") and not is_forgiven:
             sins.append(f"{message.type} {message.text}")
 

@@ -73,6 +73,9 @@ def test_page_finds_the_service_again_and_forgets_what_it_has_forgotten(
         page.get_by_role("link", name="before").wait_for()
     page.locator("#link[data-state=lost]").wait_for()
     assert page.get_by_role("link", name="before").is_visible()
+    page.get_by_role("link", name="Overview").click()
+    assert page.locator("#health").inner_text().startswith("No connection.")
+    page.go_back()
     with serving(tmp_path, token=TOKEN, server__port=port) as service:
         grade_all(service, {"after": BAD})
         page.get_by_role("link", name="after").wait_for()

@@ -201,6 +201,7 @@ def test_no_serious_finding_of_accessibility(
     page.locator("#sample-body h2").wait_for()
     assert serious_findings(page, axe) == []
     page.get_by_role("link", name="Playground").click()
+    page.get_by_text("A prompt to continue").wait_for()
     page.get_by_role("button", name="Grade").click()
     page.locator("#try-report h2").wait_for()
     assert serious_findings(page, axe) == []
@@ -216,13 +217,41 @@ def test_nothing_on_the_page_is_wider_than_a_phone(open_page: OpenPage, service:
     assert page.locator("#samples-list").bounding_box() is None
 
 
+# ---------------------------------------------------------------- the policy
+
+SMUGGLE = """async () => {
+    const refused = new Promise((resolve) =>
+        document.addEventListener("securitypolicyviolation", (event) =>
+            resolve(event.effectiveDirective)));
+    let markup = "taken";
+    try { document.createElement("p").innerHTML = "<b>x</b>"; } catch { markup = "refused"; }
+    const style = document.createElement("style");
+    style.textContent = "body { display: none }";
+    document.head.append(style);
+    const script = document.createElement("script");
+    try { script.textContent = "window.smuggled = 1"; } catch {}
+    document.body.append(script);
+    return [markup, await refused, window.smuggled ?? "nothing ran"];
+}"""
+
+
+def test_policy_refuses_what_is_not_a_file_of_the_page(
+    open_page: OpenPage, service: Service
+) -> None:
+    page = open_live(open_page, service, forgiven="requires 'Trusted|Content Security Policy")
+    markup, directive, ran = page.evaluate(SMUGGLE)
+    assert (markup, ran) == ("refused", "nothing ran")
+    assert directive in ("require-trusted-types-for", "style-src-elem")
+    assert page.locator("#health").is_visible()
+
+
 # ---------------------------------------------------------------- memory
 
 FLOOD = """async ([rounds, perRound]) => {
     const samples = await import("/assets/samples.js");
     for (let round = 0; round < rounds; round++) {
         samples.addSamples(Array.from({ length: perRound }, (_, index) => ({
-            key: `flood-${1e6 + round * perRound + index}`, kind: "failed", id: "x".repeat(80),
+            key: `flood-${1e6 + round * perRound + index}`, kind: "failed", name: "x".repeat(80),
             problem: "p".repeat(80), at: 1, took_s: 1, verdict: "failed", words: "Wrong answer",
             reward: 0, passed: 0, total: 1, signs: [], feedback: "f".repeat(160), endpoint: "/",
         })));
@@ -300,7 +329,8 @@ def test_whatever_a_model_writes_is_text(
 
 
 LAYOUT = """() => [
-    document.documentElement.scrollWidth, document.title, document.scripts.length,
+    document.documentElement.scrollWidth, document.title.endsWith("Live · grader"),
+    document.scripts.length,
     document.styleSheets.length, document.querySelectorAll("base").length, JSON.stringify(
         document.querySelector(".top").getBoundingClientRect()),
 ]"""

@@ -110,6 +110,8 @@ def _timelines(points: list[Point], moments: list[str]) -> Iterable[Timeline]:
     if any(beat.workers is not None for point in points for beat in point):
         yield _line(points, moments, "Workers", "", lambda beat: beat.workers or 0)
         yield _layers(points, moments, "Cache, per second", _CACHE, lambda beat: beat.cache)
+    if any(beat.programs for point in points for beat in point):
+        yield _programs(points, moments)
 
 
 _VERDICTS = {
@@ -184,6 +186,18 @@ def _line(
     return Timeline(
         title=title,
         told=_told(values, unit),
+        series=(Series(name=title, css="v-plain", values=values),),
+        moments=moments,
+        filled=True,
+    )
+
+
+def _programs(points: list[Point], moments: list[str]) -> Timeline:
+    title = "Programs of /run_code, per second"
+    values = [_rate(point, lambda beat: beat.programs) for point in points]
+    return Timeline(
+        title=title,
+        told=_told(values),
         series=(Series(name=title, css="v-plain", values=values),),
         moments=moments,
         filled=True,

@@ -27,7 +27,6 @@ class Trial(BaseModel):
 
     completion: str
     label: str = Field(description="JSON, or the source of tests")
-    prompt: str = ""
 
 
 async def try_out(engine: Engine, trial: Trial, size: int) -> GradeReport:
@@ -44,7 +43,6 @@ async def try_out(engine: Engine, trial: Trial, size: int) -> GradeReport:
     sample = One(
         id="playground",
         completion=trial.completion,
-        prompt=trial.prompt,
         label=trial.label,
         deadline_s=_DEADLINE_S,
     )

@@ -109,7 +109,7 @@ def _samples(engine: Engine) -> APIRouter:
             raise HTTPException(404, "this sample is not kept, or no more")
         found = kept.sample
         shown = view_of(
-            found.report, id=found.id, completion=found.completion, problem_id=found.problem_id
+            found.report, id=kept.name, completion=found.completion, problem_id=found.problem_id
         )
         html = await asyncio.to_thread(sample_fragment, shown)
         return HTMLResponse(html, headers=PRIVATE_HEADERS)

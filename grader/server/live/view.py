@@ -54,7 +54,7 @@ def sample_fields(kept: Kept) -> dict[str, Any]:
     return {
         "key": kept.key,
         "kind": kept.kind,
-        "id": _short(sample.id, _ID_CHARS),
+        "name": _short(kept.name, _ID_CHARS),
         "problem": None if sample.problem_id is None else _short(sample.problem_id, _ID_CHARS),
         "at": round(sample.at, 3),
         "took_s": round(sample.took_s, 4),

@@ -50,7 +50,11 @@ export function span(value) {
 }
 
 export function bytes(value) {
-  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {
+  for (const [unit, size] of [
+    ["GiB", 2 ** 30],
+    ["MiB", 2 ** 20],
+    ["KiB", 2 ** 10],
+  ]) {
     if (value >= size) return `${Number((value / size).toPrecision(3))} ${unit}`;
   }
   return `${value} B`;

@@ -27,7 +27,7 @@ export async function follow(tell, linked, signal) {
       const response = await request("/live/events", { signal: connection.signal });
       for await (const [name, data] of read(response.body, connection)) {
         wait = FIRST_WAIT_MS;
-        if (name === "end") break;
+        if (name === "end" || signal.aborted) break;
         linked("live");
         tell(name, data);
       }

@@ -3,8 +3,13 @@
 import { clearCharts, listenToCharts, showCharts } from "./charts.js";
 import { byId } from "./dom.js";
 import { follow } from "./events.js";
-import { showOverview } from "./overview.js";
-import { clearPlayground, listenToPlayground, preparePlayground, showReport } from "./playground.js";
+import { showNoConnection, showOverview } from "./overview.js";
+import {
+  clearPlayground,
+  listenToPlayground,
+  preparePlayground,
+  showReport,
+} from "./playground.js";
 import * as samples from "./samples.js";
 import { hasToken, signIn, SignInNeeded, signOut } from "./session.js";
 
@@ -32,8 +37,9 @@ function show() {
   const [view] = place();
   samples.showKeeping(model.keep, model.kept);
   byId("keeping").hidden = false;
+  showOverview(model);
+  if (byId("link").dataset.state === "lost") showNoConnection(model.now);
   if (view === "overview") {
-    showOverview(model);
     samples.showLately(model.keep);
     guarded(showCharts);
   } else if (view === "samples") {
@@ -50,6 +56,7 @@ function linked(state) {
   if (shown.dataset.state === state) return;
   shown.dataset.state = state;
   shown.textContent = LINKS[state];
+  if (state === "lost" && model !== null) showNoConnection(model.now);
 }
 
 // ---------------------------------------------------------------- views

@@ -12,9 +12,27 @@ export function showOverview(model) {
 }
 
 function showHealth({ concerns, state, started, now }) {
-  const parts = concerns.length
-    ? concerns.map(({ level, text }) => el(`p.concern.${level}`, {}, el("b", {}, grave(level)), ` ${text}`))
-    : [el("p.concern.well", {}, el("b", {}, "All is well."), ` ${inWords(state, now - started)}`)];
+  document.title = `${concerns.length ? `(${concerns.length}) ` : ""}Live · grader`;
+  putHealth(
+    concerns.length
+      ? concerns.map(({ level, text }) => concern(level, GRAVITY[level], text))
+      : [concern("well", "All is well.", inWords(state, now - started))],
+  );
+}
+
+/** Say that nothing more is known: what is shown is from `then`, in seconds since 1970. */
+export function showNoConnection(then) {
+  document.title = "(?) Live · grader";
+  putHealth([concern("bad", "No connection.", `What is shown here is from ${clock(then)}.`)]);
+}
+
+const GRAVITY = { bad: "Needs you:", warn: "Look at:" };
+
+function concern(level, first, rest) {
+  return el(`p.concern.${level}`, {}, el("b", {}, first), ` ${rest}`);
+}
+
+function putHealth(parts) {
   const shown = byId("health");
   // A screen reader is told of what changed, not of every beat.
   if (shown.textContent !== parts.map((part) => part.textContent).join("")) {
@@ -22,13 +40,13 @@ function showHealth({ concerns, state, started, now }) {
   }
 }
 
-const grave = (level) => (level === "bad" ? "Needs you:" : "Look at:");
-
 function inWords(state, up) {
   if (state === null) return "Starting.";
   const load = state.waiting
     ? "Some submissions wait for their turn."
-    : state.busy ? "Slots are busy and nothing waits." : "Nothing to do.";
+    : state.busy
+      ? "Slots are busy and nothing waits."
+      : "Nothing to do.";
   return `${load} Up ${span(Math.max(60, up))}.`;
 }
 
@@ -45,28 +63,47 @@ function tiles({ beats, state, totals }) {
   const faults = sum((beat) => beat.internal_errors);
   const found = [
     tile("Graded", `${rate(perSecond)} / s`, `${count(all)} since the start`),
-    tile("Passed", share(sum((beat) => beat.verdicts.passed ?? 0), recently), `of ${count(recently)} in ${over}`),
+    tile(
+      "Passed",
+      share(
+        sum((beat) => beat.verdicts.passed ?? 0),
+        recently,
+      ),
+      `of ${count(recently)} in ${over}`,
+    ),
     waitingTile(state),
     slotsTile(state),
     latencyTile(beats),
   ];
   if (state?.queue) found.push(cacheTile(beats, state));
+  if (totals.programs) {
+    const run = latest.reduce((total, beat) => total + beat.programs, 0) / (spanOf(latest) || 1);
+    found.push(tile("Programs run", `${rate(run)} / s`, `${count(totals.programs)} of /run_code`));
+  }
   found.push(
-    tile("Suspicious", count(suspicious), suspicious ? `${share(suspicious, recently)} in ${over}` : `in ${over}`, suspicious ? "warn" : ""),
+    tile(
+      "Suspicious",
+      count(suspicious),
+      suspicious ? `${share(suspicious, recently)} in ${over}` : `in ${over}`,
+      suspicious ? "warn" : "",
+    ),
     tile("Our faults", count(faults), `in ${over}`, faults ? "bad" : ""),
   );
   return found;
 }
 
 function tile(name, value, note, kind = "", meter = null) {
-  return el("div.card", { "data-kind": kind || null },
+  return el(
+    "div.card",
+    { "data-kind": kind || null },
     el("dt", {}, name),
     el("dd.big", {}, value),
     el("dd.nothing", {}, meter, note),
   );
 }
 
-const rate = (value) => (value >= 99.5 ? count(Math.round(value)) : value >= 9.95 ? value.toFixed(0) : value.toFixed(1));
+const rate = (value) =>
+  value >= 99.5 ? count(Math.round(value)) : value >= 9.95 ? value.toFixed(0) : value.toFixed(1);
 
 function waitingTile(state) {
   const waiting = state?.waiting ?? 0;
@@ -76,13 +113,18 @@ function waitingTile(state) {
 
 function slotsTile(state) {
   const { busy = 0, usable = 0 } = state ?? {};
-  const meter = usable ? el("progress", { max: usable, value: Math.min(busy, usable), "aria-label": "Busy slots" }) : null;
+  const meter = usable
+    ? el("progress", { max: usable, value: Math.min(busy, usable), "aria-label": "Busy slots" })
+    : null;
   return tile("Busy slots", `${count(busy)} of ${count(usable)}`, "", "", meter);
 }
 
 /** From the histograms of the last beats that graded anything: what the slowest and the middle took. */
 function latencyTile(beats) {
-  const found = beats.slice(-30).map((beat) => beat.latency.total).filter(Boolean);
+  const found = beats
+    .slice(-30)
+    .map((beat) => beat.latency.total)
+    .filter(Boolean);
   if (!found.length) return tile("Time to a report", "–", "nothing lately");
   const middle = found.map(([p50]) => p50).sort((a, b) => a - b)[Math.floor(found.length / 2)];
   const slow = Math.max(...found.map(([, p95]) => p95));
@@ -93,7 +135,9 @@ function cacheTile(beats, { queue }) {
   const sum = (outcome) => beats.reduce((total, beat) => total + (beat.cache[outcome] ?? 0), 0);
   const saved = sum("hit") + sum("joined");
   const all = saved + sum("miss");
-  const note = queue.up ? `${count(queue.cached)} verdicts, ${bytes(queue.cached_bytes)}` : "Redis does not answer";
+  const note = queue.up
+    ? `${count(queue.cached)} verdicts, ${bytes(queue.cached_bytes)}`
+    : "Redis does not answer";
   return tile("From cache", share(saved, all), note);
 }
 
@@ -104,12 +148,22 @@ function workers({ state, now }) {
   if (queue?.up) parts.push(...queueParts(queue, now));
   else if (queue) parts.push(el("p", {}, "Redis does not answer, so nothing is known of workers."));
   const gone = queue?.gone ?? [];
-  if (gone.length) parts.push(el("h3", {}, "Gone"), el("ul.plain", {}, ...gone.map((each) => goneLine(each, now))));
+  if (gone.length)
+    parts.push(
+      el("h3", {}, "Gone"),
+      el("ul.plain", {}, ...gone.map((each) => goneLine(each, now))),
+    );
   if (slots) parts.push(el("p", {}, slotsInWords(slots, queue !== null)));
   else if (queue) parts.push(el("p.nothing", {}, "This process has opened no slots of its own."));
   if (queue?.errors?.length) {
     parts.push(el("h3", {}, "Internal errors, all clients"));
-    parts.push(el("ul.plain", {}, ...queue.errors.map((each) => el("li", {}, el("time", {}, clock(each.at)), " ", each.text))));
+    parts.push(
+      el(
+        "ul.plain",
+        {},
+        ...queue.errors.map((each) => el("li", {}, el("time", {}, clock(each.at)), " ", each.text)),
+      ),
+    );
   }
   return parts;
 }
@@ -118,7 +172,9 @@ function queueParts(queue, now) {
   if (!queue.workers.length) return [el("p", {}, "No worker serves.")];
   const names = ["Worker", "State", "Busy", "Per second", "Graded", "Sandbox", "Images", "Up"];
   const rows = queue.workers.map((worker) =>
-    el("tr", {},
+    el(
+      "tr",
+      {},
       el("td.name", {}, worker.host, " ", el("small", {}, worker.id)),
       el("td", {}, worker.state),
       el("td.num", {}, `${worker.running} of ${worker.slots}`),
@@ -130,17 +186,29 @@ function queueParts(queue, now) {
     ),
   );
   const numbers = new Set(["Busy", "Per second", "Graded", "Up"]);
-  const heads = names.map((name) => el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name));
+  const heads = names.map((name) =>
+    el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name),
+  );
   const head = el("thead", {}, el("tr", {}, ...heads));
   return [
-    el("div.scroll", { tabindex: 0, role: "region", "aria-label": "Workers" }, el("table", {}, head, el("tbody", {}, ...rows))),
+    el(
+      "div.scroll",
+      { tabindex: 0, role: "region", "aria-label": "Workers" },
+      el("table", {}, head, el("tbody", {}, ...rows)),
+    ),
     el("p.nothing", {}, `Clients of the queue: ${count(queue.clients)}.`),
   ];
 }
 
 function goneLine({ worker, at, lost }, now) {
   const how = lost ? `lost, with ${worker.running} running` : "left in order";
-  return el(`li${lost ? ".lost" : ""}`, {}, el("b", {}, worker.host), ` ${how}, ${span(now - at)} ago `, el("small", {}, worker.id));
+  return el(
+    `li${lost ? ".lost" : ""}`,
+    {},
+    el("b", {}, worker.host),
+    ` ${how}, ${span(now - at)} ago `,
+    el("small", {}, worker.id),
+  );
 }
 
 function slotsInWords({ busy, idle, unopened }, isBesideQueue) {

@@ -10,7 +10,9 @@ let report = "";
 export async function preparePlayground() {
   if (examples !== null) return;
   examples = await (await request("/live/examples")).json();
-  byId("try-format").replaceChildren(...examples.map(({ name }) => el("option", { value: name }, name)));
+  byId("try-format").replaceChildren(
+    ...examples.map(({ name }) => el("option", { value: name }, name)),
+  );
   choose();
 }
 
@@ -31,7 +33,10 @@ async function grade() {
     const response = await request("/live/try", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ completion: byId("try-completion").value, label: byId("try-label").value }),
+      body: JSON.stringify({
+        completion: byId("try-completion").value,
+        label: byId("try-label").value,
+      }),
     });
     report = await response.text();
     showReport(true);

@@ -42,21 +42,33 @@ const newestFirst = (one, other) => numberOf(other) - numberOf(one);
 export function showLately(keep) {
   const kinds = ["attack", "ungraded", "limit", "failed"];
   if (keep.samples === "none") {
-    byId("lately").replaceChildren(el("p.nothing", {}, "No samples are kept (GRADER_KEEP_SAMPLES=none)."));
+    byId("lately").replaceChildren(
+      el("p.nothing", {}, "No samples are kept (GRADER_KEEP_SAMPLES=none)."),
+    );
     return;
   }
-  fill(byId("lately"), kinds.map((kind) => {
-    const rows = known[kind].slice(0, LATELY);
-    const list = rows.length
-      ? el("ul.plain", {}, ...rows.map(latelyRow))
-      : el("p.nothing", {}, "None.");
-    return el("section", { "data-kind": kind }, el("h3", {}, el("a", { href: `#/samples/${kind}` }, KINDS[kind])), list);
-  }));
+  fill(
+    byId("lately"),
+    kinds.map((kind) => {
+      const rows = known[kind].slice(0, LATELY);
+      const list = rows.length
+        ? el("ul.plain", {}, ...rows.map(latelyRow))
+        : el("p.nothing", {}, "None.");
+      return el(
+        "section",
+        { "data-kind": kind },
+        el("h3", {}, el("a", { href: `#/samples/${kind}` }, KINDS[kind])),
+        list,
+      );
+    }),
+  );
 }
 
 function latelyRow(sample) {
-  return el("li", {},
-    el("a", { href: `#/sample/${sample.key}`, title: sample.feedback }, sample.id || sample.problem || "no id"),
+  return el(
+    "li",
+    {},
+    el("a", { href: `#/sample/${sample.key}`, title: sample.feedback }, sample.name),
     badge(sample),
     el("time", {}, clock(sample.at)),
   );
@@ -73,7 +85,9 @@ function fill(parent, children) {
 }
 
 function replaceKeepingFocus(old, child) {
-  const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  const focused = old.contains(document.activeElement)
+    ? document.activeElement.getAttribute("href")
+    : null;
   old.replaceWith(child);
   if (focused !== null) child.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
@@ -85,7 +99,14 @@ export async function chooseKind(kind) {
   chosen = kind in KINDS ? kind : "";
   byId("kinds").replaceChildren(
     ...["", ...Object.keys(KINDS)].map((each) =>
-      el("a", { href: each ? `#/samples/${each}` : "#/samples", "aria-current": each === chosen ? "true" : null }, KINDS[each] ?? "All"),
+      el(
+        "a",
+        {
+          href: each ? `#/samples/${each}` : "#/samples",
+          "aria-current": each === chosen ? "true" : null,
+        },
+        KINDS[each] ?? "All",
+      ),
     ),
   );
   showList();
@@ -106,7 +127,17 @@ function listed() {
 }
 
 const searched = (sample) =>
-  [sample.id, sample.problem, sample.verdict, sample.words, sample.feedback, sample.endpoint, ...sample.signs].join(" ").toLowerCase();
+  [
+    sample.name,
+    sample.problem,
+    sample.verdict,
+    sample.words,
+    sample.feedback,
+    sample.endpoint,
+    ...sample.signs,
+  ]
+    .join(" ")
+    .toLowerCase();
 
 /** Show the list anew. */
 export function showList() {
@@ -117,17 +148,28 @@ export function showList() {
     : "None are kept that fit.";
   const names = ["When", "Verdict", "Reward", "Cases", "Sample", "Took", "What happened"];
   const numbers = new Set(["When", "Reward", "Cases", "Took"]);
-  const heads = names.map((name) => el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name));
-  const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...samples.map(row)));
+  const heads = names.map((name) =>
+    el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name),
+  );
+  const table = el(
+    "table",
+    {},
+    el("thead", {}, el("tr", {}, ...heads)),
+    el("tbody", {}, ...samples.map(row)),
+  );
   byId("samples-list").replaceChildren(...(samples.length ? [table] : []));
-  if (focused?.startsWith("#/sample/")) table.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  if (focused?.startsWith("#/sample/"))
+    table.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function row(sample) {
-  const name = el("a", { href: `#/sample/${sample.key}` }, sample.id || sample.problem || "no id");
-  const of = sample.problem && sample.problem !== sample.id ? el("small", {}, ` ${sample.problem}`) : null;
+  const name = el("a", { href: `#/sample/${sample.key}` }, sample.name);
+  const of =
+    sample.problem && sample.problem !== sample.name ? el("small", {}, ` ${sample.problem}`) : null;
   const signs = sample.signs.map((sign) => el("span.flag.alarm", {}, sign.replaceAll("_", " ")));
-  return el("tr", {},
+  return el(
+    "tr",
+    {},
     el("td.num", {}, el("time", {}, clock(sample.at))),
     el("td", {}, badge(sample)),
     el("td.num", {}, reward(sample.reward)),
@@ -153,7 +195,9 @@ export async function openSample(key) {
     body.querySelector("h2")?.focus({ preventScroll: true });
   } catch (error) {
     if (!error.status) throw error;
-    body.replaceChildren(el("p.card", { role: "alert" }, `There is nothing to show: ${error.message}.`));
+    body.replaceChildren(
+      el("p.card", { role: "alert" }, `There is nothing to show: ${error.message}.`),
+    );
   }
 }
 
@@ -161,7 +205,10 @@ export async function openSample(key) {
 export function showNeighbours() {
   const samples = listed();
   const index = samples.findIndex(({ key }) => key === opened);
-  for (const [id, step] of [["previous", -1], ["next", 1]]) {
+  for (const [id, step] of [
+    ["previous", -1],
+    ["next", 1],
+  ]) {
     const found = index < 0 ? undefined : samples[index + step];
     if (found) byId(id).href = `#/sample/${found.key}`;
     else byId(id).removeAttribute("href");

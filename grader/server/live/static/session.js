@@ -18,15 +18,24 @@ export class Refused extends Error {
   }
 }
 
+let session = new AbortController();
+
 export const hasToken = () => sessionStorage.getItem(KEY) !== null;
 export const signIn = (token) => sessionStorage.setItem(KEY, token);
-export const signOut = () => sessionStorage.removeItem(KEY);
+
+/** Forget the token, and let no answer arrive any more. */
+export function signOut() {
+  sessionStorage.removeItem(KEY);
+  session.abort();
+  session = new AbortController();
+}
 
 /** Fetch something of the service; throws `SignInNeeded`, `Refused`, or what fetch throws. */
-export async function request(path, { headers = {}, ...options } = {}) {
+export async function request(path, { headers = {}, signal, ...options } = {}) {
   const token = sessionStorage.getItem(KEY);
   const response = await fetch(path, {
     ...options,
+    signal: signal ? AbortSignal.any([signal, session.signal]) : session.signal,
     headers: token === null ? headers : { ...headers, Authorization: `Bearer ${encoded(token)}` },
     cache: "no-store",
     credentials: "omit",
