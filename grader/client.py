@@ -9,7 +9,7 @@ Importing this module needs neither Celery nor redis.
 import logging
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,11 +22,13 @@ from grader.queueing.futures import FutureGrader
 from grader.queueing.jobs import JobMaker
 from grader.remote.grader import RemoteGrader
 from grader.sandbox.absent import AbsentSandbox
+from grader.sandbox.base import Job
 from grader.service import not_graded
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
 
 if TYPE_CHECKING:
+    from grader.queueing.programs import ProgramResult
     from grader.queueing.pump import Pump
 
 __all__ = [
@@ -114,6 +116,18 @@ class QueueGrader(FutureGrader):
         self._pump.submit(job, future, timeout_s, is_batch=is_batch)
         return future
 
+    def run_program(self, job: Job, *, image: str, timeout_s: float) -> "Future[ProgramResult]":
+        """Run a job's only run on a worker, and return at once.
+
+        Returns:
+            A future of its outcome. It never fails; cancelling it stops the program.
+        """
+        from grader.queueing.programs import make_program_job
+
+        future: Future[ProgramResult] = Future()
+        self._pump.submit(make_program_job(job, image), future, timeout_s, is_batch=False)
+        return future
+
     def counts(self) -> ClientCounts:
         """Return what became of this process's submissions so far."""
         counts = self._pump.counts
@@ -136,7 +150,7 @@ class QueueGrader(FutureGrader):
         if pump is None:
             from grader.queueing.pump import Pump
 
-            pump = self._pumps.setdefault(pid, Pump(self.settings, self._not_graded))
+            pump = self._pumps.setdefault(pid, Pump(self.settings))
         return pump
 
     def _not_graded(self, reason: str) -> GradeReport:

@@ -2,15 +2,18 @@
 
 import contextlib
 import copy
+import logging
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 
 from grader.engine import Grader
-from grader.errors import GradingStoppedError
+from grader.errors import GradingStoppedError, SandboxError, SandboxUnavailableError
 from grader.model import GradeReport, Submission
-from grader.sandbox.base import Slot
+from grader.sandbox.base import Job, RunOutcome, Slot
 from grader.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 
 class Run:
@@ -90,6 +93,43 @@ class StoppableGrader(Grader):
         finally:
             with contextlib.suppress(AttributeError):
                 del self._current.run
+
+    def run_program(
+        self, job: Job, run: Run, *, image: str, on_slot: Callable[[], None] = lambda: None
+    ) -> RunOutcome:
+        """Run a job's only run, for its output and not for a verdict.
+
+        Args:
+            job: What to run.
+            run: The handle by which it can be stopped.
+            image: The image variant.
+            on_slot: Called whenever it has a slot.
+
+        Raises:
+            GradingStoppedError: `run` was stopped.
+            SandboxError: The sandbox failed more often than the settings allow, or cannot work.
+        """
+        left = self.settings.retries
+        while True:
+            try:
+                return self._run_once(job, run, image, on_slot)
+            except SandboxError as error:
+                if not error.retryable or left == 0 or run.is_stopped:
+                    raise
+                left -= 1
+                _log.warning("running a program again after a sandbox failed: %s", error)
+
+    def _run_once(self, job: Job, run: Run, image: str, on_slot: Callable[[], None]) -> RunOutcome:
+        with self.slots.borrow(image=image, memory_bytes=job.limits.memory_bytes) as slot:
+            if not run.is_stopped:
+                on_slot()
+                with run.using(contextlib.nullcontext(slot)), closing(slot.run(job)) as running:
+                    for outcome in running:
+                        return outcome
+                message = f"{slot.name} ended a job without an outcome"
+                raise SandboxUnavailableError(message)
+        # Raised only here, where the slot has been given back unharmed.
+        raise GradingStoppedError(_STOPPED)
 
     def _borrow(self, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
         lent = super()._borrow(image, memory_bytes)

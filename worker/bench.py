@@ -24,6 +24,12 @@ from grader.model import GradeReport, Submission
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.jobs import SuiteReader, apply
 from grader.queueing.ledger import Hint, Ledger, Started, Taken
+from grader.queueing.programs import (
+    ProgramResult,
+    decode_program,
+    encode_result,
+    is_program,
+)
 from grader.service import not_graded
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
@@ -54,6 +60,17 @@ class _Chunk:
     """The job that runs."""
     run: Run = field(default_factory=Run)
     since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AnswerTo:
+    """What becomes of a job."""
+
+    body: bytes
+    error: str
+    """What is told to operators; "" where all went well."""
+    keep: bool
+    """Whether it may answer the next equal job."""
 
 
 class Bench:
@@ -176,18 +193,36 @@ class Bench:
                     chunk.key = None
 
     def _run(self, job: Taken, started: Started, chunk: _Chunk) -> None:
-        report, keep = self._report(job, started, chunk.run)
+        answer = self._answer(job, started, chunk.run)
         if chunk.run.is_stopped:
             # Cancelled, or given to another worker, which the ledger then knows; or we stop.
             self._give_back(chunk.token, [job])
             return
-        body = wire.encode_report(report)
-        error = "" if report.graded else f"{self.id} {report.feedback}"
+        error = f"{self.id} {answer.error}" if answer.error else ""
         in_time = self._insist(
-            lambda: self._ledger.finish(self.id, chunk.token, job.key, body, error=error, keep=keep)
+            lambda: self._ledger.finish(
+                self.id, chunk.token, job.key, answer.body, error=error, keep=answer.keep
+            )
         )
         self._counts["graded" if in_time else "stale"] += 1
         self._recent.append(time.monotonic())
+
+    def _answer(self, job: Taken, started: Started, run: Run) -> _AnswerTo:
+        if is_program(started.settings):
+            result = self._run_program(started, run)
+            return _AnswerTo(body=encode_result(result), error=result.reason, keep=False)
+        report, keep = self._report(job, started, run)
+        error = "" if report.graded else report.feedback
+        return _AnswerTo(body=wire.encode_report(report), error=error, keep=keep)
+
+    def _run_program(self, started: Started, run: Run) -> ProgramResult:
+        try:
+            program, image = decode_program(started.code)
+            return ProgramResult(outcome=self._grader.run_program(program, run, image=image))
+        except Exception as error:  # noqa: BLE001 - reported, and logged where it is our fault
+            if not isinstance(error, GraderError):
+                _log.exception("a program met a fault in the worker")
+            return ProgramResult(reason=f"{type(error).__name__}: {error}")
 
     def _report(self, job: Taken, started: Started, run: Run) -> tuple[GradeReport, bool]:
         """Grade; return the report, and whether it may serve again."""

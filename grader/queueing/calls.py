@@ -4,20 +4,24 @@ import contextlib
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from grader.model import GradeReport
-from grader.queueing.jobs import Found, Job
+from grader.queueing.jobs import Job, Reader
 
 ReportFuture = Future[GradeReport]
 
+_Answer = TypeVar("_Answer")
 
-def deliver(future: ReportFuture, report: GradeReport) -> None:
-    """Give a future its report, unless it has one or was cancelled."""
+
+def deliver(future: Future[_Answer], answer: _Answer) -> None:
+    """Give a future its answer, unless it has one or was cancelled."""
     # It may be cancelled between a look at its state and this.
     with contextlib.suppress(InvalidStateError):
-        future.set_result(report)
+        future.set_result(answer)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -27,8 +31,8 @@ class Entry:
     job: Job
     is_batch: bool
     """Whether it may travel with others."""
-    futures: dict[ReportFuture, Found] = field(default_factory=dict)
-    """Who waits, each with how the code was found in its own completion."""
+    futures: dict[Future[Any], Reader] = field(default_factory=dict)
+    """Who waits, each with what makes its own answer of a worker's."""
     deadline: float
     """The latest of its calls; of `time.monotonic`."""
     is_sent: bool = False
@@ -59,7 +63,7 @@ class Calls:
         self._sent = 0
         self._closed = False
 
-    def add(self, job: Job, future: ReportFuture, deadline: float, *, is_batch: bool) -> bool:
+    def add(self, job: Job, future: Future[Any], deadline: float, *, is_batch: bool) -> bool:
         """Wait for a job; False where this client is closed."""
         with self._changed:
             if self._closed:
@@ -69,12 +73,12 @@ class Calls:
                 entry = Entry(job=job, is_batch=is_batch, deadline=deadline)
                 self._entries[job.key] = entry
                 self._unsent.append(entry)
-            entry.futures[future] = job.found
+            entry.futures[future] = job.reader
             entry.deadline = max(entry.deadline, deadline)
             self._changed.notify_all()
             return True
 
-    def drop(self, key: str, future: ReportFuture) -> None:
+    def drop(self, key: str, future: Future[Any]) -> None:
         """Stop waiting on behalf of one future; the last one cancels the job."""
         with self._changed:
             entry = self._entries.get(key)
@@ -87,16 +91,16 @@ class Calls:
                     self._cancelled.append(key)
                 self._changed.notify_all()
 
-    def answer(self, key: str, report: GradeReport) -> bool:
-        """Deliver a report to all who wait for it; False where nobody does."""
+    def answer(self, key: str, make: Callable[[Reader], Any]) -> bool:
+        """Deliver to all who wait for a job what `make` makes; False where nobody does."""
         with self._changed:
             entry = self._entries.get(key)
             if entry is None:
                 return False
             self._remove(entry)
             self._changed.notify_all()
-        for future, found in entry.futures.items():
-            deliver(future, found.tell(report))
+        for future, reader in entry.futures.items():
+            deliver(future, make(reader))
         return True
 
     def resend(self, key: str) -> bool:

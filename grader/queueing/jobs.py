@@ -6,14 +6,15 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
 
 from grader import wire
 from grader.extract import extract
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
 from grader.queueing.ledger import Ticket
 from grader.rules import ExtractionRule
+from grader.service import not_graded
 from grader.settings import Settings
 from grader.verdict import Integrity
 
@@ -35,16 +36,46 @@ class Found:
         return replace(report, conditions=conditions)
 
 
+class Reader(Protocol):
+    """Makes what a caller gets from what a worker says, or from why it said nothing."""
+
+    def decode(self, body: bytes) -> Any:
+        """Read an answer.
+
+        Raises:
+            WireError: It is none.
+        """
+
+    def failure(self, reason: str) -> Any:
+        """Return what stands for an answer that there is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportReader:
+    """Reads reports of one submission."""
+
+    found: Found
+    settings: Settings = field(repr=False)
+
+    def decode(self, body: bytes) -> GradeReport:
+        """Read a report; see `Reader.decode`."""
+        return self.found.tell(wire.decode_report(body))
+
+    def failure(self, reason: str) -> GradeReport:
+        """Return the report of an internal error."""
+        return not_graded(reason, self.settings)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A submission whose code was found, ready to be sent."""
+    """Something to be done by a worker, such as a submission whose code was found."""
 
     key: str
     """Equal for all submissions that must get the same report."""
     code: str
     suite: "EncodedSuite"
     settings: str
-    found: Found
+    reader: Reader = field(compare=False)
     """Does not travel."""
 
     def ticket(self, timeout_s: float) -> Ticket:
@@ -57,6 +88,14 @@ class Job:
             settings=self.settings,
             code=self.code.encode(),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionJob(Job):
+    """A submission whose code was found, ready to be sent."""
+
+    found: Found
+    """Does not travel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +119,7 @@ class JobMaker:
         self._lock = threading.Lock()
         self._suites: OrderedDict[int, tuple[TestSuite, EncodedSuite]] = OrderedDict()
 
-    def make(self, submission: Submission) -> Job | None:
+    def make(self, submission: Submission) -> SubmissionJob | None:
         """Return the submission as a job; None where it holds no code.
 
         Raises:
@@ -103,12 +142,14 @@ class JobMaker:
         digest = hashlib.sha256()
         for part in (code, encoded.digest, job_settings, _version()):
             digest.update(f"{len(part)}:".encode() + part.encode())
-        return Job(
+        found = Found(rule=rule, note=extraction.note)
+        return SubmissionJob(
             key=digest.hexdigest(),
             code=code,
             suite=encoded,
             settings=job_settings,
-            found=Found(rule=rule, note=extraction.note),
+            reader=ReportReader(found=found, settings=self._settings),
+            found=found,
         )
 
     def _encode(self, suite: TestSuite) -> EncodedSuite:

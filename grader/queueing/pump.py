@@ -9,15 +9,14 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
 
-from grader import wire
 from grader.errors import GraderError, QueueUnavailableError
-from grader.model import GradeReport
-from grader.queueing.calls import Calls, Entry, ReportFuture, deliver
+from grader.queueing.calls import Calls, Entry, deliver
 from grader.queueing.deadlines import Deadlines
 from grader.queueing.dispatch import Dispatcher, make_app
-from grader.queueing.jobs import Job
+from grader.queueing.jobs import Job, Reader
 from grader.queueing.ledger import Hint, Ledger, Message, Submitted
 from grader.queueing.names import Answer
 from grader.settings import Settings
@@ -32,21 +31,17 @@ _CHECK_INTERVAL_S = 2.0
 _BACKOFF_S = (0.05, 0.2, 0.5, 1.0)
 _JOIN_TIMEOUT_S = 2.0
 
-NotGraded = Callable[[str], GradeReport]
-"""Makes the report of a submission that we failed to grade, from the reason."""
-
 
 class Pump:
     """One process's connection to the queue."""
 
-    def __init__(self, settings: Settings, not_graded: NotGraded) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Connect to nothing and start nothing yet.
 
         Raises:
             ConfigurationError: The broker's address is none, or Celery or redis are missing.
         """
         self._settings = settings
-        self._not_graded = not_graded
         self._client = secrets.token_hex(8)
         self._ledger = Ledger(settings)
         self._dispatcher = Dispatcher(make_app(settings))
@@ -57,17 +52,17 @@ class Pump:
         self.counts: Counter[str] = Counter()
         """Of this client's submissions: sent, hits, joined. Written by one thread."""
 
-    def submit(self, job: Job, future: ReportFuture, timeout_s: float, *, is_batch: bool) -> None:
+    def submit(self, job: Job, future: Future[Any], timeout_s: float, *, is_batch: bool) -> None:
         """Have `future` settled within `timeout_s` seconds; cancelling it cancels the job."""
         self._start()
         deadline = time.monotonic() + timeout_s
         if not self._calls.add(job, future, deadline, is_batch=is_batch):
-            future.set_result(self._not_graded("the client is closed"))
+            future.set_result(job.reader.failure("the client is closed"))
             return
         reason = f"no report within {round(timeout_s, 1):g} s"
-        alarm = self._deadlines.add(deadline, lambda: deliver(future, self._not_graded(reason)))
+        alarm = self._deadlines.add(deadline, lambda: deliver(future, job.reader.failure(reason)))
 
-        def settled(_: ReportFuture) -> None:
+        def settled(_: Future[Any]) -> None:
             alarm.cancel()
             self._calls.drop(job.key, future)
 
@@ -76,8 +71,8 @@ class Pump:
     def close(self) -> None:
         """Give up what is open, and leave the queue. Repeats harmlessly."""
         for entry in self._calls.close():
-            for future in entry.futures:
-                deliver(future, self._not_graded("the client was closed"))
+            for future, reader in entry.futures.items():
+                deliver(future, reader.failure("the client was closed"))
         for thread in self._threads:
             thread.join(_JOIN_TIMEOUT_S)
         self._deadlines.close()
@@ -191,13 +186,15 @@ class Pump:
             case Answer.KILLED:
                 deaths = self._settings.queue.worker_deaths
                 reason = f"{deaths} workers died while they graded this submission alone"
-                self._calls.answer(message.key, self._not_graded(reason))
+                self._calls.answer(message.key, lambda reader: reader.failure(reason))
             case Answer.AGAIN:
                 self._calls.resend(message.key)
 
     def _answer(self, key: str, body: bytes) -> None:
-        try:
-            report = wire.decode_report(body)
-        except GraderError as error:
-            report = self._not_graded(f"the report cannot be read: {error}")
-        self._calls.answer(key, report)
+        def read(reader: Reader) -> Any:
+            try:
+                return reader.decode(body)
+            except GraderError as error:
+                return reader.failure(f"the report cannot be read: {error}")
+
+        self._calls.answer(key, read)

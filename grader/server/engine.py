@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from grader.client import LocalGrader, QueueGrader
-from grader.errors import GraderError
+from grader.errors import ConfigurationError, GraderError
 from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
 from grader.offline.problems import load_problems
-from grader.pool import SlotPool
 from grader.queueing.calls import ReportFuture
 from grader.queueing.futures import FutureGrader
 from grader.queueing.status import QueueStatus, read_status
@@ -23,7 +22,8 @@ from grader.server.labels import LabelReader
 from grader.server.lobby import Lobby
 from grader.server.metrics import Metrics
 from grader.server.observed import ObservedGrader, error_kind
-from grader.server.programs import ProgramRunner
+from grader.server.programs import LocalPrograms, Programs
+from grader.server.queued_programs import QueuedPrograms
 from grader.server.replays import Replays
 from grader.server.samples import SampleStore
 from grader.server.state import StateReader
@@ -71,7 +71,7 @@ class Engine:
                 samples=self.samples,
             )
             held.callback(self.grader.close)
-            self.programs = ProgramRunner(settings, self.lobby, opened.slots)
+            self.programs = opened.programs(self.lobby)
             held.callback(self.programs.close)
             self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             held.callback(self.rewards.close)
@@ -127,15 +127,25 @@ class _Opened:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.slots: SlotPool | None = None
-        """Those of this process, once it is open."""
+        self._opened: _TellingQueueGrader | _TellingGrader | None = None
 
     def open(self, on_turn: OnTurn) -> FutureGrader:
         if self._settings.broker is not None:
-            return _TellingQueueGrader(self._settings, on_turn)
-        grader = _TellingGrader(self._settings, on_turn)
-        self.slots = grader.slots
+            self._opened = queue = _TellingQueueGrader(self._settings, on_turn)
+            return queue
+        self._opened = grader = _TellingGrader(self._settings, on_turn)
         return LocalGrader(self._settings, grader=grader)
+
+    def programs(self, lobby: Lobby) -> Programs:
+        """Return what runs programs where the opened grader grades."""
+        match self._opened:
+            case _TellingQueueGrader() as queue:
+                return QueuedPrograms(queue)
+            case _TellingGrader() as grader:
+                return LocalPrograms(grader, lobby)
+            case None:
+                message = "no grader was opened"
+                raise ConfigurationError(message)
 
 
 class _TellingGrader(StoppableGrader):

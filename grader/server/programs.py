@@ -2,28 +2,18 @@
 
 import asyncio
 import contextlib
-import logging
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from grader.errors import (
-    ConfigurationError,
-    GradingStoppedError,
-    SandboxError,
-    SandboxUnavailableError,
-)
-from grader.pool import SlotCounts, SlotPool
-from grader.sandbox.base import Job, RunOutcome, Sandbox
+from grader.pool import SlotCounts
+from grader.sandbox.base import Job, RunOutcome
 from grader.server.lobby import Lobby
 from grader.server.visit import Visit, current_visit
-from grader.settings import Settings
-from grader.stoppable import Run
-
-_log = logging.getLogger(__name__)
+from grader.stoppable import Run, StoppableGrader
 
 
 class NoSlotInTimeError(Exception):
@@ -42,25 +32,8 @@ class _Order:
     when_begun: Callable[[], None]
 
 
-class ProgramRunner:
-    """Runs programs in the slots of a pool. Its methods are for the event loop's thread."""
-
-    def __init__(self, settings: Settings, lobby: Lobby, slots: SlotPool | None) -> None:
-        """Start nothing yet.
-
-        Args:
-            settings: Of the service.
-            lobby: Where programs wait for a slot.
-            slots: Those of the grader in this process; None: open some when first needed.
-        """
-        self._settings = settings
-        self._lobby = lobby
-        self._lock = threading.Lock()
-        self._slots = slots
-        self._sandbox: Sandbox | None = None
-        self._open: set[_Order] = set()
-        self._closed = False
-        self._threads = ThreadPoolExecutor(settings.slots, thread_name_prefix="program")
+class Programs(Protocol):
+    """Runs programs. Its methods are for the event loop's thread."""
 
     async def run(self, job: Job, *, image: str, begin_by: float) -> RunOutcome:
         """Run a job's only run. Cancelling stops it, down to the sandbox.
@@ -72,9 +45,33 @@ class ProgramRunner:
 
         Raises:
             NoSlotInTimeError: It had none by then.
-            GradingStoppedError: The runner was closed.
-            GraderError: The sandbox failed more often than the settings allow, or cannot work.
+            GraderError: It was not run, through no fault of its own.
         """
+
+    def counts(self) -> SlotCounts | None:
+        """Return the state of the slots; None where they are elsewhere."""
+
+    def close(self) -> None:
+        """Stop what runs. Repeats harmlessly."""
+
+
+class LocalPrograms:
+    """Runs programs in the slots of this process."""
+
+    def __init__(self, grader: StoppableGrader, lobby: Lobby) -> None:
+        """Start nothing yet.
+
+        Args:
+            grader: Whose slots programs share with submissions.
+            lobby: Where programs wait for a slot.
+        """
+        self._grader = grader
+        self._lobby = lobby
+        self._open: set[_Order] = set()
+        self._threads = ThreadPoolExecutor(grader.settings.slots, thread_name_prefix="program")
+
+    async def run(self, job: Job, *, image: str, begin_by: float) -> RunOutcome:
+        """Run a job's only run; see `Programs.run`."""
         loop = asyncio.get_running_loop()
         begun = asyncio.Event()
         order = _Order(
@@ -110,71 +107,25 @@ class ProgramRunner:
             self._open.discard(order)
 
     def counts(self) -> SlotCounts | None:
-        """Return the state of the slots; None while there are none."""
-        slots = self._slots
-        return None if slots is None else slots.counts()
+        """Return the state of the slots."""
+        return self._grader.slots.counts()
 
     def close(self) -> None:
-        """Stop what runs and close the slots that were opened here. Repeats harmlessly."""
-        with self._lock:
-            self._closed = True
-            sandbox, slots = self._sandbox, self._slots
+        """Stop what runs; the slots are the grader's. Repeats harmlessly."""
         for order in list(self._open):
             order.run.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        if sandbox is not None and slots is not None:
-            slots.close()
-            sandbox.close()
 
     # ------------------------------------------------------------ in a thread
 
     def _run(self, order: _Order) -> RunOutcome:
-        left = self._settings.retries
-        while True:
-            try:
-                return self._run_once(order)
-            except SandboxError as error:
-                if not error.retryable or left == 0 or order.run.is_stopped:
-                    raise
-                left -= 1
-                _log.warning("running a program again after a sandbox failed: %s", error)
+        def on_slot() -> None:
+            order.has_slot.set()
+            if order.visit is not None:
+                order.visit.has_begun = True
+            order.when_begun()
 
-    def _run_once(self, order: _Order) -> RunOutcome:
-        memory_bytes = order.job.limits.memory_bytes
-        with self._pool().borrow(image=order.image, memory_bytes=memory_bytes) as slot:
-            if not order.run.is_stopped:
-                order.has_slot.set()
-                if order.visit is not None:
-                    order.visit.has_begun = True
-                order.when_begun()
-                with (
-                    order.run.using(contextlib.nullcontext(slot)),
-                    closing(slot.run(order.job)) as running,
-                ):
-                    for outcome in running:
-                        return outcome
-                message = f"{slot.name} ended a job without an outcome"
-                raise SandboxUnavailableError(message)
-        # Raised only here, where the slot has been given back unharmed.
-        message = "nobody waits for this program any more"
-        raise GradingStoppedError(message)
-
-    def _pool(self) -> SlotPool:
-        with self._lock:
-            if self._closed:
-                message = "the service is stopping"
-                raise ConfigurationError(message)
-            if self._slots is None:
-                from grader.sandbox.choose import choose_sandbox
-
-                self._sandbox = choose_sandbox(self._settings)
-                self._slots = SlotPool(
-                    self._sandbox,
-                    size=self._settings.slots,
-                    memory_bytes=self._settings.limits.memory_bytes,
-                    outage_s=self._settings.outage_s,
-                )
-            return self._slots
+        return self._grader.run_program(order.job, order.run, image=order.image, on_slot=on_slot)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

@@ -1,13 +1,17 @@
 """The service in front of a real queue: a Redis and a worker with native slots."""
 
+import base64
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import requests
 
+from grader.queueing.status import read_status
+from grader.settings import Settings
 from tests.conftest import missing
-from tests.deployment import Deployment, redis_program
+from tests.deployment import Deployment, redis_program, wait_until
 from tests.serving import BAD, GOOD, Service, serving, sleeper
 
 pytestmark = [
@@ -55,9 +59,56 @@ def test_metrics_tell_of_workers_and_of_the_cache(service: Service, eventually: 
     assert sum(slots) == 2
 
 
-def test_programs_run_in_slots_of_this_process(service: Service) -> None:
-    assert service.run_code("print(1)")["run_result"]["stdout"] == "1\n"
-    assert service.metric('grader_slots{state="idle",where="here"}') == 1
+def test_programs_run_on_the_workers(service: Service) -> None:
+    """As they do in slots of this process: output as it is, files there and back, limits."""
+    answer = service.run_code(
+        "import sys\nprint(input(), open('given.txt').read(), flush=True)\n"
+        "open('made.txt', 'w').write('out')\n"
+        "sys.stdout.buffer.write(bytes([0, 255]))",
+        stdin="line\n",
+        files={"given.txt": base64.b64encode(b"content").decode()},
+        fetch_files=["made.txt"],
+    )
+    assert answer["status"] == "Success"
+    assert answer["run_result"]["stdout"] == "line content\n\0\ufffd"
+    assert base64.b64decode(answer["files"]["made.txt"]) == b"out"
+    late = service.run_code("while True: pass", run_timeout=1)
+    assert late["run_result"]["status"] == "TimeLimitExceeded"
+    assert service.run_code("def")["compile_result"]["return_code"] == 1
+    assert service.run_code("raise SystemExit(3)")["run_result"]["return_code"] == 3
+    assert 'where="here"' not in service.get("/metrics").text
+
+
+def test_equal_programs_run_each_time(service: Service) -> None:
+    code = "import os\nprint(os.urandom(8).hex())"
+    printed = {service.run_code(code)["run_result"]["stdout"] for _ in range(3)}
+    assert len(printed) == 3
+
+
+def test_programs_stay_in_redis_no_longer_than_they_run(
+    service: Service, deployment: Deployment, eventually: Eventually
+) -> None:
+    service.run_code("print(1)", stdin="marker of this test")
+    eventually(lambda: not any("job:" in key for key in deployment.redis.key_names()), 10)
+    with deployment.redis.connect() as client:
+        assert client.get("grader:suite:program") == "program"
+
+
+def test_program_that_finds_no_free_worker_in_time_is_a_504(
+    service: Service, deployment: Deployment, tmp_path: Path
+) -> None:
+    program = {"code": "print(1)", "language": "python", "run_timeout": 1}
+    sleeping = ("import time\ntime.sleep(4)",)
+    busy = [threading.Thread(target=service.run_code, args=sleeping) for _ in range(2)]
+    with serving(tmp_path, broker=deployment.redis.url, server__run_wait_s=0) as impatient:
+        for thread in busy:
+            thread.start()
+        where = Settings(broker=deployment.redis.url)
+        wait_until(lambda: read_status(where).running == 2, 10, "both slots are busy")
+        assert impatient.post("/run_code", program).status_code == 504
+        for thread in busy:
+            thread.join()
+    assert service.post("/run_code", program).status_code == 200
 
 
 def test_client_who_leaves_frees_the_worker(

@@ -6,7 +6,7 @@ import pytest
 
 from grader.errors import WireError
 from grader.model import Conditions, Limits, Submission
-from grader.queueing.jobs import Job, JobMaker, SuiteReader, apply
+from grader.queueing.jobs import JobMaker, SubmissionJob, SuiteReader, apply
 from grader.queueing.names import priority_of, queue_keys
 from grader.rules import ExtractionRule
 from grader.settings import Settings
@@ -17,7 +17,7 @@ CODE = "def add(a, b):\n    return a + b\n"
 ANSWER = f"```python\n{CODE}```\n"
 
 
-def make(submission: Submission, settings: Settings | None = None) -> Job:
+def make(submission: Submission, settings: Settings | None = None) -> SubmissionJob:
     job = JobMaker(settings or Settings()).make(submission)
     assert job is not None
     return job

@@ -1,0 +1,148 @@
+"""Programs as jobs of the queue: they run once on a worker, for their output, not for a verdict."""
+
+import base64
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grader.errors import WireError
+from grader.limits import Limits
+from grader.model import SuiteFile, Usage
+from grader.queueing.jobs import EncodedSuite, Job
+from grader.sandbox.base import Job as SandboxJob
+from grader.sandbox.base import Program, RunOutcome
+from grader.verdict import LimitKind
+
+_MARK = "program"
+_SETTINGS = json.dumps({_MARK: True})
+_STREAMS = ("stdout", "stderr", "report")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramResult:
+    """What became of a program."""
+
+    outcome: RunOutcome | None = None
+    reason: str = ""
+    """Why there is no outcome; nothing that the program did."""
+
+
+class _ResultReader:
+    """Makes what callers get from what workers say."""
+
+    def decode(self, body: bytes) -> ProgramResult:
+        """Read an answer.
+
+        Raises:
+            WireError: It is none.
+        """
+        return decode_result(body)
+
+    def failure(self, reason: str) -> ProgramResult:
+        """Say why there is none."""
+        return ProgramResult(reason=reason)
+
+
+def make_program_job(job: SandboxJob, image: str) -> Job:
+    """Return a job that equals no other: what a program prints may differ every time."""
+    return Job(
+        key=secrets.token_hex(32),
+        code=_encode_program(job, image),
+        # The ledger wants one; the program itself must not stay in Redis as long as tests do.
+        suite=EncodedSuite(digest=_MARK, image=image, message=_MARK.encode()),
+        settings=_SETTINGS,
+        reader=_ResultReader(),
+    )
+
+
+def is_program(settings: Mapping[str, Any]) -> bool:
+    """Tell whether a job's settings are those of a program."""
+    return settings.get(_MARK) is True
+
+
+def _encode_program(job: SandboxJob, image: str) -> str:
+    return json.dumps(
+        {
+            "image": image,
+            "program": job.program,
+            "source": job.source,
+            "source_path": job.source_path,
+            "runs": [_text(run) for run in job.runs],
+            "files": [[file.path, _text(file.content)] for file in job.files],
+            "limits": asdict(job.limits),
+            "preload": job.preload,
+        }
+    )
+
+
+def decode_program(text: str) -> tuple[SandboxJob, str]:
+    """Return what a program's job says is to be run, and the image variant.
+
+    Raises:
+        WireError: It says no such thing.
+    """
+    try:
+        told = json.loads(text)
+        job = SandboxJob(
+            program=Program(told["program"]),
+            source=str(told["source"]),
+            source_path=str(told["source_path"]),
+            runs=tuple(_bytes(run) for run in told["runs"]),
+            files=tuple(
+                SuiteFile(path=str(path), content=_bytes(content))
+                for path, content in told["files"]
+            ),
+            limits=Limits(**told["limits"]),
+            preload=tuple(str(name) for name in told["preload"]),
+        )
+        return job, str(told["image"])
+    except (ValueError, TypeError, LookupError) as error:
+        message = f"not a program: {type(error).__name__}: {error}"
+        raise WireError(message) from error
+
+
+def encode_result(result: ProgramResult) -> bytes:
+    """Return what a worker answers."""
+    outcome = result.outcome
+    if outcome is None:
+        return json.dumps({"reason": result.reason}).encode()
+    told = {name: value for name, value in asdict(outcome).items() if name != "dialogue"}
+    for name in _STREAMS:
+        told[name] = _text(told[name])
+    return json.dumps({"outcome": told}).encode()
+
+
+def decode_result(body: bytes) -> ProgramResult:
+    """Return what a worker answered.
+
+    Raises:
+        WireError: It is no answer to a program.
+    """
+    try:
+        answer = json.loads(body)
+        if "outcome" not in answer:
+            return ProgramResult(reason=str(answer["reason"]))
+        told: dict[str, Any] = answer["outcome"]
+        told |= {name: _bytes(told[name]) for name in _STREAMS}
+        hit = told.pop("limit_hit")
+        return ProgramResult(
+            outcome=RunOutcome(
+                usage=Usage(**told.pop("usage")),
+                limit_hit=None if hit is None else LimitKind(hit),
+                forbidden_calls=tuple(told.pop("forbidden_calls")),
+                **told,
+            )
+        )
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        message = f"not the result of a program: {type(error).__name__}: {error}"
+        raise WireError(message) from error
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)

@@ -1,0 +1,97 @@
+"""Programs and their results travel unchanged, and nothing else is taken for one."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.errors import WireError
+from grader.limits import Limits
+from grader.model import SuiteFile, Usage
+from grader.queueing.programs import (
+    ProgramResult,
+    decode_program,
+    decode_result,
+    encode_result,
+    is_program,
+    make_program_job,
+)
+from grader.sandbox.base import Job, Program, RunOutcome
+from grader.verdict import LimitKind
+
+JOB = Job(
+    program=Program.STDIN,
+    source="print('\ud800 lone')",
+    source_path="main.py",
+    runs=(b"\x00\xff",),
+    limits=Limits(cpu_time_s=1.5),
+    files=(SuiteFile(path="a/b", content=b"\x80"),),
+)
+OUTCOME = RunOutcome(
+    index=0,
+    exit_code=None,
+    exit_signal=9,
+    stdout=b"\xff",
+    stderr=b"",
+    dropped_bytes=3,
+    report=b"{}",
+    usage=Usage(cpu_time_s=1.0, wall_time_s=2.0, peak_memory_bytes=None),
+    limit_hit=LimitKind.MEMORY,
+    oom_killed=True,
+    forbidden_calls=("ptrace",),
+)
+
+
+def test_program_travels_unchanged() -> None:
+    job = make_program_job(JOB, "science")
+    assert decode_program(job.ticket(5).code.decode()) == (JOB, "science")
+    assert job.suite.image == "science"
+    assert is_program(json.loads(job.settings))
+
+
+def test_equal_programs_are_two_jobs() -> None:
+    assert make_program_job(JOB, "python").key != make_program_job(JOB, "python").key
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(ProgramResult(outcome=OUTCOME), id="outcome"),
+        pytest.param(ProgramResult(reason="the slot broke"), id="reason"),
+    ],
+)
+def test_result_travels_unchanged(result: ProgramResult) -> None:
+    assert decode_result(encode_result(result)) == result
+    assert make_program_job(JOB, "python").reader.decode(encode_result(result)) == result
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+_NAMES = st.sampled_from(sorted(json.loads(make_program_job(JOB, "python").code)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(_JSON)
+def test_other_json_is_no_program_and_no_result(value: object) -> None:
+    text = json.dumps(value)
+    with pytest.raises(WireError):
+        decode_program(text)
+    with pytest.raises(WireError):
+        decode_result(text.encode())
+
+
+@settings(max_examples=50, deadline=None)
+@given(_NAMES, _JSON)
+def test_program_with_one_wrong_field_is_refused_or_well_formed(name: str, value: object) -> None:
+    told = json.loads(make_program_job(JOB, "python").code)
+    told[name] = value
+    try:
+        job, image = decode_program(json.dumps(told))
+    except WireError:
+        return
+    assert isinstance(job, Job)
+    assert isinstance(image, str)
