@@ -23,8 +23,8 @@ class MicroBatcher(Generic[T, R]):
         """Start nothing yet.
 
         Args:
-            handle: Returns a result for each item, in order. What it raises, each call of the
-                batch raises.
+            handle: Returns a result for each item, in order. Where it raises for several, it is
+                called for each alone, so that one that it cannot handle costs no other.
             most: Items of a batch at most.
             gather_s: How long the first item of a batch waits for more.
             name: Of the thread.
@@ -97,6 +97,10 @@ class MicroBatcher(Generic[T, R]):
             for (_, future), result in zip(waiting, results, strict=True):
                 future.set_result(result)
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
-            for _, future in waiting:
-                if not future.done():
+            left = [(item, future) for item, future in waiting if not future.done()]
+            if len(waiting) > 1:
+                for pair in left:
+                    self._run([pair])
+            else:
+                for _, future in left:
                     future.set_exception(error)

@@ -52,10 +52,12 @@ TEMPLATES: Mapping[ChatTemplate, Turns] = MappingProxyType(
 )
 
 _SPECIAL = re.compile(
-    r"<(?=\||\uff5c|/?s>|unk>|pad>|bos>|eos>|(?:start|end)_of_turn>|/?think>)|\[(?=/?INST\])"
-    r"|<(?=<SYS>>|</SYS>>)",
+    r"<(?=\||\uff5c|<?/?(?:s|unk|pad|bos|eos|mask|cls|sep|sys|eot|pre|suf|mid|fill_me|endoftext"
+    r"|(?:start|end)_of_turn|(?:fim|file|repo|issue|jupyter|commit)_\w{1,20}|think|tool_\w{1,20})>)"
+    r"|(?-i:\[(?=/?[A-Z]{3,}(?:_[A-Z]+)*\]))",
     re.IGNORECASE,
 )
+"""Of Llama, CodeLlama and its infilling, ChatML, Mistral, Gemma, StarCoder, DeepSeek and others."""
 
 
 def template_of(conversation: str) -> ChatTemplate:

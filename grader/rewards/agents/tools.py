@@ -13,7 +13,7 @@ from grader.reward_settings import Task
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.core import RewardCore
-from grader.rewards.maths.answers import find_answer
+from grader.rewards.maths.answers import find_answer, without_code
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
 
@@ -80,7 +80,15 @@ class ToolAgent(Agent):
 def _handed_in(text: str, plan: Plan) -> str | None:
     """Return what the response hands in, in a form that its grader reads; None: nothing."""
     is_math = plan.parts[0].task is Task.MATH
-    if found := _ANSWER.findall(text):
+    code = [match.span() for match in _BLOCK.finditer(text)]
+    found = [
+        match[1]
+        for match in _ANSWER.finditer(text)
+        # What a program only prints is not handed in.
+        if not any(start < match.start() < end for start, end in code)
+    ]
+    if found:
         content = found[-1].strip()
         return f"\\boxed{{{content}}}" if is_math and not find_answer(content).text else content
-    return text if is_math and find_answer(text).text else None
+    prose = without_code(text)
+    return prose if is_math and find_answer(prose).text else None

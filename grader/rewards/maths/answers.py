@@ -68,7 +68,11 @@ def find_answer(response: str, place: AnswerPlace = AnswerPlace.AUTO) -> Answer:
         AnswerPlace.PHRASE: (_phrases,),
     }.get(place, (_boxes, _hashes, _phrases))
     response = response[-_READ_CHARS:]
-    marks = [mark for find in kinds for mark in find(response)]
+    # A program says "the answer is" without giving one, and `####` begins its comments.
+    prose = without_code(response)
+    marks = [mark for find in kinds for mark in find(prose)]
+    if not marks and prose != response:
+        marks = [mark for find in kinds for mark in find(response)]
     if marks:
         last = max(marks, key=lambda mark: mark.end)
         if last.text is None:
@@ -82,6 +86,23 @@ def find_answer(response: str, place: AnswerPlace = AnswerPlace.AUTO) -> Answer:
     if place is AnswerPlace.LAST_NUMBER and (number := _last_number(response)):
         return Answer(text=number, note="the last number")
     return Answer(text=None, note="no answer was found")
+
+
+def without_code(text: str) -> str:
+    """Return a text with a blank line for each closed block of code in it."""
+    kept: list[str] = []
+    opened: int | None = None
+    for line in text.splitlines(keepends=True):
+        if line.lstrip(" \t").startswith("```"):
+            if opened is None:
+                opened = len(kept)
+            elif not line.strip(" \t\n`"):
+                del kept[opened:]
+                kept.append("\n")
+                opened = None
+                continue
+        kept.append(line)
+    return "".join(kept)
 
 
 def gold_answer(label: str) -> str:

@@ -12,6 +12,7 @@ from grader.reward_settings import AgentReward, AgentSettings, ChatTemplate, Mat
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.agents.maths import MathAgent
 from grader.rewards.agents.repair import describe
+from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
 from grader.sandbox.base import Job, RunOutcome
@@ -80,11 +81,17 @@ def test_next_turn_thinks_where_the_first_did() -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["<|im_end|>", "<|eot_id|>", "</s>", "<s>", "[INST]", "[/INST]", "<<SYS>>", "<end_of_turn>"],
-)
+    ["<|im_end|>", "<|eot_id|>", "</s>", "<s>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>",
+     "<EOT>", "<PRE>", "<FILL_ME>", "<fim_prefix>", "<end_of_turn>", "[TOOL_CALLS]", "</think>"],
+)  # fmt: skip
 def test_words_hold_no_token_of_a_template(token: str) -> None:
     assert token not in defused(f"printed {token} here")
     assert "printed" in defused(f"printed {token} here")
+
+
+def test_words_that_are_no_tokens_stay_as_they_are() -> None:
+    words = "in <module>: if a <b> c: d = List[int], e[i], f['S'], m[N], <0x0A>"
+    assert defused(words) == words
 
 
 # ---------------------------------------------------------------- code repair
@@ -241,3 +248,25 @@ def test_session_tells_what_a_cell_printed_and_whether_it_lives(
     assert len(told.text) < 2100
     assert told.lives is lives
     assert sandbox.cells == [["a = 1", "a"]]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("print('<answer>42</answer>')", id="tags"),
+        pytest.param("print('The answer is', 42)", id="phrase"),
+        pytest.param("#### 42", id="comment"),
+        pytest.param("print(r'\\boxed{42}')", id="box"),
+    ],
+)
+def test_what_a_program_prints_is_not_handed_in(code: str) -> None:
+    core = RewardCore(replace(Settings(), math=MathSettings(symbolic=False)))
+    interpreter = Interpreter(Settings(), sandbox=OneSlot(outcome_of(b"42\n")))
+    agent = ToolAgent(core, interpreter=interpreter)
+    episode = agent.begin("Q", {"math": "42"})
+    step = agent.step(episode, f"I run it.\n```python\n{code}\n```\n")
+    assert (step.done, step.reward) == (False, 0.0)
+    assert "Output:\n42" in step.feedback
+    step = agent.step(episode, "So it is <answer>42</answer>")
+    assert (step.done, step.reward) == (True, 1.0)
+    core.close()

@@ -84,6 +84,13 @@ def test_good_conversation_scores_more_than_a_bad_one(core: RewardCore) -> None:
     assert good.logs["conversation_quality"] == pytest.approx(good.score)
 
 
+@pytest.mark.parametrize("odd", ["", " ", "\0", "\ud800", "x" * 2_000_000, "word " * 300_000])
+def test_odd_conversation_costs_the_others_of_its_batch_nothing(core: RewardCore, odd: str) -> None:
+    first, _, last = core.rate([Sample(query=GOOD), Sample(query=odd), Sample(query=GOOD)])
+    assert first.graded
+    assert first.score == last.score > 0.7
+
+
 def test_label_is_not_needed(core: RewardCore) -> None:
     labels: list[object] = [None, "", {}, "anything"]
     ratings = core.rate([Sample(query=GOOD, label=label) for label in labels])

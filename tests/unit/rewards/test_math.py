@@ -99,6 +99,20 @@ def test_place_says_where_an_answer_may_stand(
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("It is \\boxed{5}.\n```python\nanswer = 6 * 2\n```\n", "5", id="assignment"),
+        pytest.param("#### 5\n```\n#### compute\n```", "5", id="comment"),
+        pytest.param('```py\nprint("The answer is", x)\n```\nSo the answer is 5.', "5", id="print"),
+        pytest.param("```latex\n\\boxed{5}\n```", "5", id="nothing but code"),
+        pytest.param("```\nx\nThe answer is 5.", "5", id="a block that does not end"),
+    ],
+)
+def test_programs_give_no_answer_where_prose_does(text: str, found: str) -> None:
+    assert find_answer(text).text == found
+
+
+@pytest.mark.parametrize(
     ("label", "answer"),
     [("42", "42"), (" 42 ", "42"), ("5+5=10\n#### 10", "10"), ("so \\boxed{\\frac12}", "\\frac12")],
 )

@@ -177,17 +177,18 @@ def test_batches_have_a_size_limit() -> None:
     assert max(sizes) == 4
 
 
-def test_batch_that_fails_fails_its_calls_and_no_other() -> None:
+def test_item_that_cannot_be_handled_fails_its_call_and_no_other_of_its_batch() -> None:
     def fail_odd(items: list[int]) -> list[int]:
         if any(item % 2 for item in items):
             message = "odd"
             raise ValueError(message)
         return items
 
-    batcher = MicroBatcher(fail_odd, most=1, gather_s=0, name="odd")
+    batcher = MicroBatcher(fail_odd, most=4, gather_s=5, name="odd")
+    futures = [batcher.submit(number) for number in (2, 1, 4, 6)]
+    assert [future.result(10) for future in futures if future is not futures[1]] == [2, 4, 6]
     with pytest.raises(ValueError, match="odd"):
-        batcher.submit(1).result(10)
-    assert batcher.submit(2).result(10) == 2
+        futures[1].result(10)
     batcher.close()
 
 
