@@ -12,6 +12,7 @@ import typer
 from grader.cli.console import show_log, stoppable, terminal
 from grader.cli.options import (
     ForceOption,
+    IntegrityOption,
     SandboxOption,
     SetOption,
     SlotsOption,
@@ -42,6 +43,7 @@ def check(
     *,
     sandbox: SandboxOption = None,
     slots: SlotsOption = None,
+    require_integrity: IntegrityOption = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Check only the first N problems.")
     ] = None,
@@ -71,7 +73,7 @@ def check(
     - 3: some problems could not be checked: internal errors
     """
     show_log(verbose=verbose)
-    chosen = choose(set_, sandbox=sandbox, slots=slots)
+    chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
     from grader.engine import Grader
     from grader.offline.check import Health, check_problems
     from grader.offline.output import Output

@@ -15,6 +15,7 @@ from grader.cli.options import (
     BrokerOption,
     Chosen,
     ForceOption,
+    IntegrityOption,
     OutPath,
     SandboxOption,
     SetOption,
@@ -58,6 +59,7 @@ def grade(
     url: UrlOption = None,
     sandbox: SandboxOption = None,
     slots: SlotsOption = None,
+    require_integrity: IntegrityOption = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -138,6 +140,7 @@ def grade(
         url=url,
         sandbox=sandbox,
         slots=slots,
+        require_integrity=require_integrity,
         policy=policy,
         stop_early=stop_early,
         problems=problems,

@@ -11,10 +11,21 @@ from grader.errors import ConfigurationError
 from grader.model import LimitOverrides
 from grader.reward_settings import Task
 from grader.settings import SandboxChoice, Settings, complete_key, load_settings, value_of
+from grader.verdict import Integrity
 
 SandboxOption = Annotated[
     SandboxChoice | None,
     typer.Option("--sandbox", help="Where submissions run. [default: auto]", show_default=False),
+]
+IntegrityOption = Annotated[
+    Integrity | None,
+    typer.Option(
+        "--require-integrity",
+        help="Refuse suites whose tests cannot be kept this far from a submission: isolated "
+        "(compared outside the sandbox) or split (tests in a process of their own). "
+        "[default: any]",
+        show_default=False,
+    ),
 ]
 SlotsOption = Annotated[
     int | None,

@@ -4,7 +4,14 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.options import BrokerOption, SandboxOption, SetOption, SlotsOption, choose
+from grader.cli.options import (
+    BrokerOption,
+    IntegrityOption,
+    SandboxOption,
+    SetOption,
+    SlotsOption,
+    choose,
+)
 from grader.errors import ConfigurationError
 
 
@@ -21,6 +28,7 @@ def serve(
     broker: BrokerOption = None,
     sandbox: SandboxOption = None,
     slots: SlotsOption = None,
+    require_integrity: IntegrityOption = None,
     set_: SetOption = None,
 ) -> None:
     """Serve over HTTP, until SIGTERM or Ctrl-C.
@@ -42,7 +50,13 @@ def serve(
         for name, value in (("host", host), ("port", port))
         if value is not None
     ]
-    settings = choose([*(set_ or ()), *own], broker=broker, sandbox=sandbox, slots=slots).settings
+    settings = choose(
+        [*(set_ or ()), *own],
+        broker=broker,
+        sandbox=sandbox,
+        slots=slots,
+        require_integrity=require_integrity,
+    ).settings
     try:
         from grader.server.serve import serve as serve_settings
     except ImportError as error:

@@ -24,7 +24,10 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         SandboxUnavailableError: The slot broke.
     """
     if task.require is Integrity.ISOLATED:
-        message = "the suite's tests are code, which runs in the sandbox; isolation is required"
+        message = (
+            "refused, since require_integrity is isolated: the suite's tests are code, which runs "
+            "in the sandbox, apart from the submission (split) at best"
+        )
         raise SuiteError(message)
     decision = modes.find(task.suite)
     if decision is None or decision.mode is not Mode.SHARED:
@@ -41,7 +44,10 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         message = f"the suite's own reference solution does not pass it: {decision.reason}"
         raise SuiteError(message)
     if task.require is Integrity.SPLIT:
-        message = "the suite cannot be judged apart from the submission, which is required"
+        message = (
+            "refused, since require_integrity is split: the suite's tests work only in one process "
+            "with the submission (shared)"
+        )
         raise SuiteError(message)
     return _run_with_canaries(task, slot)
 

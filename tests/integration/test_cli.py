@@ -160,6 +160,47 @@ def test_limits_of_the_command_line_win(tmp_path: Path, run: Run) -> None:
     assert (report["verdict"], report["limit_hit"]) == ("time_limit", "cpu_time")
 
 
+# Its tests share an object of a class of their own with the submission, by subclassing its class.
+SHARED_ONLY = """\
+from solution import Shape
+
+class Square(Shape):
+    def area(self):
+        return 4
+
+def test_name():
+    assert Square().describe() == "area 4"
+"""
+SHAPE = "class Shape:\n    def describe(self):\n        return f'area {self.area()}'\n"
+
+
+@pytest.mark.parametrize(
+    ("least", "verdicts", "code"),
+    [
+        pytest.param("shared", ["passed", "passed", "passed"], 0, id="anything"),
+        pytest.param("split", ["passed", "passed", "internal_error"], 3, id="split"),
+        pytest.param("isolated", ["passed", "internal_error", "internal_error"], 3, id="isolated"),
+    ],
+)
+def test_suites_with_less_than_the_required_integrity_are_refused(
+    tmp_path: Path, run: Run, least: str, verdicts: list[str], code: int
+) -> None:
+    call = {"inputs": [[1, 2]], "outputs": [3], "fn_name": "add"}
+    shape = {"test": SHARED_ONLY, "solution": SHAPE}
+    rows = [
+        {"id": "0", "completion": GOOD, "label": call},
+        {"id": "1", "completion": GOOD, "label": LABEL},
+        {"id": "2", "completion": f"```python\n{SHAPE}```", "label": shape},
+    ]
+    write_rows(tmp_path / "in.jsonl", rows)
+    done = run("grade", "in.jsonl", "-o", "out.jsonl", "--require-integrity", least)
+    assert done.returncode == code, done.stderr
+    graded = sorted(read_rows(tmp_path / "out.jsonl"), key=lambda row: str(row["id"]))
+    assert [row["report"]["verdict"] for row in graded] == verdicts
+    refused = [row["report"]["feedback"] for row in graded if not row["report"]["graded"]]
+    assert all(f"refused, since require_integrity is {least}:" in text for text in refused)
+
+
 def test_check_tells_healthy_problems_from_others(tmp_path: Path, run: Run) -> None:
     reference = "def add(a, b):\n    return a + b\n"
     write_rows(

@@ -122,7 +122,7 @@ def test_client_decides_by_which_rules_it_is_graded(settings: Settings) -> None:
     with RemoteGrader(replace(settings, require_integrity=Integrity.ISOLATED)) as grader:
         report = grader.grade(submission)
     assert report.verdict is Verdict.INTERNAL_ERROR
-    assert "isolation is required" in report.feedback
+    assert "require_integrity is isolated" in report.feedback
 
 
 def test_many_calls_at_once_each_get_their_own_report(grader: RemoteGrader) -> None:
