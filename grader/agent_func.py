@@ -1,4 +1,4 @@
-"""The code-repair agent for OpenRLHF: `--async_train --agent_func_path grader/agent_func.py`.
+"""The code-repair agent for OpenRLHF: `--agent_func_path grader/agent_func.py`.
 
 The model writes code, is told which tests fail and how, and writes it anew, up to
 `GRADER_AGENT_MAX_STEPS` times. For OpenRLHF 0.8.7 to 0.11.2, which loads this file by its path.

@@ -1,4 +1,4 @@
-"""The math agent for OpenRLHF: `--async_train --agent_func_path grader/agent_math.py`.
+"""The math agent for OpenRLHF: `--agent_func_path grader/agent_math.py`.
 
 The model answers, is told whether that is right, and thinks again, up to
 `GRADER_AGENT_MAX_STEPS` times. Otherwise as `grader/agent_func.py`.

@@ -1,4 +1,4 @@
-"""The tool agent for OpenRLHF: `--async_train --agent_func_path grader/agent_tool.py`.
+"""The tool agent for OpenRLHF: `--agent_func_path grader/agent_tool.py`.
 
 The model runs code in a session that keeps its names, and hands in an answer, within
 `GRADER_AGENT_MAX_STEPS` steps. Otherwise as `grader/agent_func.py`.

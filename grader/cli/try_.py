@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from grader.errors import ConfigurationError, InputError
+from grader.errors import ConfigurationError, GraderError, InputError
 from grader.visible import visible
 
 _PROMPT_KEYS = ("prompt", "question", "input", "query")
@@ -47,7 +47,8 @@ def try_(
 
     Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
     time. FILE may also be the name of one that comes with the grader, such as `reward_func.py`.
-    Prints what it was given, what came of it and every log that is not 0.
+    Prints what it was given, what came of it and every log that is not 0. A row without a
+    response, as in a file of prompts, is tried with the solution that its label brings.
 
     **Examples**
 
@@ -66,12 +67,15 @@ def try_(
     failed = False
     for number, columns in _rows(data, row):
         prompt = _text(columns, prompt_key, _PROMPT_KEYS) or ""
-        response = _text(columns, response_key, _RESPONSE_KEYS)
-        if response is None:
-            message = f"row {number} has no response; name its column with --response-key"
-            raise InputError(message)
         label = _label(columns, label_key)
+        response = _text(columns, response_key, _RESPONSE_KEYS)
         typer.echo(f"row {number}")
+        if response is None:
+            response = _reference(label)
+            if response is None:
+                message = f"row {number} has no response; name its column with --response-key"
+                raise InputError(message)
+            typer.echo("  with the solution of its own label, as it has no response")
         failed |= not _show(function, prompt + response, prompt, label)
     if failed:
         raise typer.Exit(3)
@@ -131,6 +135,17 @@ def _label(columns: dict[str, Any], key: str | None) -> Any:
         message = f"there is no column {key!r}; there are: {', '.join(columns)}"
         raise InputError(message)
     return columns[key]
+
+
+def _reference(label: Any) -> str | None:
+    """Return the solution that a label brings, as a model would answer; None: it has none."""
+    from grader.suites import parse_label
+
+    try:
+        reference = parse_label(label).reference
+    except GraderError:
+        return None
+    return None if reference is None else f"```python\n{reference}\n```\n"
 
 
 def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> bool:

@@ -1,12 +1,15 @@
 """OpenRLHF's own loaders and executors run our reward functions, release by release."""
 
+import argparse
+import ast
 import asyncio
 import json
-import re
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -428,14 +431,40 @@ def test_loading_with_a_misspelt_setting_names_it(checkout: Path) -> None:
     assert "did you mean GRADER_REWARD_NEUTRAL?" in done.stderr.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("version", [*EXECUTOR_RELEASES, "0.8.5"])
-def test_options_of_the_training_script_are_those_of_the_release(
-    version: str, repo_dir: Path
+@pytest.mark.parametrize("version", [*EXECUTOR_RELEASES, *ACTOR_RELEASES])
+@pytest.mark.parametrize("agent", ["0", "1"])
+def test_training_script_gives_options_that_the_release_accepts(
+    version: str, agent: str, repo_dir: Path, tmp_path: Path
 ) -> None:
-    script = (repo_dir / "examples/openrlhf/train_codellama.sh").read_text()
-    new, old = script.split("\nelse\n")
-    half = new if version in ("0.10.2", "0.11.2") else old
-    used = set(re.findall(r"^ *(?:\w+=\()?(--[\w.]+)", half, re.MULTILINE))
-    known = (release(version) / "openrlhf/cli/train_ppo_ray.py").read_text()
-    assert len(used) > 15
-    assert {option for option in used if f'"{option}"' not in known} == set()
+    # Stands in for the trainer's Python: tells the release, and prints what it is started with.
+    program = tmp_path / "python3"
+    program.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo {version} || printf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    started = subprocess.run(
+        [repo_dir / "examples/openrlhf/train_codellama.sh", "prompts.jsonl", "out"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "AGENT": agent},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    module, *words = started.stdout.splitlines()[1:]
+    assert module == "openrlhf.cli.train_ppo_ray"
+    accepted = vars(accepted_options(version, words))
+    shown = json.dumps(accepted, default=vars)
+    assert ("agent_func.py" in shown) is (agent == "1")
+    assert ("reward_func.py" in shown) is (agent == "0")
+    assert '"dynamic_filtering' in shown
+
+
+def accepted_options(version: str, words: list[str]) -> Any:
+    """Return what a release makes of its command line, all of its checks included."""
+    source = (release(version) / "openrlhf/cli/train_ppo_ray.py").read_text()
+    main = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
+    *checks, train = main.body
+    assert ast.unparse(train) == "train(args)"
+    names: dict[str, Any] = {"argparse": argparse, "os": os, "datetime": datetime}
+    with client(version), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["train_ppo_ray", *words])
+        # Their own code, of a release that pip fetched.
+        exec(compile(ast.Module(checks, []), "train_ppo_ray", "exec"), names)  # noqa: S102
+    return names["args"]

@@ -98,3 +98,28 @@ def test_file_that_does_not_load_is_reported(
     assert run(["try", str(broken), data]) == 2
     assert "no_such_module_anywhere" in capsys.readouterr().err
     assert run(["try", "nowhere.py", data]) == 2
+
+
+def test_row_without_a_response_is_tried_with_the_solution_of_its_label(
+    reward_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = {
+        "task_id": "one",
+        "code": "def f():\n    return 1\n",
+        "test_list": ["assert f() == 1"],
+    }
+    rows = tmp_path / "prompts.jsonl"
+    rows.write_text(json.dumps({"prompt": "Q", "label": json.dumps(problem)}) + "\n")
+    assert run(["try", reward_file, str(rows)]) == 0
+    out = capsys.readouterr().out
+    assert "with the solution of its own label" in out
+    assert f"reward +{len('```python') + len(problem['code']) + 6}.0000" in out
+
+
+def test_row_without_a_response_or_a_solution_is_refused(
+    reward_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "prompts.jsonl"
+    rows.write_text(json.dumps({"prompt": "Q", "label": "assert f() == 1"}) + "\n")
+    assert run(["try", reward_file, str(rows)]) == 2
+    assert "row 1 has no response" in capsys.readouterr().err
