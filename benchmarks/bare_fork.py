@@ -37,7 +37,7 @@ def run_all(programs: list[str], jobs: int) -> tuple[int, float]:
 
 def _imported(program: str) -> set[str]:
     """Return the modules that a program imports anywhere."""
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(program)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)

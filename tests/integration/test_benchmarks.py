@@ -51,7 +51,7 @@ def test_contestant_that_fails_a_sample_stops_the_benchmark(
     few: list[Sample], contestant: contestants.Contestant
 ) -> None:
     broken = "def test_wrong():\n    assert False\n\n\ntest_wrong()\n"
-    wrong = replace(few[0], program=broken, files={"test_wrong.py": broken})
+    wrong = replace(few[0], programs=(broken,), files={"test_wrong.py": broken})
     with pytest.raises(AssertionError):
         contestant([wrong])
 
