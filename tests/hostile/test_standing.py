@@ -11,7 +11,11 @@ from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
 from tests.hostile.conftest import MEMORY_BYTES
 from tests.hostile.splitting import LIMITS
 
-COUNT = "import sys\nsys.runs = getattr(sys, 'runs', 0) + 1\nprint('run', sys.runs)\n"
+COUNT = """\
+import os, sys
+sys.runs = getattr(sys, 'runs', 0) + 1
+print('run', sys.runs, 'files', len(os.listdir('/proc/self/fd')))
+"""
 """No script that is let stay may do that: it shows whether the process is a new one."""
 
 RIGHT = "def f(x):\n    return x * x\n"
@@ -54,6 +58,11 @@ def cpu_time_s(outcome: RunOutcome) -> float:
 
 def test_a_judge_stays_while_all_goes_well(slot: Slot) -> None:
     assert [runs_so_far(judge(slot)) for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_a_judge_keeps_no_file_of_a_run_open(slot: Slot) -> None:
+    first, *_, last = [judge(slot).stdout.split()[-1] for _ in range(5)]
+    assert first == last
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,12 @@ _COLLECT_EVERY = 32
 def serve(run: Run, _reporter: Reporter) -> None:
     """Judge what the supervisor orders, until it hangs up."""
     control = socket.socket(fileno=run.connection)
+    null = os.open(os.devnull, os.O_RDWR)
     baseline = tuple(sys.path)
     served = 0
     while (received := orders.receive(control)) is not None:
         before = resource.getrusage(resource.RUSAGE_SELF)
-        _judge(RunOrder.parse(*received))
+        _judge(RunOrder.parse(*received), null)
         sys.path[:] = baseline
         served += 1
         if served % _COLLECT_EVERY == 0:
@@ -39,7 +40,7 @@ def serve(run: Run, _reporter: Reporter) -> None:
         orders.send(control, _ended(before))
 
 
-def _judge(order: RunOrder) -> None:
+def _judge(order: RunOrder, null: int) -> None:
     os.dup2(order.stdout, 1)
     os.dup2(order.stderr, 2)
     random.seed()
@@ -49,10 +50,9 @@ def _judge(order: RunOrder) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     linecache.clearcache()
-    null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (1, 2):
         os.dup2(null, descriptor)
-    for descriptor in (null, *order.descriptors):
+    for descriptor in order.descriptors:
         if descriptor != order.channel:  # which the conversation has closed
             os.close(descriptor)
 
