@@ -114,15 +114,21 @@ class _MessageHeader(ctypes.Structure):
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Wait for one message; None when the other end is gone."""
+    """Wait for one message; None when the other end is gone.
+
+    Raises:
+        OSError: The message did not arrive whole.
+    """
     try:
-        data, descriptors, _flags, _address = socket.recv_fds(
+        data, descriptors, flags, _address = socket.recv_fds(
             channel, MAX_MESSAGE_BYTES, MAX_DESCRIPTORS
         )
     except ConnectionResetError:
         return None
     if not data:
         return None
+    if flags & socket.MSG_CTRUNC:
+        raise OSError("a message came without all of its descriptors")
     message: dict[str, Any] = json.loads(data)
     return message, descriptors
 

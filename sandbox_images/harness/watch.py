@@ -10,7 +10,7 @@ from typing import Any
 from sandbox_images.harness import orders, processes
 from sandbox_images.harness.cgroup import CgroupReader
 from sandbox_images.harness.pipes import CappedPipe
-from sandbox_images.harness.split.statuses import CANDIDATE_GONE
+from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
 from sandbox_images.harness.telling import Tellings
 from sandbox_images.harness.zygotes import SlotBroken, StandingJudge, Zygote
 
@@ -278,10 +278,14 @@ class Watch:
     @property
     def _candidate_left(self) -> bool:
         """Whether the judge says that the candidate broke off the conversation."""
+        return self._judge_said(CANDIDATE_GONE)
+
+    def _judge_said(self, exit_status: int) -> bool:
+        """Whether there is a judge, and it ended with this."""
         if len(self._parties) == 1 or self._main.ended is None:
             return False
         status = self._main.status
-        return os.WIFEXITED(status) and os.WEXITSTATUS(status) == CANDIDATE_GONE
+        return os.WIFEXITED(status) and os.WEXITSTATUS(status) == exit_status
 
     def _check_flood(self) -> None:
         dropped = max(self._stdout.dropped_bytes, self._stderr.dropped_bytes)
@@ -333,6 +337,9 @@ class Watch:
         if any(party.started_at is None for party in self._parties):
             said = self._stderr.content.decode(errors="replace")[-1000:]
             raise SlotBroken(f"a run did not start: {said}")
+        if self._judge_said(JUDGE_BROKEN):
+            said = self._stderr.content.decode(errors="replace")[-1000:]
+            raise SlotBroken(f"a judge did not begin: {said}")
         ends = [party.ended for party in self._parties if party.ended is not None]
         # The kernel's account of a process lacks what processes took that outlived it.
         cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._seen_cpu_time_s)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from grader.errors import SandboxUnavailableError
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
 from tests.hostile.conftest import MEMORY_BYTES
@@ -155,3 +156,19 @@ def test_runs_of_other_kinds_leave_the_judge_alone(slot: Slot) -> None:
         (outcome,) = slot.run(other)
         assert b'"passed"' in outcome.report
     assert runs_so_far(judge(slot)) == 2
+
+
+@pytest.mark.parametrize("standing", [True, False])
+def test_a_judge_that_cannot_begin_is_no_fault_of_the_submission(
+    slot: Slot, *, standing: bool
+) -> None:
+    job = Job(
+        program=Program.SCRIPT,
+        source=RIGHT,
+        runs=(b"no payload",),
+        limits=LIMITS,
+        split=True,
+        standing=standing,
+    )
+    with pytest.raises(SandboxUnavailableError, match="a judge did not begin"):
+        list(slot.run(job))

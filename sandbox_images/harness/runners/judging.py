@@ -2,6 +2,9 @@
 
 import os
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from sandbox_images.harness.confinement import Run
@@ -9,7 +12,17 @@ from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.channel import Channel
 from sandbox_images.harness.split.judge import Judge, Loaded
 from sandbox_images.harness.split.scope import named_identifiers
-from sandbox_images.harness.split.statuses import CANDIDATE_GONE
+from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
+
+
+@contextmanager
+def beginning() -> Iterator[None]:
+    """Tell the supervisor of whatever fails here that the submission has nothing to do with it."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - whatever it is
+        traceback.print_exc()
+        end(JUDGE_BROKEN)
 
 
 def connect(run: Run, sources: list[str]) -> Judge:

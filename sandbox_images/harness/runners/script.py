@@ -31,9 +31,10 @@ def run(run: Run, reporter: Reporter) -> None:
 
 def judge(run: Run, reporter: Reporter) -> None:
     """Run every case with proxies of the submission's names in its namespace."""
-    payload = _read_payload(run)
-    sources = [payload["setup"], *payload["cases"]]
-    conversation = judging.connect(run, sources)
+    with judging.beginning():
+        payload = _read_payload(run)
+        sources = [payload["setup"], *payload["cases"]]
+        conversation = judging.connect(run, sources)
     _judge_cases(payload, sources, loading.path_of(run.bundle), reporter, conversation)
     conversation.close()
 

@@ -17,7 +17,7 @@ from typing import Any
 from sandbox_images.harness import orders
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.orders import RunOrder
-from sandbox_images.harness.runners import script
+from sandbox_images.harness.runners import judging, script
 from sandbox_images.harness.runners.events import Reporter
 
 _COLLECT_EVERY = 32
@@ -30,14 +30,20 @@ def serve(run: Run, _reporter: Reporter) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     baseline = tuple(sys.path)
     served = 0
-    while (received := orders.receive(control)) is not None:
+    while (order := _receive(control)) is not None:
         before = resource.getrusage(resource.RUSAGE_SELF)
-        _judge(RunOrder.parse(*received), null)
+        _judge(order, null)
         sys.path[:] = baseline
         served += 1
         if served % _COLLECT_EVERY == 0:
             gc.collect()
         orders.send(control, _ended(before))
+
+
+def _receive(control: socket.socket) -> RunOrder | None:
+    with judging.beginning():
+        received = orders.receive(control)
+        return None if received is None else RunOrder.parse(*received)
 
 
 def _judge(order: RunOrder, null: int) -> None:
