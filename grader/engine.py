@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from grader import service
+from grader import calibration, service
 from grader.errors import GraderError
 from grader.execution.modes import ModeBook
 from grader.model import GradeReport, Submission
@@ -43,6 +43,7 @@ class Grader:
         """
         self.settings = settings or Settings()
         find_policy(self.settings.policy)
+        self._calibration = calibration.find(self.settings)
         self.sandbox = sandbox or choose_sandbox(self.settings)
         self._modes = ModeBook()
         self._pool = SlotPool(
@@ -74,7 +75,9 @@ class Grader:
     def grade(self, submission: Submission) -> GradeReport:
         """Grade one submission; waits for a free slot. Never raises for what it was given."""
         try:
-            return service.grade(submission, self._borrow, self._modes, self.settings)
+            return service.grade(
+                submission, self._borrow, self._modes, self.settings, self._calibration
+            )
         except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
             # A fault of this program must cost one report, and be seen, but never a batch.
             _log.exception("submission %s met a fault in the grader", submission.id)

@@ -1,12 +1,24 @@
 """Ceilings for what a run may take, and what it took: sizes in bytes, times in seconds."""
 
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from pathlib import Path
 from typing import Any, ClassVar
 
 KiB = 1024
 MiB = 1024 * KiB
 
 _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
+
+
+class LimitsFrom(StrEnum):
+    """Who says how much CPU time a submission may take."""
+
+    SUITE = "suite"
+    """The label, its format, or `--set`."""
+    REFERENCE = "reference"
+    """What the problem's own solution was seen to take; see `grader.calibration`."""
+    SETTINGS = "settings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +76,22 @@ class Usage:
     wall_time_s: float | None = None
     peak_memory_bytes: int | None = None
     """Of the largest single process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationSettings:
+    """How limits follow from what reference solutions took; see `grader.calibration`."""
+
+    file: Path | None = None
+    """None: the one beside `Settings.problems`, where that is there."""
+    factor: float = 5.0
+    floor_s: float = 2.0
+
+
+CALIBRATION_DESCRIPTIONS = {
+    "calibration.file": "file of the times that reference solutions took; default: the one beside "
+    "the problems that `grader check --calibrate` wrote",
+    "calibration.factor": "so many times what the reference took is the limit of CPU time",
+    "calibration.floor_s": "seconds of CPU time that such a limit is never below",
+}
+"""The settings, with meaning and unit."""

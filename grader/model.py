@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from grader.limits import KiB as KiB
 from grader.limits import LimitOverrides as LimitOverrides
 from grader.limits import Limits as Limits
+from grader.limits import LimitsFrom as LimitsFrom
 from grader.limits import MiB as MiB
 from grader.limits import Usage as Usage
 from grader.rules import AS_SET, ExtractionRule, GradingRules
@@ -317,6 +318,8 @@ class Conditions:
     """One sentence: what was taken of the completion, or why nothing was."""
     limits: Limits
     """In force for each run."""
+    limits_from: LimitsFrom = LimitsFrom.SETTINGS
+    """Where the limit of CPU time comes from."""
     stop_early: bool = False
     """Whether the first case that did not pass ended the run."""
 

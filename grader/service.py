@@ -4,10 +4,10 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import lru_cache
 from typing import assert_never
 
 from grader import judge
+from grader.calibration import Calibration
 from grader.errors import GraderError, SandboxError
 from grader.execution import compared, interactive, judged
 from grader.execution.modes import ModeBook
@@ -20,7 +20,6 @@ from grader.model import (
     Conditions,
     GradeReport,
     InteractiveTests,
-    Limits,
     PytestTests,
     ScriptTests,
     StdinTests,
@@ -39,7 +38,11 @@ BorrowSlot = Callable[[str, int], AbstractContextManager[Slot]]
 
 
 def grade(
-    submission: Submission, borrow: BorrowSlot, modes: ModeBook, settings: Settings
+    submission: Submission,
+    borrow: BorrowSlot,
+    modes: ModeBook,
+    settings: Settings,
+    calibration: Calibration,
 ) -> GradeReport:
     """Grade a submission.
 
@@ -52,6 +55,7 @@ def grade(
         borrow: Lends a slot; one whose use raised is not lent again.
         modes: What is known about suites; learns from this submission.
         settings: Limits, policy and the rest.
+        calibration: What reference solutions took.
     """
     suite, settings = submission.suite, settings.under(submission.rules)
     rule = settings.extraction or suite.extraction
@@ -62,12 +66,14 @@ def grade(
         entry_point=suite.entry_point,
         continues=suite.prompt if suite.continues_prompt else None,
     )
+    in_force = calibration.in_force(suite, settings.limits)
     conditions = Conditions(
         format=suite.format,
         image=suite.image,
         extraction=rule,
         extraction_note=extraction.note,
-        limits=_in_force(settings.limits, suite.limits),
+        limits=in_force.limits,
+        limits_from=in_force.limits_from,
         stop_early=_stops_early(settings),
     )
     try:
@@ -149,10 +155,6 @@ def not_graded(
         code=code,
         conditions=conditions,
     )
-
-
-_in_force = lru_cache(maxsize=1024)(Limits.override)
-"""`Limits.override`, once for all submissions of a suite."""
 
 
 def _stops_early(settings: Settings) -> bool:

@@ -13,7 +13,7 @@ misspelt one was meant to be.
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType, NoneType
@@ -21,6 +21,7 @@ from typing import Any, get_args
 
 from grader.cores import usable_cores
 from grader.errors import ConfigurationError
+from grader.limits import CALIBRATION_DESCRIPTIONS, CalibrationSettings
 from grader.model import Limits, MiB
 from grader.reward_settings import (
     REWARD_DESCRIPTIONS,
@@ -105,6 +106,7 @@ class Settings:
     outage_s: float = 60.0
     problems: Path | None = None
     limits: Limits = field(default_factory=Limits)
+    calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
     docker: DockerSettings = DockerSettings()
     images: ImageSettings = ImageSettings()
     broker: str | None = field(default=None, repr=False)
@@ -145,11 +147,11 @@ class Settings:
         if not 0 <= self.outage_s < math.inf:
             message = f"outage_s is {self.outage_s}; expected 0 or more"
             raise ConfigurationError(message)
-        for limit in fields(self.limits):
-            value = getattr(self.limits, limit.name)
-            if not 0 < value < math.inf:  # Neither is NaN.
-                message = f"limits.{limit.name} is {value}; expected a number above 0"
-                raise ConfigurationError(message)
+        for table in ("limits", "calibration"):
+            for name, value in asdict(getattr(self, table)).items():
+                if isinstance(value, int | float) and not 0 < value < math.inf:  # Neither is NaN.
+                    message = f"{table}.{name} is {value}; expected a number above 0"
+                    raise ConfigurationError(message)
         for setting in fields(self.queue):
             value = getattr(self.queue, setting.name)
             least = 0 if setting.name in ("cache_bytes", "drain_s") else 1
@@ -176,6 +178,7 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "limits.processes": "processes and threads alive at once",
         "limits.work_bytes": "bytes that fit into the private work area",
         "limits.work_files": "files and folders that fit into the private work area",
+        **CALIBRATION_DESCRIPTIONS,
         "docker.host": "address of the Docker engine; default: what the Docker client uses",
         "docker.runtime": "container runtime, such as runsc; default: the engine's own",
         "images.python": "name of the plain sandbox image",
@@ -345,6 +348,7 @@ def _build(found: Mapping[str, tuple[Any, str]]) -> Settings:
 _GROUPS: Mapping[str, type] = MappingProxyType(
     {
         "limits": Limits,
+        "calibration": CalibrationSettings,
         "docker": DockerSettings,
         "images": ImageSettings,
         "queue": QueueSettings,

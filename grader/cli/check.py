@@ -25,6 +25,7 @@ from grader.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from grader.calibration import Measured
     from grader.offline.check import ProblemCheck
 
 _SHOWN = 40
@@ -47,6 +48,14 @@ def check(
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Check only the first N problems.")
     ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Keep what references took beside PROBLEMS; the limits of submissions to them "
+            "then follow from it.",
+        ),
+    ] = False,
     force: ForceOption = False,
     set_: SetOption = None,
     verbose: VerboseOption = False,
@@ -65,6 +74,7 @@ def check(
 
         grader check problems.jsonl
         grader check problems.jsonl -o checked.jsonl --set cpu_time_s=30
+        grader check problems.jsonl --calibrate
 
     **Exit codes**
 
@@ -74,13 +84,17 @@ def check(
     """
     show_log(verbose=verbose)
     chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
+    from grader import calibration
     from grader.engine import Grader
     from grader.offline.check import Health, check_problems
     from grader.offline.output import Output
     from grader.offline.problems import load_problems
     from grader.wire import json_bytes
 
-    settings = replace(chosen.settings, stop_early=False)
+    # What was measured before must not decide what is measured now.
+    uncalibrated = replace(chosen.settings.calibration, file=None)
+    settings = replace(chosen.settings, stop_early=False, problems=None, calibration=uncalibrated)
+    measured: dict[str, Measured] = {}
     found: list[ProblemCheck] = []
     counts: Counter[Health] = Counter()
     with stoppable("Nothing is left to clean up.") as cut_off, ExitStack() as stack:
@@ -94,12 +108,18 @@ def check(
         checks = check_problems(index, islice(index, limit), grader=grader, limits=settings.limits)
         for result in checks:
             counts[result.health] += 1
+            if result.measured is not None:
+                measured[result.tests] = result.measured
             if output is not None:
                 output.write(json_bytes(_row(result)) + b"\n")
             if result.health is not Health.OK and len(found) < _SHOWN:
                 found.append(result)
             showing.advance(behind=counts.total() / total, good=result.health is Health.OK)
     _print_summary(counts, found)
+    if calibrate:
+        path = chosen.settings.calibration.file or calibration.beside(problems)
+        calibration.save(path, measured)
+        typer.echo(f"Measured {len(measured):,} references: {visible(str(path))}")
     if counts[Health.UNCHECKED]:
         raise typer.Exit(3)
 

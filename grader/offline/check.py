@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from grader.calibration import Measured, key_of
 from grader.errors import GraderError, SuiteError
 from grader.model import (
     GradeReport,
@@ -17,6 +18,7 @@ from grader.model import (
     StdinTests,
     Submission,
     TestSuite,
+    Usage,
 )
 from grader.offline.run import Grades
 from grader.offline.stubs import Stub, stub_of, stub_program
@@ -64,6 +66,19 @@ class ProblemCheck:
     """The ids of cases that pass with both stubs."""
     runs: tuple[GradeReport, ...] = ()
     """Of the reference."""
+
+    tests: str = ""
+    """The key of its tests; see `grader.calibration.key_of`."""
+
+    @property
+    def measured(self) -> Measured | None:
+        """What the reference took at most; None: it did not pass, and so took what it took."""
+        if not self.runs or any(run.verdict is not Verdict.PASSED for run in self.runs):
+            return None
+        return Measured(
+            cpu_time_s=max(map(_cpu_time_s, self.runs)),
+            wall_time_s=max(map(_wall_time_s, self.runs)),
+        )
 
     @property
     def cpu_time_s(self) -> float | None:
@@ -160,6 +175,7 @@ class _Trial:
             format=self.suite.format,
             vacuous=vacuous,
             runs=runs,
+            tests=key_of(self.suite),
         )
 
     def _judged(
@@ -220,8 +236,16 @@ def _slowness(runs: tuple[GradeReport, ...], limits: Limits) -> str:
 
 def _cpu_time_s(run: GradeReport) -> float:
     """Return the CPU time of the longest process: of a case, or of all where they share one."""
-    cases = [case.usage.cpu_time_s or 0.0 for case in run.cases if case.usage is not None]
-    return max(cases, default=run.usage.cpu_time_s or 0.0)
+    return max(usage.cpu_time_s or 0.0 for usage in _usages(run))
+
+
+def _wall_time_s(run: GradeReport) -> float:
+    return max(usage.wall_time_s or 0.0 for usage in _usages(run))
+
+
+def _usages(run: GradeReport) -> list[Usage]:
+    cases = [case.usage for case in run.cases if case.usage is not None]
+    return cases or [run.usage]
 
 
 def _broken(problem_id: str, feedback: str) -> ProblemCheck:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from grader import wire
+from grader import calibration, wire
 from grader.extract import extract
-from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
+from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite
 from grader.queueing.ledger import Ticket
 from grader.rules import ExtractionRule
 from grader.service import not_graded
@@ -23,16 +23,22 @@ _SUITES_REMEMBERED = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """How a submission's code was found."""
+    """How a submission's code and its limits were found."""
 
     rule: ExtractionRule
     note: str
+    limits_from: LimitsFrom
 
     def tell(self, report: GradeReport) -> GradeReport:
         """Return a job's report with this in it; the job has seen no text around the code."""
         if report.conditions is None:
             return report
-        conditions = replace(report.conditions, extraction=self.rule, extraction_note=self.note)
+        conditions = replace(
+            report.conditions,
+            extraction=self.rule,
+            extraction_note=self.note,
+            limits_from=self.limits_from,
+        )
         return replace(report, conditions=conditions)
 
 
@@ -105,6 +111,8 @@ class EncodedSuite:
     digest: str
     image: str
     message: bytes
+    limits_from: LimitsFrom = LimitsFrom.SETTINGS
+    """Does not travel."""
 
 
 class JobMaker:
@@ -116,6 +124,7 @@ class JobMaker:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._calibration = calibration.find(settings)
         self._lock = threading.Lock()
         self._suites: OrderedDict[int, tuple[TestSuite, EncodedSuite]] = OrderedDict()
 
@@ -142,7 +151,7 @@ class JobMaker:
         digest = hashlib.sha256()
         for part in (code, encoded.digest, job_settings, _version()):
             digest.update(f"{len(part)}:".encode() + part.encode())
-        found = Found(rule=rule, note=extraction.note)
+        found = Found(rule=rule, note=extraction.note, limits_from=encoded.limits_from)
         return SubmissionJob(
             key=digest.hexdigest(),
             code=code,
@@ -159,16 +168,19 @@ class JobMaker:
             if known is not None:
                 self._suites.move_to_end(id(suite))
                 return known[1]
-        limits = self._settings.limits.override(suite.limits)
+        in_force = self._calibration.in_force(suite, self._settings.limits)
         resolved = replace(
             suite,
-            limits=LimitOverrides(**asdict(limits)),
+            limits=LimitOverrides(**asdict(in_force.limits)),
             extraction=ExtractionRule.VERBATIM,
             continues_prompt=False,
         )
         message = wire.encode_submission(Submission(id="", completion="", suite=resolved))
         encoded = EncodedSuite(
-            digest=hashlib.sha256(message).hexdigest(), image=suite.image, message=message
+            digest=hashlib.sha256(message).hexdigest(),
+            image=suite.image,
+            message=message,
+            limits_from=in_force.limits_from,
         )
         with self._lock:
             self._suites[id(suite)] = (suite, encoded)

@@ -266,6 +266,7 @@ def _facts(report: GradeReport) -> Iterator[tuple[str, str]]:
     if report.conditions is not None:
         yield "Label format", report.conditions.format
         yield "Image", report.conditions.image
+        yield "CPU time limit from", f"{report.conditions.limits_from}"
     if report.sandbox is not None:
         yield "Sandbox", report.sandbox
     if report.integrity is not None:

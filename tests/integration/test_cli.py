@@ -233,6 +233,31 @@ def test_check_tells_healthy_problems_from_others(tmp_path: Path, run: Run) -> N
     assert "wrong: failed, 0 of 1 cases passed" in done.stdout
 
 
+def test_check_measures_references_and_grade_takes_its_limits_from_them(
+    tmp_path: Path, run: Run
+) -> None:
+    reference = "def add(a, b):\n    return a + b\n"
+    hangs = "def add(a, b):\n    while True: pass\n"
+    write_rows(tmp_path / "problems.jsonl", [{"id": "p", "solution": reference, "tests": LABEL[0]}])
+    done = run("check", "problems.jsonl", "--calibrate")
+    assert done.returncode == 0, done.stderr
+    assert "Measured 1 references: problems.jsonl.limits.jsonl" in done.stdout
+
+    write_rows(tmp_path / "in.jsonl", [{"completion": hangs, "label": {"problem": "p"}}])
+    options = ("--problems", "problems.jsonl", "--set", "calibration.floor_s=0.5")
+    for more, seconds, origin in (
+        ((), 0.5, "reference"),
+        (("--set", "cpu_time_s=0.2"), 0.2, "suite"),
+    ):
+        done = run("grade", "in.jsonl", "-o", "out.jsonl", "--force", *options, *more)
+        assert done.returncode == 0, done.stderr
+        (row,) = read_rows(tmp_path / "out.jsonl")
+        assert row["report"]["verdict"] == "time_limit"
+        conditions = row["report"]["conditions"]
+        assert conditions["limits"]["cpu_time_s"] == seconds
+        assert conditions["limits_from"] == origin
+
+
 def test_doctor_looks_at_machine_and_backends(run: Run) -> None:
     done = run("doctor", "--json")
     assert done.returncode == 0, done.stderr
