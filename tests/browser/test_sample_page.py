@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from grader.model import CaseResult, Evidence
-from grader.report.pages import one_file, sample_fragment
+from grader.report.pages import STYLES, one_file, sample_fragment
 from grader.report.sample import view_of
 from grader.verdict import Suspicion, Verdict
 from tests.browser.conftest import OpenPage
@@ -74,7 +74,7 @@ def assert_inert(page: "Page") -> None:
             sheets: document.styleSheets.length,
         })"""
     )
-    assert found == {"wide": False, "alive": 0, "links": ["#main"], "sheets": 2}
+    assert found == {"wide": False, "alive": 0, "links": ["#main"], "sheets": len(STYLES)}
     text = page.evaluate("document.body.textContent")
     assert not set(text) & set("\x00\x07\x1b\u200b\u202e\u2066\ufeff\U000e0041")
 
