@@ -163,7 +163,7 @@ def sent(data: bytes) -> Iterator[Channel]:
     try:
         yield channel
     finally:
-        channel._socket.close()
+        channel.close()
         writer.join()
 
 
