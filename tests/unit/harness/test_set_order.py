@@ -20,9 +20,9 @@ MADE: dict[str, Callable[[list[Any]], set[Any]]] = {
 }
 """How sets come to be."""
 
-OFTEN = {"with items removed": 0.6, "as a difference": 0.8, "multiples": 0.75}
+OFTEN = {"with items removed": 0.6, "as a difference": 0.8, "multiples": 0.75, "floats": 0.95}
 """What share is put in order where items were removed, which leaves traces that nobody sees, or
-where all of them belong to the same place of the table."""
+where most of them belong to few places of the table, as floats' fractions do."""
 
 POOLS: dict[str, Callable[[random.Random], Hashable]] = {
     "small numbers": lambda rng: rng.randrange(-50, 100),
