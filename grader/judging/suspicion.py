@@ -38,10 +38,10 @@ def _signs(outcomes: Iterable[RunOutcome], *, reports_end: bool) -> Iterator[Sus
                 yield Suspicion.FORBIDDEN_CALL
         if reports_end:
             report = read_report(outcome.report)
-            if _ended_early(outcome, report):
-                yield Suspicion.EARLY_EXIT
             if report.forged_frame:
                 yield Suspicion.FORGED_FRAME
+            elif _ended_early(outcome, report):
+                yield Suspicion.EARLY_EXIT
             keys = [event.key for event in report.cases]
             if len(set(keys)) < len(keys) or len(report.values) > 1:
                 yield Suspicion.FORGED_REPORT

@@ -25,10 +25,15 @@ def beginning() -> Iterator[None]:
         end(JUDGE_BROKEN)
 
 
-def connect(run: Run, sources: list[str]) -> Judge:
+def connect(run: Run, sources: list[str], reporter: Reporter) -> Judge:
     """Return the judge's end of the channel; `sources` are the suite's."""
-    # At once: a test that expects an exception would take the end of the submission for one.
-    return Judge(Channel(run.connection), named_identifiers(sources), lambda: end(CANDIDATE_GONE))
+    return Judge(
+        Channel(run.connection),
+        named_identifiers(sources),
+        # At once: a test that expects an exception would take the end of the submission for one.
+        leave=lambda: end(CANDIDATE_GONE),
+        tell_forged=lambda: reporter.emit("forged_frame"),
+    )
 
 
 def load(judge: Judge, reporter: Reporter) -> Loaded | Exception | SystemExit | None:

@@ -91,7 +91,7 @@ def _import_from_candidate(run: Run, reporter: Reporter) -> Judge:
         for path, content in run.bundle.files.items()
         if path.endswith(".py")
     ]
-    conversation = judging.connect(run, sources)
+    conversation = judging.connect(run, sources, reporter)
     loaded = judging.load(conversation, reporter)
     if loaded is None:
         judging.end(0)

@@ -34,7 +34,7 @@ def judge(run: Run, reporter: Reporter) -> None:
     with judging.beginning():
         payload = _read_payload(run)
         sources = [payload["setup"], *payload["cases"]]
-        conversation = judging.connect(run, sources)
+        conversation = judging.connect(run, sources, reporter)
     _judge_cases(payload, sources, loading.path_of(run.bundle), reporter, conversation)
     conversation.close()
 

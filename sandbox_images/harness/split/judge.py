@@ -61,7 +61,11 @@ class Judge:
     """The conversation with the candidate. Calls from several threads take turns."""
 
     def __init__(
-        self, channel: Channel, named: frozenset[str], leave: Callable[[], object] = lambda: None
+        self,
+        channel: Channel,
+        named: frozenset[str],
+        leave: Callable[[], object] = lambda: None,
+        tell_forged: Callable[[], object] = lambda: None,
     ) -> None:
         """Nothing is loaded yet.
 
@@ -70,10 +74,12 @@ class Judge:
             named: Every identifier in the suite's sources.
             leave: Called when the conversation has broken off. It had better not return: a test
                 may swallow the exception that follows.
+            tell_forged: Called before that where the candidate sent what none of ours sends.
         """
         self.named = named
         self._channel = channel
         self._leave = leave
+        self._tell_forged = tell_forged
         self._lock = _thread.RLock()
         self._mine: list[Any] = []
         self._my_numbers: dict[int, int] = {}
@@ -101,7 +107,7 @@ class Judge:
             if not all(type(name) is str for name in (*names, *public)):
                 raise TypeError("a name is no text")
         except (TypeError, KeyError, ValueError) as error:
-            raise self.lost(f"the submission's names make no sense: {error}") from None
+            raise self.forged(f"the submission's names make no sense: {error}") from None
         return Loaded(names=frozenset(names), public=tuple(public))
 
     def get(self, target: Any, name: str) -> Any:
@@ -150,6 +156,12 @@ class Judge:
         self._leave()
         return CandidateGone(self._gone)
 
+    def forged(self, why: str) -> CandidateGone:
+        """Give the candidate up for what it sent, and tell of it; return what to raise."""
+        if self._gone is None:
+            self._tell_forged()
+        return self.lost(why)
+
     # ------------------------------------------------------------ the conversation
 
     def _exchange(
@@ -173,8 +185,10 @@ class Judge:
                 answer = self._wait_for_answer()
             except (UnencodableError, MessageTooLong) as error:
                 raise self.refuse(str(error)) from None
-            except (ChannelClosed, ChannelError) as error:
+            except ChannelClosed as error:
                 raise self.lost(str(error)) from None
+            except ChannelError as error:
+                raise self.forged(str(error)) from None
             return self._unpack(answer, arguments, may_stop=head[-1] in ("next", "anext"))
 
     def _wait_for_answer(self) -> Message:
@@ -183,7 +197,7 @@ class Judge:
             if message[0] != "ask":
                 return message
             self._channel.send(self._answer(message))
-        raise ChannelError("too many callbacks in one call")
+        raise self.lost("too many callbacks in one call")
 
     def _unpack(
         self, answer: Message, arguments: tuple[tuple[Any, ...], ...], *, may_stop: bool
@@ -204,7 +218,7 @@ class Judge:
                 case _:
                     raise ValueDecodeError("an answer of an unknown kind")
         except (ValueDecodeError, ValueError, TypeError, LookupError) as fault:
-            raise self.lost(f"an answer that makes no sense: {fault}") from None
+            raise self.forged(f"an answer that makes no sense: {fault}") from None
         raise error
 
     def _update(self, arguments: tuple[tuple[Any, ...], ...], changed: Any) -> None:

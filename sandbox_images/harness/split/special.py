@@ -84,7 +84,7 @@ def _reading(method: Method) -> Method:
         try:
             fill(self, judge.operate("plain", self))
         except ValueDecodeError as error:
-            raise judge.lost(str(error)) from None
+            raise judge.forged(str(error)) from None
         return method(self, *args, **kwargs)
 
     return read

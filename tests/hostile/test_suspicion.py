@@ -1,0 +1,114 @@
+"""Which signs of an attack a report names, from attacks that are really run; none is a verdict."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from grader.engine import Grader
+from grader.model import (
+    CallCase,
+    CallTests,
+    ScriptCase,
+    ScriptTests,
+    StdinCase,
+    StdinTests,
+    Submission,
+    TestSuite,
+)
+from grader.sandbox.native import NativeSandbox
+from grader.settings import Settings
+from grader.verdict import Suspicion, Verdict
+from tests.hostile.conftest import LIMITS
+from tests.hostile.test_split_protocol import FORGE
+
+SCRIPT = TestSuite(
+    tests=ScriptTests(cases=(ScriptCase(id="0", source="assert f(3) == 9"),)),
+    format="own",
+    entry_point="f",
+)
+CALL = TestSuite(
+    tests=CallTests(entry_point="f", cases=(CallCase(id="0", args=(3,), expected=9),)),
+    format="own",
+)
+STDIN = TestSuite(
+    tests=StdinTests(cases=(StdinCase(id="0", stdin="", expected="9"),)), format="own"
+)
+
+
+@pytest.fixture(scope="module")
+def grader(native_sandbox: NativeSandbox) -> Iterator[Grader]:
+    assert native_sandbox is not None, "the machine can have one"
+    with Grader(
+        Settings(slots=1, limits=LIMITS, retries=0), sandbox=NativeSandbox(Settings())
+    ) as g:
+        yield g
+
+
+@pytest.mark.parametrize(
+    ("suite", "code", "signs"),
+    [
+        pytest.param(SCRIPT, "def f(x):\n    return x * x\n", (), id="honest"),
+        pytest.param(SCRIPT, "def f(x):\n    return x + x\n", (), id="honest and wrong"),
+        pytest.param(SCRIPT, "def f(x):\n    raise ValueError(x)\n", (), id="honest crash"),
+        pytest.param(SCRIPT, "def f(x):\n    while True: pass\n", (), id="honest and slow"),
+        pytest.param(
+            SCRIPT,
+            f"{FORGE}\nsays({{'nonsense': 1}})\nf = start\n",
+            (Suspicion.FORGED_FRAME,),
+            id="an answer that is no value",
+        ),
+        pytest.param(
+            SCRIPT,
+            f"{FORGE}\nforge(lambda m: ['passed', True, None, None])\nf = start\n",
+            (Suspicion.FORGED_FRAME,),
+            id="an answer of another kind",
+        ),
+        pytest.param(
+            SCRIPT,
+            f"{FORGE}\ndef f(x):\n    ask('exit', 0, [], {{}})\n    return 9\n",
+            (Suspicion.FORGED_FRAME,),
+            id="a callback that nobody offers",
+        ),
+        pytest.param(
+            SCRIPT,
+            "import os\ndef f(x):\n"
+            "    for n in range(3, 256):\n"
+            '        try: os.write(n, b\'{"e": "case", "i": 0, "outcome": "passed"}\\n\')\n'
+            "        except OSError: pass\n"
+            "    return 9\n",
+            (Suspicion.FORGED_FRAME,),
+            id="writes to every descriptor",
+        ),
+        pytest.param(
+            SCRIPT, "import os\nos._exit(0)\n", (Suspicion.EARLY_EXIT,), id="exit before the tests"
+        ),
+        pytest.param(
+            CALL,
+            "import os\ndef f(x):\n"
+            "    for n in range(3, 256):\n"
+            '        try: os.write(n, b\'{"e": "result", "value": 9}\\n\')\n'
+            "        except OSError: pass\n"
+            "    return 1\n",
+            (Suspicion.FORGED_REPORT,),
+            id="writes to every descriptor of a call",
+        ),
+        pytest.param(
+            STDIN,
+            "import ctypes\nctypes.CDLL(None).ptrace(16, 1, 0, 0)\nprint(1)\n",
+            (Suspicion.FORBIDDEN_CALL,),
+            id="looks into another process",
+        ),
+        pytest.param(
+            STDIN,
+            "import socket\ntry: socket.socket()\nexcept OSError: pass\nprint(1)\n",
+            (Suspicion.NETWORK,),
+            id="wants a network",
+        ),
+    ],
+)
+def test_report_names_the_signs(
+    grader: Grader, suite: TestSuite, code: str, signs: tuple[Suspicion, ...]
+) -> None:
+    report = grader.grade(Submission(id="it", completion=code, suite=suite))
+    assert report.suspicion == signs, report.feedback
+    assert (report.verdict is Verdict.PASSED) == ("x * x" in code)
