@@ -1,15 +1,23 @@
 """Make the pictures of the documentation, from real runs: `make screenshots`.
 
 Grades the examples twice, the second time without looking for code blocks, and takes pictures of
-their report in the system's Chromium.
+their report in the system's Chromium; then has a service grade them for a minute, and takes
+pictures of its page.
 """
 
+import json
+import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import requests
 from playwright.sync_api import Browser, sync_playwright
 
 REPO = Path(__file__).resolve().parent.parent
@@ -49,6 +57,70 @@ def take(browser: Browser, address: str, name: str, scheme: str, height: int) ->
     page.close()
 
 
+# ---------------------------------------------------------------- the live page
+
+SERVED_S = 75.0
+"""How long the service grades before its picture is taken."""
+PAUSE_S = 0.4
+"""Between two submissions at most."""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Run a service that knows the problems of the examples; yield its address."""
+    log = folder / "service.log"
+    settings = {"SANDBOX": "native", "SERVER_PORT": "0", "PROBLEMS": "examples/problems.jsonl"}
+    settings |= {"LIMITS_CPU_TIME_S": "1", "LIMITS_WALL_TIME_S": "3"}
+    environ = {**os.environ, **{f"GRADER_{name}": value for name, value in settings.items()}}
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "grader", "serve"]
+        service = subprocess.Popen(command, cwd=REPO, env=environ, stderr=output)
+    try:
+        yield f"http://127.0.0.1:{port_of(log)}"
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def port_of(log: Path) -> int:
+    """Wait until a service has said where it listens."""
+    while True:
+        for line in log.read_text().splitlines():
+            said = json.loads(line)
+            if said["event"] == "listening":
+                return int(said["port"])
+        time.sleep(0.1)
+
+
+def keep_busy(address: str, seconds: float) -> None:
+    """Have the examples graded one by one, at random."""
+    chance = random.Random(7)  # noqa: S311 - no secret
+    rows = [json.loads(line) for line in (REPO / "examples/samples.jsonl").open("rb")]
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        row = chance.choice(rows)
+        sample = {"id": row["id"], "completion": row["completion"], "problem_id": row["task_id"]}
+        requests.post(f"{address}/v1/grade", json=sample, timeout=60)
+        time.sleep(chance.random() * PAUSE_S)
+
+
+def take_live(browser: Browser, address: str) -> None:
+    """Take the pictures of the service's page."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1150})
+    page.goto(f"{address}/")
+    page.locator("#charts svg").nth(5).wait_for()
+    page.screenshot(path=IMAGES / "live.png")
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    page.goto(f"{address}/#/playground")
+    page.get_by_label("Label format").select_option("test_cases")
+    page.locator("#try-completion").fill("```python\nprint(3 * int(input()))\n```\n")
+    page.get_by_role("button", name="Grade").click()
+    page.locator("#try-report h2").wait_for()
+    page.evaluate("window.scrollTo(0, 0)")
+    page.screenshot(path=IMAGES / "playground.png")
+    page.close()
+
+
 def main() -> None:
     """Make all pictures."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -66,6 +138,9 @@ def main() -> None:
         for name, sample, scheme, height in SHOTS:
             take(browser, f"{page.as_uri()}#{sample}", name, scheme, height)
         take(browser, flips.as_uri(), "flips", "light", 900)
+        with serving(Path(folder)) as address:
+            keep_busy(address, SERVED_S)
+            take_live(browser, address)
         browser.close()
 
 

@@ -35,7 +35,7 @@ def test_queue_that_fills_and_worker_that_dies_are_seen(
 ) -> None:
     with serving(tmp_path, token=TOKEN, broker=deployment.redis.url) as service:
         page = open_live(open_page, service, forgiven=NO_CONNECTION)
-        page.wait_for_function("document.querySelectorAll('#workers tbody tr').length == 2")
+        page.wait_for_function("document.querySelectorAll('#workers-table tbody tr').length == 2")
         assert page.locator("#health").inner_text().startswith("All is well.")
         submissions = [
             {"completion": sleeper(1 + number / 1000), "label": ASSERTS}
@@ -53,7 +53,7 @@ def test_queue_that_fills_and_worker_that_dies_are_seen(
         assert int(figure(page, "Waiting")) > 0
         deployment.workers[1].kill()
         page.locator("#health .bad", has_text="was lost").wait_for()
-        page.wait_for_function("document.querySelectorAll('#workers tbody tr').length == 1")
+        page.wait_for_function("document.querySelectorAll('#workers-table tbody tr').length == 1")
         assert "lost, with 1 running" in page.locator("#workers").inner_text()
         thread.join()
         assert answers == ["passed"] * SUBMISSIONS

@@ -252,8 +252,9 @@ FLOOD = """async ([rounds, perRound]) => {
     for (let round = 0; round < rounds; round++) {
         samples.addSamples(Array.from({ length: perRound }, (_, index) => ({
             key: `flood-${1e6 + round * perRound + index}`, kind: "failed", name: "x".repeat(80),
-            problem: "p".repeat(80), at: 1, took_s: 1, verdict: "failed", words: "Wrong answer",
-            reward: 0, passed: 0, total: 1, signs: [], feedback: "f".repeat(160), endpoint: "/",
+            problem: "p".repeat(80), at: 1, took_s: 1, verdict: "failed", code: "WA",
+            words: "Wrong answer", reward: 0, passed: 0, total: 1, signs: [],
+            feedback: "f".repeat(160), endpoint: "/",
         })));
         samples.showList();
     }

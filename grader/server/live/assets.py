@@ -19,6 +19,7 @@ _OWN = {
             "playground.js",
             "samples.js",
             "session.js",
+            "workers.js",
         ),
         "text/javascript; charset=utf-8",
     ),

@@ -162,7 +162,7 @@ def _latency(points: list[Point], moments: list[str]) -> Timeline:
         for phase, name in _PHASES.items()
     )
     return Timeline(
-        title="95 % take at most, seconds",
+        title="95 % took at most, seconds",
         told=_told([_slowest(point, "total") for point in recent], " s"),
         series=series,
         moments=moments,

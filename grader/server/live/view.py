@@ -59,6 +59,7 @@ def sample_fields(kept: Kept) -> dict[str, Any]:
         "at": round(sample.at, 3),
         "took_s": round(sample.took_s, 4),
         "verdict": report.verdict,
+        "code": report.verdict.code,
         "words": VERDICTS[report.verdict].label,
         "reward": round(report.reward, 4) if report.graded else None,
         "passed": report.passed,

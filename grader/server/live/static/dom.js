@@ -22,6 +22,28 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * Make a table.
+ *
+ * @param {object} columns The class of each column by its name; "" for none.
+ * @param {Array<Array>} rows Cells in the order of the columns: a child, or an array of children.
+ */
+export function table(columns, rows) {
+  const named = (tag, kind) => (kind ? `${tag}.${kind}` : tag);
+  const kinds = Object.values(columns);
+  const heads = Object.entries(columns).map(([name, kind]) =>
+    el(named("th", kind), { scope: "col" }, name),
+  );
+  const lines = rows.map((cells) =>
+    el(
+      "tr",
+      {},
+      ...cells.map((cell, index) => el(named("td", kinds[index]), {}, ...[cell].flat())),
+    ),
+  );
+  return el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...lines));
+}
+
 /** Find an element by its id. */
 export const byId = (id) => document.getElementById(id);
 
@@ -30,9 +52,10 @@ export function putFragment(element, html) {
   element.innerHTML = policy ? policy.createHTML(html) : html;
 }
 
-/** The badge of a verdict, as templates make it. */
-export function badge({ verdict, words }) {
-  return el(`span.badge.v-${verdict}`, {}, words);
+/** The badge of a verdict, as templates make it; without its words where there is no room. */
+export function badge({ verdict, code, words }, { short = false } = {}) {
+  const shown = el("abbr", { title: words }, code);
+  return el(`span.badge.v-${verdict}`, {}, shown, short ? null : ` ${words}`);
 }
 
 export function seconds(value) {

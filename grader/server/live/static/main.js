@@ -12,6 +12,7 @@ import {
 } from "./playground.js";
 import * as samples from "./samples.js";
 import { hasToken, signIn, SignInNeeded, signOut } from "./session.js";
+import { showWorkers } from "./workers.js";
 
 const BEATS = 150; // Five minutes; longer spans are the charts' business, which the service draws.
 const VIEWS = ["overview", "samples", "sample", "playground"];
@@ -40,6 +41,7 @@ function show() {
   showOverview(model);
   if (byId("link").dataset.state === "lost") showNoConnection(model.now);
   if (view === "overview") {
+    showWorkers(model);
     samples.showLately(model.keep);
     guarded(showCharts);
   } else if (view === "samples") {
@@ -126,7 +128,8 @@ function end(why = "") {
   samples.forgetSamples();
   clearPlayground();
   clearCharts();
-  for (const id of ["tiles", "workers", "health"]) byId(id).replaceChildren();
+  for (const id of ["tiles", "workers", "workers-table", "health", "health-said"])
+    byId(id).replaceChildren();
   for (const each of [...VIEWS, "tabs", "sign-out", "keeping"]) byId(each).hidden = true;
   delete byId("link").dataset.state;
   byId("link").textContent = "";

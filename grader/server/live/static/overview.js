@@ -1,4 +1,4 @@
-/** The first view: whether all is well, in figures, in words, and by workers. */
+/** Whether all is well, in words and in figures. */
 
 import { bytes, byId, clock, count, el, seconds, share, span } from "./dom.js";
 
@@ -8,15 +8,15 @@ const THROUGHPUT_BEATS = 5;
 export function showOverview(model) {
   showHealth(model);
   byId("tiles").replaceChildren(...tiles(model));
-  byId("workers").replaceChildren(...workers(model));
 }
 
-function showHealth({ concerns, state, started, now }) {
+function showHealth(model) {
+  const { concerns } = model;
   document.title = `${concerns.length ? `(${concerns.length}) ` : ""}Live · grader`;
   putHealth(
     concerns.length
       ? concerns.map(({ level, text }) => concern(level, GRAVITY[level], text))
-      : [concern("well", "All is well.", inWords(state, now - started))],
+      : [concern("well", "All is well.", inWords(model))],
   );
 }
 
@@ -33,77 +33,71 @@ function concern(level, first, rest) {
 }
 
 function putHealth(parts) {
-  const shown = byId("health");
-  // A screen reader is told of what changed, not of every beat.
-  if (shown.textContent !== parts.map((part) => part.textContent).join("")) {
-    shown.replaceChildren(...parts);
-  }
+  byId("health").replaceChildren(...parts);
+  // A screen reader is told of what is new, and not every time that a number changes.
+  const text = parts.map((part) => part.textContent).join(" ");
+  const said = byId("health-said");
+  const withoutNumbers = (words) => words.replaceAll(/[\d.:]+/g, "");
+  if (withoutNumbers(said.textContent) !== withoutNumbers(text)) said.textContent = text;
 }
 
-function inWords(state, up) {
+function inWords({ state, beats, started, now }) {
   if (state === null) return "Starting.";
+  const isGrading = state.busy || beats.slice(-THROUGHPUT_BEATS).some((beat) => gradedIn(beat));
   const load = state.waiting
     ? "Some submissions wait for their turn."
-    : state.busy
-      ? "Slots are busy and nothing waits."
-      : "Nothing to do.";
-  return `${load} Up ${span(Math.max(60, up))}.`;
+    : isGrading
+      ? "Grading, and nothing waits."
+      : "Idle.";
+  return `${load} Up ${span(Math.max(60, now - started))}.`;
 }
 
+/** How many submissions got a report in a beat. */
+const gradedIn = (beat) => Object.values(beat.verdicts).reduce((total, n) => total + n, 0);
+
 function tiles({ beats, state, totals }) {
-  const sum = (pick) => beats.reduce((total, beat) => total + pick(beat), 0);
-  const graded = (beat) => Object.values(beat.verdicts).reduce((total, n) => total + n, 0);
-  const latest = beats.slice(-THROUGHPUT_BEATS);
-  const spanOf = (some) => some.reduce((total, beat) => total + beat.span_s, 0);
-  const perSecond = latest.reduce((total, beat) => total + graded(beat), 0) / (spanOf(latest) || 1);
-  const recently = sum(graded);
-  const over = span(Math.max(2, spanOf(beats)));
+  const recently = sumOf(beats, gradedIn);
+  const passed = sumOf(beats, (beat) => beat.verdicts.passed ?? 0);
+  const suspicious = sumOf(beats, (beat) => beat.suspicious);
+  const faults = sumOf(beats, (beat) => beat.internal_errors);
+  const spanned = sumOf(beats, (beat) => beat.span_s);
+  const over = `in ${span(Math.max(2, spanned))}`;
   const all = Object.values(totals.verdicts).reduce((total, n) => total + n, 0);
-  const suspicious = sum((beat) => beat.suspicious);
-  const faults = sum((beat) => beat.internal_errors);
   const found = [
-    tile("Graded", `${rate(perSecond)} / s`, `${count(all)} since the start`),
-    tile(
-      "Passed",
-      share(
-        sum((beat) => beat.verdicts.passed ?? 0),
-        recently,
-      ),
-      `of ${count(recently)} in ${over}`,
-    ),
+    tile("Graded", perSecond(beats, gradedIn), `${count(all)} since the start`),
+    tile("Passed", share(passed, recently), `of ${count(recently)} ${over}`),
     waitingTile(state),
     slotsTile(state),
     latencyTile(beats),
   ];
   if (state?.queue) found.push(cacheTile(beats, state));
   if (totals.programs) {
-    const run = latest.reduce((total, beat) => total + beat.programs, 0) / (spanOf(latest) || 1);
-    found.push(tile("Programs run", `${rate(run)} / s`, `${count(totals.programs)} of /run_code`));
+    const run = perSecond(beats, (beat) => beat.programs);
+    found.push(tile("Programs run", run, `${count(totals.programs)} of /run_code`));
   }
-  found.push(
-    tile(
-      "Suspicious",
-      count(suspicious),
-      suspicious ? `${share(suspicious, recently)} in ${over}` : `in ${over}`,
-      suspicious ? "warn" : "",
-    ),
-    tile("Our faults", count(faults), `in ${over}`, faults ? "bad" : ""),
-  );
+  const signs = suspicious ? `${share(suspicious, recently)} ${over}` : over;
+  found.push(tile("Suspicious", count(suspicious), signs));
+  found.push(tile("Our faults", count(faults), over, { kind: faults ? "bad" : null }));
   return found;
 }
 
-function tile(name, value, note, kind = "", meter = null) {
+const sumOf = (beats, pick) => beats.reduce((total, beat) => total + pick(beat), 0);
+
+function perSecond(beats, pick) {
+  const latest = beats.slice(-THROUGHPUT_BEATS);
+  const value = sumOf(latest, pick) / (sumOf(latest, (beat) => beat.span_s) || 1);
+  return `${value >= 9.95 ? count(Math.round(value)) : value.toFixed(1)} / s`;
+}
+
+function tile(name, value, note, { kind = null, meter = null } = {}) {
   return el(
     "div.card",
-    { "data-kind": kind || null },
+    { "data-kind": kind },
     el("dt", {}, name),
     el("dd.big", {}, value),
     el("dd.nothing", {}, meter, note),
   );
 }
-
-const rate = (value) =>
-  value >= 99.5 ? count(Math.round(value)) : value >= 9.95 ? value.toFixed(0) : value.toFixed(1);
 
 function waitingTile(state) {
   const waiting = state?.waiting ?? 0;
@@ -116,7 +110,7 @@ function slotsTile(state) {
   const meter = usable
     ? el("progress", { max: usable, value: Math.min(busy, usable), "aria-label": "Busy slots" })
     : null;
-  return tile("Busy slots", `${count(busy)} of ${count(usable)}`, "", "", meter);
+  return tile("Busy slots", `${count(busy)} of ${count(usable)}`, "", { meter });
 }
 
 /** From the histograms of the last beats that graded anything: what the slowest and the middle took. */
@@ -132,86 +126,10 @@ function latencyTile(beats) {
 }
 
 function cacheTile(beats, { queue }) {
-  const sum = (outcome) => beats.reduce((total, beat) => total + (beat.cache[outcome] ?? 0), 0);
-  const saved = sum("hit") + sum("joined");
-  const all = saved + sum("miss");
+  const saved = sumOf(beats, ({ cache }) => (cache.hit ?? 0) + (cache.joined ?? 0));
+  const all = saved + sumOf(beats, ({ cache }) => cache.miss ?? 0);
   const note = queue.up
     ? `${count(queue.cached)} verdicts, ${bytes(queue.cached_bytes)}`
     : "Redis does not answer";
   return tile("From cache", share(saved, all), note);
-}
-
-function workers({ state, now }) {
-  if (state === null) return [];
-  const parts = [];
-  const { queue, slots } = state;
-  if (queue?.up) parts.push(...queueParts(queue, now));
-  else if (queue) parts.push(el("p", {}, "Redis does not answer, so nothing is known of workers."));
-  const gone = queue?.gone ?? [];
-  if (gone.length)
-    parts.push(
-      el("h3", {}, "Gone"),
-      el("ul.plain", {}, ...gone.map((each) => goneLine(each, now))),
-    );
-  if (slots) parts.push(el("p", {}, slotsInWords(slots, queue !== null)));
-  else if (queue) parts.push(el("p.nothing", {}, "This process has opened no slots of its own."));
-  if (queue?.errors?.length) {
-    parts.push(el("h3", {}, "Internal errors, all clients"));
-    parts.push(
-      el(
-        "ul.plain",
-        {},
-        ...queue.errors.map((each) => el("li", {}, el("time", {}, clock(each.at)), " ", each.text)),
-      ),
-    );
-  }
-  return parts;
-}
-
-function queueParts(queue, now) {
-  if (!queue.workers.length) return [el("p", {}, "No worker serves.")];
-  const names = ["Worker", "State", "Busy", "Per second", "Graded", "Sandbox", "Images", "Up"];
-  const rows = queue.workers.map((worker) =>
-    el(
-      "tr",
-      {},
-      el("td.name", {}, worker.host, " ", el("small", {}, worker.id)),
-      el("td", {}, worker.state),
-      el("td.num", {}, `${worker.running} of ${worker.slots}`),
-      el("td.num", {}, worker.per_s.toFixed(1)),
-      el("td.num", {}, count(worker.graded)),
-      el("td", {}, worker.sandbox),
-      el("td", {}, worker.images),
-      el("td.num", {}, span(Math.max(0, now - worker.started))),
-    ),
-  );
-  const numbers = new Set(["Busy", "Per second", "Graded", "Up"]);
-  const heads = names.map((name) =>
-    el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name),
-  );
-  const head = el("thead", {}, el("tr", {}, ...heads));
-  return [
-    el(
-      "div.scroll",
-      { tabindex: 0, role: "region", "aria-label": "Workers" },
-      el("table", {}, head, el("tbody", {}, ...rows)),
-    ),
-    el("p.nothing", {}, `Clients of the queue: ${count(queue.clients)}.`),
-  ];
-}
-
-function goneLine({ worker, at, lost }, now) {
-  const how = lost ? `lost, with ${worker.running} running` : "left in order";
-  return el(
-    `li${lost ? ".lost" : ""}`,
-    {},
-    el("b", {}, worker.host),
-    ` ${how}, ${span(now - at)} ago `,
-    el("small", {}, worker.id),
-  );
-}
-
-function slotsInWords({ busy, idle, unopened }, isBesideQueue) {
-  const what = isBesideQueue ? "Slots of this process, for /run_code" : "Slots of this process";
-  return `${what}: ${busy} busy, ${idle} idle and warm, ${unopened} not opened yet.`;
 }

@@ -1,6 +1,18 @@
 /** The samples that the service keeps: a list that goes on by itself, and one of them in full. */
 
-import { badge, byId, bytes, clock, count, el, putFragment, reward, seconds, span } from "./dom.js";
+import {
+  badge,
+  byId,
+  bytes,
+  clock,
+  count,
+  el,
+  putFragment,
+  reward,
+  seconds,
+  span,
+  table,
+} from "./dom.js";
 import { request } from "./session.js";
 
 export const KINDS = {
@@ -21,6 +33,7 @@ let opened = "";
 /** Forget everything: the samples of another process, or of somebody who signed out. */
 export function forgetSamples() {
   for (const kind of Object.keys(known)) known[kind] = [];
+  delete byId("samples-list").dataset.keys;
   byId("samples-list").replaceChildren();
   byId("lately").replaceChildren();
   byId("sample-body").replaceChildren();
@@ -69,7 +82,7 @@ function latelyRow(sample) {
     "li",
     {},
     el("a", { href: `#/sample/${sample.key}`, title: sample.feedback }, sample.name),
-    badge(sample),
+    badge(sample, { short: true }),
     el("time", {}, clock(sample.at)),
   );
 }
@@ -139,45 +152,46 @@ const searched = (sample) =>
     .join(" ")
     .toLowerCase();
 
-/** Show the list anew. */
+const COLUMNS = {
+  When: "num",
+  Verdict: "",
+  Reward: "num",
+  Cases: "num",
+  Sample: "name",
+  Took: "num",
+  "What happened": "says",
+};
+
+/** Show the list anew, where it has changed: not under somebody's hands for nothing. */
 export function showList() {
   const samples = listed();
-  const focused = document.activeElement?.getAttribute("href");
   byId("samples-told").textContent = samples.length
     ? `${count(samples.length)} shown, the newest first.`
     : "None are kept that fit.";
-  const names = ["When", "Verdict", "Reward", "Cases", "Sample", "Took", "What happened"];
-  const numbers = new Set(["When", "Reward", "Cases", "Took"]);
-  const heads = names.map((name) =>
-    el(numbers.has(name) ? "th.num" : "th", { scope: "col" }, name),
-  );
-  const table = el(
-    "table",
-    {},
-    el("thead", {}, el("tr", {}, ...heads)),
-    el("tbody", {}, ...samples.map(row)),
-  );
-  byId("samples-list").replaceChildren(...(samples.length ? [table] : []));
-  if (focused?.startsWith("#/sample/"))
-    table.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  const shown = byId("samples-list");
+  const keys = samples.map(({ key }) => key).join(" ");
+  if (shown.dataset.keys === keys) return;
+  shown.dataset.keys = keys;
+  const focused = shown.contains(document.activeElement)
+    ? document.activeElement.getAttribute("href")
+    : null;
+  shown.replaceChildren(...(samples.length ? [table(COLUMNS, samples.map(row))] : []));
+  if (focused) shown.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function row(sample) {
   const name = el("a", { href: `#/sample/${sample.key}` }, sample.name);
-  const of =
-    sample.problem && sample.problem !== sample.name ? el("small", {}, ` ${sample.problem}`) : null;
+  const isOfAnother = sample.problem && sample.problem !== sample.name;
   const signs = sample.signs.map((sign) => el("span.flag.alarm", {}, sign.replaceAll("_", " ")));
-  return el(
-    "tr",
-    {},
-    el("td.num", {}, el("time", {}, clock(sample.at))),
-    el("td", {}, badge(sample)),
-    el("td.num", {}, reward(sample.reward)),
-    el("td.num", {}, `${sample.passed} of ${sample.total}`),
-    el("td.name", {}, name, of),
-    el("td.num", {}, seconds(sample.took_s)),
-    el("td.says", {}, ...signs, sample.feedback),
-  );
+  return [
+    el("time", {}, clock(sample.at)),
+    badge(sample),
+    reward(sample.reward),
+    `${sample.passed} of ${sample.total}`,
+    [name, isOfAnother ? el("small", {}, ` ${sample.problem}`) : null],
+    seconds(sample.took_s),
+    [...signs, sample.feedback],
+  ];
 }
 
 // ---------------------------------------------------------------- one of them
