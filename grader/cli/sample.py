@@ -17,7 +17,8 @@ from grader.report.reasons import VERDICTS
 from grader.visible import pieces, visible, visible_line
 
 if TYPE_CHECKING:
-    from grader.report.sample import CaseView, DiffLine, SampleView
+    from grader.report.differ import DiffLine
+    from grader.report.sample import CaseView, SampleView
     from grader.verdict import Verdict
 
 _WIDTH_OF_A_FILE = 100
@@ -121,7 +122,10 @@ def _diff(lines: "tuple[DiffLine, ...]") -> Text:
     text = Text()
     for line in lines:
         text.append(f"{_DIFF_SIGNS[line.kind]} ", _DIFF_STYLES[line.kind])
-        text.append_text(_shown(line.text, _DIFF_STYLES[line.kind]))
+        style = _DIFF_STYLES[line.kind]
+        text.append_text(_shown(line.start, style))
+        text.append_text(_shown(line.differing, f"bold {style}".strip()))
+        text.append_text(_shown(line.end, style))
         text.append("\n")
     text.rstrip()
     return text

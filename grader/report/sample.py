@@ -4,28 +4,18 @@ Made from a report and the completion, or from a row of a graded file, and from 
 Texts are as they came: hostile until they are shown through `grader.visible`.
 """
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.model import CaseResult, GradeReport, KiB, Limits, MiB, Usage
+from grader.report.differ import DiffLine, diff
 from grader.report.reasons import SUSPICIONS, VERDICTS, Better, Step, next_better, steps
 from grader.verdict import LimitKind, Suspicion, Verdict
 
 MAX_CASES = 200
 """Cases that a view holds: those that did not pass first."""
 MAX_COMPLETION_CHARS = 40_000
-_MAX_DIFF_LINES = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffLine:
-    """A line of the comparison of what was expected with what came."""
-
-    kind: str
-    """"same", "missing" (expected and not there), "extra" (there and not expected)."""
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,23 +170,6 @@ def _case_facts(case: CaseResult) -> Iterator[str]:
         yield f"{case.points:g} points"
     if case.group is not None:
         yield f"group {case.group}"
-
-
-def diff(expected: str, got: str) -> tuple[DiffLine, ...]:
-    """Return two texts compared line by line, around the lines that differ.
-
-    Blanks at line ends are compared too; what is only a matter of a last newline is not.
-    """
-    wanted, came = expected.rstrip("\n").split("\n"), got.rstrip("\n").split("\n")
-    lines: list[DiffLine] = []
-    for line in difflib.unified_diff(wanted, came, n=2, lineterm=""):
-        if line.startswith(("---", "+++")) and not lines:
-            continue
-        kind = {"-": "missing", "+": "extra", " ": "same"}.get(line[0], "gap")
-        lines.append(DiffLine(kind=kind, text="" if kind == "gap" else line[1:]))
-        if len(lines) > _MAX_DIFF_LINES:
-            break
-    return tuple(lines[1:])  # the first is the gap before the first difference
 
 
 # ---------------------------------------------------------------- limits and facts

@@ -8,7 +8,7 @@ from grader.errors import InputError
 from grader.model import CaseResult, Conditions, Evidence, Limits, Usage
 from grader.report.pages import one_file, render, sample_fragment, script_json
 from grader.report.rows import read_row
-from grader.report.sample import diff, view_of
+from grader.report.sample import view_of
 from grader.rules import ExtractionRule
 from grader.verdict import LimitKind, Verdict
 from grader.wire import report_json
@@ -47,11 +47,6 @@ def test_view_shows_cases_that_did_not_pass_first() -> None:
         ("missing", "1"),
         ("extra", "2"),
     ]
-
-
-def test_diff_shows_lines_around_a_difference() -> None:
-    lines = diff("a\nb\nc\nd\ne\n", "a\nb\nX\nd\ne")
-    assert [line.kind for line in lines] == ["same", "same", "missing", "extra", "same", "same"]
 
 
 def test_row_is_read_back_with_its_completion() -> None:
