@@ -50,7 +50,6 @@ LIMITS = Limits(
 
 BACKENDS = (
     pytest.param("docker", id="docker", marks=pytest.mark.docker),
-    pytest.param("runsc", id="runsc", marks=pytest.mark.docker),
     pytest.param("native", id="native"),
 )
 
