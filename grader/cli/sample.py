@@ -45,17 +45,16 @@ def _parts(sample: "SampleView", *, all_cases: bool) -> Iterator[RenderableType]
     yield from _section("Completion as it came", _block(sample.completion))
     if sample.completion_cut:
         yield Text(f"  {sample.completion_cut:,} more characters are not shown.", "dim")
-    if sample.code is None:
-        yield from _section("Code that was run", Text("None was found.", "dim"))
-    else:
-        code = Syntax(visible(sample.code), "python", theme="ansi_dark", line_numbers=True)
-        yield from _section("Code that was run", code)
+    yield from _section(
+        "Code that was run" if sample.is_code else "Answer that was found", _code(sample)
+    )
     yield from _cases(sample, all_cases=all_cases)
     if sample.stdout:
         yield from _section("Standard output", _block(sample.stdout))
     if sample.stderr:
         yield from _section("Standard error", _block(sample.stderr))
-    yield from _section("Usage against limits", _limits(sample))
+    if sample.limits:
+        yield from _section("Usage against limits", _limits(sample))
     yield from _section("Circumstances", _facts(sample))
     yield from _section("Why", _why(sample))
 
@@ -76,6 +75,14 @@ def _head(sample: "SampleView") -> RenderableType:
 
 def _badge(verdict: "Verdict") -> Text:
     return Text(f"{verdict.code} {VERDICTS[verdict].label}", verdict_style(verdict))
+
+
+def _code(sample: "SampleView") -> RenderableType:
+    if sample.code is None:
+        return Text("None was found.", "dim")
+    if not sample.is_code:
+        return _block(sample.code)
+    return Syntax(visible(sample.code), "python", theme="ansi_dark", line_numbers=True)
 
 
 def _cases(sample: "SampleView", *, all_cases: bool) -> Iterator[RenderableType]:
@@ -158,6 +165,8 @@ def _why(sample: "SampleView") -> RenderableType:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold")
     table.add_column(ratio=1)
+    if sample.feedback:
+        table.add_row("Feedback", _shown(sample.feedback))
     for step in sample.steps:
         table.add_row(step.name, _shown(step.text))
     for sign, meaning in sample.suspicion:

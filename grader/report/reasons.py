@@ -70,6 +70,19 @@ class Better:
     reward: float
 
 
+_ANSWERS = {
+    Verdict.PASSED: "it is right",
+    Verdict.FAILED: "it is not right",
+    Verdict.NO_CODE: "no answer was found",
+}
+"""What verdicts mean of what did not run, such as the answer to a question in mathematics."""
+
+
+def is_code(report: GradeReport) -> bool:
+    """Tell whether a report is on code that was, or was to be, run."""
+    return report.conditions is not None or report.sandbox is not None or bool(report.cases)
+
+
 def steps(report: GradeReport) -> tuple[Step, ...]:
     """Return how the verdict and the reward followed, in order."""
     return tuple(_steps(report))
@@ -82,6 +95,8 @@ def _steps(report: GradeReport) -> Iterator[Step]:
     if report.cases:
         yield Step(name="Cases", text=_cases_sentence(report))
     meaning = VERDICTS[report.verdict].meaning
+    if not is_code(report):
+        meaning = _ANSWERS.get(report.verdict, meaning)
     yield Step(name="Verdict", text=f"{report.verdict}: {meaning}.{_why_worst(report)}")
     yield Step(name="Reward", text=_reward_sentence(report))
 

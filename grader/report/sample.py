@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from grader.model import CaseResult, GradeReport, KiB, Limits, MiB, Usage
 from grader.report.differ import DiffLine, diff
-from grader.report.reasons import SUSPICIONS, VERDICTS, Better, Step, next_better, steps
+from grader.report.reasons import SUSPICIONS, VERDICTS, Better, Step, is_code, next_better, steps
 from grader.verdict import LimitKind, Suspicion, Verdict
 
 MAX_CASES = 200
@@ -83,7 +83,9 @@ class SampleView:
     completion_cut: int
     """Characters of it that are left out at its end."""
     code: str | None
-    """What was extracted and run."""
+    """What was extracted and run, or compared."""
+    is_code: bool
+    """Whether that is Python; else an answer."""
     cases: tuple[CaseView, ...]
     cases_left_out: int
     case_counts: tuple[tuple[Verdict, int], ...]
@@ -127,6 +129,7 @@ def view_of(
         completion=completion[:MAX_COMPLETION_CHARS],
         completion_cut=max(0, len(completion) - MAX_COMPLETION_CHARS),
         code=report.code,
+        is_code=is_code(report),
         cases=tuple(_case(case) for case in cases[:MAX_CASES]),
         cases_left_out=max(0, len(cases) - MAX_CASES),
         case_counts=tuple((v, counts[v]) for v in Verdict if counts[v]),

@@ -97,3 +97,13 @@ def test_script_json_is_json_that_ends_no_element() -> None:
     text = script_json(value)
     assert json.loads(text) == value
     assert not set("<>&\u2028") & set(text)
+
+
+def test_answer_that_did_not_run_is_no_code() -> None:
+    report = make_report(Verdict.FAILED, sandbox=None, code="41", policy="math", integrity=None)
+    view = view_of(report, id="x", completion="So it is 41.")
+    assert not view.is_code
+    html = sample_fragment(view)
+    assert "Answer that was found" in html
+    assert "failed: it is not right." in html
+    assert "Usage against limits" not in html
