@@ -13,14 +13,14 @@ import secrets
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from grader import wire
 from grader.cache import is_cacheable
-from grader.errors import GraderError, QueueUnavailableError
-from grader.model import GradeReport, Submission
+from grader.errors import GraderError, QueueUnavailableError, WireError
+from grader.model import Submission
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.jobs import SuiteReader, apply
 from grader.queueing.ledger import Hint, Ledger, Started, Taken
@@ -208,33 +208,41 @@ class Bench:
         self._recent.append(time.monotonic())
 
     def _answer(self, job: Taken, started: Started, run: Run) -> _AnswerTo:
-        if is_program(started.settings):
-            result = self._run_program(started, run)
-            return _AnswerTo(body=encode_result(result), error=result.reason, keep=False)
-        report, keep = self._report(job, started, run)
-        error = "" if report.graded else report.feedback
-        return _AnswerTo(body=wire.encode_report(report), error=error, keep=keep)
-
-    def _run_program(self, started: Started, run: Run) -> ProgramResult:
+        """Do what a job says; whatever it says, somebody waits for an answer."""
         try:
-            program, image = decode_program(started.code)
-            return ProgramResult(outcome=self._grader.run_program(program, run, image=image))
-        except Exception as error:  # noqa: BLE001 - reported, and logged where it is our fault
-            if not isinstance(error, GraderError):
-                _log.exception("a program met a fault in the worker")
-            return ProgramResult(reason=f"{type(error).__name__}: {error}")
-
-    def _report(self, job: Taken, started: Started, run: Run) -> tuple[GradeReport, bool]:
-        """Grade; return the report, and whether it may serve again."""
-        try:
-            suite = self._suites.read(job.suite, started.suite)
-            settings = apply(started.settings, self._settings)
+            settings = _settings_of(started)
+            code = started.code.decode()
+            if is_program(settings):
+                return self._run_program(code, run)
+            return self._grade_submission(job, started, code, settings, run)
         except (GraderError, LookupError, ValueError, TypeError) as error:
             reason = f"the job cannot be read: {type(error).__name__}: {error}"
-            return not_graded(reason, self._settings), False
-        submission = Submission(id=job.key, completion=started.code, suite=suite)
+        except Exception as error:  # noqa: BLE001 - and it is logged
+            _log.exception("a job met a fault in the worker")
+            reason = f"{type(error).__name__}: {error}"
+        report = not_graded(reason, self._settings)
+        return _AnswerTo(body=wire.encode_report(report), error=reason, keep=False)
+
+    def _run_program(self, code: str, run: Run) -> _AnswerTo:
+        try:
+            program, image = decode_program(code)
+            result = ProgramResult(outcome=self._grader.run_program(program, run, image=image))
+        except GraderError as error:
+            result = ProgramResult(reason=f"{type(error).__name__}: {error}")
+        return _AnswerTo(body=encode_result(result), error=result.reason, keep=False)
+
+    def _grade_submission(
+        self, job: Taken, started: Started, code: str, given: Mapping[str, Any], run: Run
+    ) -> _AnswerTo:
+        suite = self._suites.read(job.suite, started.suite)
+        settings = apply(given, self._settings)
+        submission = Submission(id=job.key, completion=code, suite=suite)
         report = self._grader.grade_run(submission, run, settings)
-        return report, is_cacheable(report, settings.limits.override(suite.limits))
+        return _AnswerTo(
+            body=wire.encode_report(report),
+            error="" if report.graded else report.feedback,
+            keep=is_cacheable(report, settings.limits.override(suite.limits)),
+        )
 
     def _give_back(self, token: str, jobs: Iterable[Taken]) -> None:
         keys = [job.key for job in jobs]
@@ -321,3 +329,11 @@ class Bench:
                 "per_s": round(recent / max(1.0, min(_RATE_WINDOW_S, alive_s)), 2),
             }
         )
+
+
+def _settings_of(started: Started) -> Mapping[str, Any]:
+    settings = json.loads(started.settings)
+    if not isinstance(settings, dict):
+        message = f"its settings are {type(settings).__name__}; expected an object"
+        raise WireError(message)
+    return settings

@@ -224,13 +224,21 @@ def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:
     """Return a worker's settings with what the client chose for its job.
 
     Raises:
+        LookupError: The job lacks one of them.
         ValueError: The job comes from another version and names something unknown.
+        TypeError: One of them is of another type.
     """
+    policy, stop_early = job_settings["policy"], job_settings["stop_early"]
+    if not isinstance(policy, str) or not isinstance(stop_early, bool | None):
+        message = (
+            f"policy is {policy!r}, stop_early {stop_early!r}; expected text, and true or false"
+        )
+        raise TypeError(message)
     least = job_settings["require_integrity"]
     return replace(
         settings,
-        policy=str(job_settings["policy"]),
-        stop_early=job_settings["stop_early"],
+        policy=policy,
+        stop_early=stop_early,
         require_integrity=None if least is None else Integrity(least),
         extraction=None,
     )

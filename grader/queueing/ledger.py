@@ -5,7 +5,6 @@ many threads, and in a process forked from one that used it. docs/operations.md 
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -82,8 +81,8 @@ class Taken:
 class Started:
     """A job that a worker is about to run."""
 
-    code: str
-    settings: Mapping[str, Any]
+    code: bytes
+    settings: bytes
     suite: bytes
     """Empty where it was not asked for."""
 
@@ -228,7 +227,7 @@ class Ledger:
         if not found:
             return None
         code, settings, suite = found
-        return Started(code=code.decode(), settings=json.loads(settings), suite=suite)
+        return Started(code=code, settings=settings, suite=suite)
 
     def finish(
         self, worker: str, token: str, key: str, report: bytes, *, error: str, keep: bool

@@ -72,7 +72,6 @@ def _encode_program(job: SandboxJob, image: str) -> str:
             "runs": [_text(run) for run in job.runs],
             "files": [[file.path, _text(file.content)] for file in job.files],
             "limits": asdict(job.limits),
-            "preload": job.preload,
         }
     )
 
@@ -95,7 +94,6 @@ def decode_program(text: str) -> tuple[SandboxJob, str]:
                 for path, content in told["files"]
             ),
             limits=Limits(**told["limits"]),
-            preload=tuple(str(name) for name in told["preload"]),
         )
         return job, str(told["image"])
     except (ValueError, TypeError, LookupError) as error:

@@ -1,0 +1,232 @@
+"""Tasks that no client means: each job gets an answer that says why, and the worker goes on."""
+
+import itertools
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader import wire
+from grader.client import QueueGrader
+from grader.model import Submission
+from grader.queueing import names
+from grader.queueing.dispatch import Dispatcher, make_app
+from grader.queueing.jobs import JobMaker
+from grader.queueing.ledger import Hint, Ledger, Ticket
+from grader.queueing.programs import decode_result, make_program_job
+from grader.sandbox.base import Job, Program
+from grader.settings import QueueSettings, Settings
+from grader.verdict import Verdict
+from tests.conftest import missing
+from tests.deployment import Deployment, redis_program, wait_until
+from tests.factories import make_submission
+
+pytestmark = [pytest.mark.redis, pytest.mark.timeout(300)]
+
+FEW = settings(
+    max_examples=3,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+"""Each example is a batch, whose members are tried at once."""
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=12,
+)
+GOOD = "def add(a, b):\n    return a + b\n"
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    if redis_program() is None:
+        missing("Redis", "there is no redis-server")
+    deployed = Deployment(tmp_path_factory.mktemp("fuzz"))
+    deployed.add_worker()
+    deployed.wait_for_workers(1)
+    yield deployed
+    deployed.close()
+
+
+@pytest.fixture(scope="module")
+def where(deployment: Deployment) -> Settings:
+    return Settings(broker=deployment.redis.url, queue=QueueSettings(deadline_s=30, lease_s=2))
+
+
+@pytest.fixture(scope="module")
+def ledger(where: Settings) -> Iterator[Ledger]:
+    opened = Ledger(where)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def dispatcher(where: Settings) -> Iterator[Dispatcher]:
+    opened = Dispatcher(make_app(where))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def healthy(deployment: Deployment, where: Settings) -> Iterator[None]:
+    """Afterwards the worker is the same, idle, and grades."""
+    (worker,) = deployment.workers
+    pid = worker.pid
+    yield
+    with QueueGrader(where) as grader:
+        after = make_submission(f"# after {next(_numbers)}\n{GOOD}")
+        assert grader.grade(after).verdict is Verdict.PASSED
+    assert (worker.is_running, worker.pid) == (True, pid)
+    assert deployment.redis.stats().get("redelivered", 0) == 0
+    wait_until(lambda: not open_jobs(deployment), 10, "no job is stuck")
+
+
+def open_jobs(deployment: Deployment) -> list[str]:
+    return [key for key in deployment.redis.key_names() if key.startswith(names.JOB)]
+
+
+def answers(
+    ledger: Ledger, dispatcher: Dispatcher, payloads: list[tuple[bytes, str, bytes]]
+) -> dict[int, bytes]:
+    """Put jobs of suites, settings and codes into the ledger as they are; return the answers."""
+    client = f"fuzz-{next(_numbers)}"
+    tickets = []
+    for number, (suite, given_settings, code) in enumerate(payloads):
+        digest = f"{client}-suite-{number}"
+        ledger.store_suite(digest, suite)
+        tickets.append(
+            Ticket(
+                key=f"{client}-{number}",
+                suite=digest,
+                image="python",
+                timeout_s=60,
+                settings=given_settings,
+                code=code,
+            )
+        )
+    assert all(submitted.is_new for submitted in ledger.submit(client, tickets))
+    dispatcher.send([ticket.hint for ticket in tickets], together=8)
+    found: dict[int, bytes] = {}
+    end = time.monotonic() + 60
+    while len(found) < len(payloads) and time.monotonic() < end:
+        for message in ledger.read(client, block_s=0.5):
+            assert message.kind is names.Answer.REPORT
+            found[int(message.key.rpartition("-")[2])] = message.body
+            ledger.acknowledge(client, message.id)
+    assert len(found) == len(payloads), "some got no answer"
+    ledger.leave(client)
+    return found
+
+
+def good_job(submission: Submission) -> tuple[dict[str, Any], dict[str, Any], str]:
+    job = JobMaker(Settings()).make(submission)
+    assert job is not None
+    return json.loads(job.suite.message), json.loads(job.settings), job.code
+
+
+@FEW
+@given(batch=st.lists(st.tuples(JSON, JSON, st.binary(max_size=40)), min_size=10, max_size=20))
+def test_any_json_is_answered_with_why_it_is_no_job(
+    ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[Any, Any, bytes]]
+) -> None:
+    payloads = [(json.dumps(a).encode(), json.dumps(b), c) for a, b, c in batch]
+    for body in answers(ledger, dispatcher, payloads).values():
+        report = wire.decode_report(body)
+        assert report.verdict is Verdict.INTERNAL_ERROR
+        assert "cannot be read" in report.feedback
+
+
+@FEW
+@given(batch=st.lists(st.tuples(st.integers(0), JSON), min_size=10, max_size=20))
+def test_job_with_one_wrong_part_is_answered(
+    ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[int, Any]]
+) -> None:
+    """Some are still jobs, and graded; whatever else is said, nobody waits for ever."""
+    payloads = []
+    for place, value in batch:
+        suite, given_settings, code = good_job(
+            make_submission("def add(a, b):\n    return a + b\n")
+        )
+        spots: list[tuple[dict[str, Any], str]] = [
+            *((suite, key) for key in suite),
+            *((suite["submission"], key) for key in suite["submission"]),
+            *((suite["submission"]["suite"], key) for key in suite["submission"]["suite"]),
+            *((given_settings, key) for key in given_settings),
+        ]
+        spot, key = spots[place % len(spots)]
+        spot[key] = value
+        payloads.append((json.dumps(suite).encode(), json.dumps(given_settings), code.encode()))
+    for body in answers(ledger, dispatcher, payloads).values():
+        report = wire.decode_report(body)
+        assert report.graded or report.feedback
+
+
+@FEW
+@given(batch=st.lists(st.tuples(st.integers(0), JSON), min_size=10, max_size=20))
+def test_program_with_one_wrong_part_is_answered(
+    ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[int, Any]]
+) -> None:
+    program = Job(program=Program.STDIN, source="print(1)", runs=(b"",), limits=Settings().limits)
+    payloads = []
+    for place, value in batch:
+        job = make_program_job(program, "python")
+        told = json.loads(job.code)
+        told[sorted(told)[place % len(told)]] = value
+        payloads.append((b"program", job.settings, json.dumps(told).encode()))
+    for body in answers(ledger, dispatcher, payloads).values():
+        if b'"v":' in body[:8]:
+            assert "cannot be read" in wire.decode_report(body).feedback
+        else:
+            result = decode_result(body)
+            assert result.outcome is not None or result.reason
+
+
+def headers() -> dict[str, str]:
+    return {"task": names.GRADE_TASK, "id": f"fuzz-{next(_numbers)}", "lang": "py"}
+
+
+@FEW
+@given(batch=st.lists(JSON, min_size=5, max_size=10))
+def test_hints_of_any_shape_do_no_harm(where: Settings, batch: list[Any]) -> None:
+    app = make_app(where)
+    with app.connection_for_write() as connection:
+        for value in batch:
+            for args in (value, [value], [[value]], [value, value]):
+                body = (args, {}, {}) if isinstance(args, list) else args
+                app.amqp.Producer(connection).publish(
+                    body,
+                    routing_key=names.queue_name("python"),
+                    serializer="json",
+                    headers={
+                        "task": names.GRADE_TASK,
+                        "id": f"fuzz-{next(_numbers)}",
+                        "lang": "py",
+                    },
+                )
+
+
+def test_hints_of_jobs_that_are_not_there_do_no_harm(dispatcher: Dispatcher) -> None:
+    dispatcher.send(
+        [Hint(key=f"nowhere {number}\x00é", image="python", priority=0) for number in range(20)]
+    )
+
+
+@pytest.mark.parametrize("content_type", ["application/x-python-serialize", "text/plain", "x/y"])
+def test_other_content_than_json_is_not_even_read(where: Settings, content_type: str) -> None:
+    app = make_app(where)
+    with app.connection_for_write() as connection:
+        app.amqp.Producer(connection).publish(
+            b"cos\nsystem\n(S'touch /tmp/pwned'\ntR.",
+            routing_key=names.queue_name("python"),
+            content_type=content_type,
+            content_encoding="binary",
+            headers=headers(),
+        )
