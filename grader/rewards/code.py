@@ -1,6 +1,7 @@
 """Rates code: the label holds its tests, a grader of this process or a queue runs them."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from grader.errors import GraderError
 from grader.model import GradeReport, Submission, TestSuite
 from grader.reward_settings import ScoreMode
+from grader.rewards.patience import Patience
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.score import score_report
 from grader.settings import Settings
@@ -45,11 +47,18 @@ def open_any_grader(settings: Settings) -> "FutureGrader":
     return open_grader(settings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Call:
     future: "ReportFuture"
     began: float
     """Of `time.monotonic`."""
+    answered_at: float = math.inf
+
+    def __post_init__(self) -> None:
+        self.future.add_done_callback(self._note)
+
+    def _note(self, _: "ReportFuture") -> None:
+        self.answered_at = time.monotonic()
 
 
 class CodeRater:
@@ -68,6 +77,7 @@ class CodeRater:
         self._settings = settings
         self._open_grader = open_grader
         self._lock = threading.Lock()
+        self._patience = Patience()
         self._grader: FutureGrader | None = None
         self._failure: tuple[float, GraderError] | None = None
         # Samples of one prompt come together; a label may have megabytes, so few are kept.
@@ -75,11 +85,18 @@ class CodeRater:
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
         """See `Rater.rate`."""
+        turn = self._patience.begin(deadline)
         begun = [
-            self._begin(sample, label, deadline)
+            self._begin(sample, label, turn.deadline)
             for sample, label in zip(samples, labels, strict=True)
         ]
-        return [each if isinstance(each, Rating) else self._end(each, deadline) for each in begun]
+        waited = [each for each in begun if isinstance(each, _Call)]
+        ratings = [
+            each if isinstance(each, Rating) else self._end(each, turn.deadline) for each in begun
+        ]
+        in_time = any(each.answered_at < turn.deadline for each in waited)
+        self._patience.end(turn, answered=in_time or not waited)
+        return ratings
 
     def grade(self, sample: Sample, label: object, deadline: float) -> GradeReport:
         """Grade one sample and return the whole report, by `deadline` of `time.monotonic`.
