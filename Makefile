@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak trainers screenshots
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak stability trainers screenshots
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -51,6 +51,9 @@ faults:  ## Workers, engines, Redis, networks and clients that fail, with 300 su
 
 soak:  ## The same with 3,000 submissions each
 	FAULT_SUBMISSIONS=3000 $(PYTEST) tests/faults
+
+stability:  ## The same verdicts for 1,000 submissions on an idle machine and with 8 busy processes
+	$(PYTEST) tests/acceptance/test_stability.py
 
 trainers:  ## The trainers' own code over their adapters, in an environment of its own (scripts/test-trainers)
 	./scripts/test-trainers
