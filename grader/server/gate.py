@@ -29,6 +29,9 @@ OPEN_TO_ALL = frozenset(
 ASSETS_PATH = "/assets/"
 """Below this neither: the files of the service's page."""
 
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITES = frozenset({b"same-origin", b"none"})
+"""What browsers say of requests that a page of ours, or a person, caused. Others say nothing."""
 _BODY_TIMEOUT_S = 60.0
 """How long a client may take to send a body, once it is being read."""
 _ID_CHARS = 128
@@ -105,6 +108,7 @@ class Gate:
         try:
             with contextlib.ExitStack() as held:
                 try:
+                    _check_site(scope["method"], headers)
                     self._check_token(scope["path"], headers)
                     receive = await self._read(headers, receive, held)
                 except _Refusal as refusal:
@@ -145,6 +149,12 @@ class Gate:
         except TimeoutError:
             raise _Refusal(408, f"the body did not come within {_BODY_TIMEOUT_S:g} s") from None
         return _Replay(body, receive)
+
+
+def _check_site(method: str, headers: dict[bytes, bytes]) -> None:
+    """Refuse what a page of another site has a browser send: it would run code here unasked."""
+    if method not in _READING and headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
+        raise _Refusal(403, "a page of another site may not send this")
 
 
 class _Replay:

@@ -14,7 +14,7 @@ from tests.serving import ASSERTS, BAD, serving, sleeper
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
 
-SUBMISSIONS = 10
+SUBMISSIONS = 6
 
 
 @pytest.fixture

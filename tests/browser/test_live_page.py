@@ -248,7 +248,7 @@ def test_policy_refuses_what_is_not_a_file_of_the_page(
 # ---------------------------------------------------------------- memory
 
 FLOOD = """async ([rounds, perRound]) => {
-    const samples = await import("/assets/samples.js");
+    const samples = await import("./assets/samples.js");
     for (let round = 0; round < rounds; round++) {
         samples.addSamples(Array.from({ length: perRound }, (_, index) => ({
             key: `flood-${1e6 + round * perRound + index}`, kind: "failed", name: "x".repeat(80),

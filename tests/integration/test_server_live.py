@@ -72,7 +72,7 @@ def test_page_and_its_files_are_open_and_tell_nothing(service: Service) -> None:
     page = requests.get(f"{service.url}/", timeout=10)
     assert page.status_code == 200
     assert "not-on-the-bare-page" not in page.text
-    files = [part.partition('"')[0] for part in page.text.split('"/assets/')[1:]]
+    files = [part.partition('"')[0] for part in page.text.split('"assets/')[1:]]
     assert {"main.js", "live.css", "report.css", "icon.svg"} <= set(files)
     for name in [*files, "events.js", "charts.js"]:
         answer = requests.get(f"{service.url}/assets/{name}", timeout=10)
@@ -91,7 +91,10 @@ def test_pages_of_other_sites_get_nothing(service: Service, site: str) -> None:
     for path in ("/live/events", "/live/samples", "/live/charts"):
         assert service.get(path, headers=headers).status_code == 403
     trial = {"completion": GOOD, "label": json.dumps(ASSERTS)}
-    assert service.post("/live/try", trial, headers=headers).status_code == 403
+    for path in ("/live/try", "/v1/grade", "/get_reward", "/run_code"):
+        assert service.post(path, trial, headers=headers).status_code == 403
+    own = {"Sec-Fetch-Site": "same-origin"}
+    assert service.post("/live/try", trial, headers=own).status_code == 200
 
 
 def test_name_that_somebody_else_gave_this_machine_gets_nothing(tmp_path: Path) -> None:

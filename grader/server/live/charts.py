@@ -40,7 +40,7 @@ class ChartBoard:
             drawn_at, html = self._drawn.get(span, (-1.0, ""))
             if drawn_at != newest:
                 # Takes some 50 ms, which other requests should not wait for.
-                html = await asyncio.to_thread(_draw, beats, count, span_s)
+                html = await asyncio.to_thread(draw_charts, beats, count, span_s)
                 self._drawn[span] = (newest, html)
             return html
 
@@ -52,7 +52,14 @@ class ChartBoard:
                 return list(self._pulse.minutes), MINUTES, MINUTES * self._pulse.minute_s
 
 
-def _draw(beats: list[Beat], count: int, span_s: float) -> str:
+def draw_charts(beats: list[Beat], count: int, span_s: float) -> str:
+    """Return charts of beats as HTML.
+
+    Args:
+        beats: The newest last.
+        count: How many the whole width stands for.
+        span_s: How many seconds that is.
+    """
     points = _points(beats, count)
     timelines = _timelines(points, _moments(len(points), span_s))
     return render("timelines.html", timelines=list(timelines))

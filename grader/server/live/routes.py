@@ -45,7 +45,7 @@ def make_router(engine: Engine, pulse: Pulse) -> APIRouter:
 def _open_to_all(engine: Engine) -> APIRouter:
     router = APIRouter()
     needs_token = engine.settings.server.token is not None
-    shell = render("live.html", assets=ASSETS_PATH, needs_token=needs_token)
+    shell = render("live.html", assets=ASSETS_PATH.lstrip("/"), needs_token=needs_token)
 
     @router.get("/")
     async def page() -> HTMLResponse:

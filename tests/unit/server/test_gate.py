@@ -84,6 +84,7 @@ def call(
     headers: dict[str, str],
     *,
     settings: ServerSettings,
+    method: str = "POST",
     path: str = "/v1/grade",
     app: Callable[[Scope, Receive, Send], Awaitable[None]] = echo,
 ) -> tuple[int, bytes, dict[bytes, bytes]]:
@@ -99,6 +100,7 @@ def call(
 
     scope: dict[str, Any] = {
         "type": "http",
+        "method": method,
         "path": path,
         "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
     }
@@ -156,6 +158,22 @@ def test_token_is_asked_for_before_the_body(authorization: str, status: int) -> 
     messages = parts(b"") if status == 200 else []
     headers = {"Authorization": authorization, "Content-Length": "0"}
     assert call(messages, headers, settings=settings)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("site", "method", "status"),
+    [
+        pytest.param("cross-site", "POST", 403, id="another site"),
+        pytest.param("same-site", "POST", 403, id="another port of this host"),
+        pytest.param("cross-site", "GET", 200, id="a link from another site"),
+        pytest.param("same-origin", "POST", 200, id="our own page"),
+        pytest.param("none", "POST", 200, id="a person"),
+    ],
+)
+def test_page_of_another_site_can_have_nothing_run(site: str, method: str, status: int) -> None:
+    headers = {"Sec-Fetch-Site": site, "Content-Length": "2"}
+    found = call(parts(b"{}"), headers, settings=ServerSettings(), method=method)
+    assert found[0] == status
 
 
 @pytest.mark.parametrize(

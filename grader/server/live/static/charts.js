@@ -14,7 +14,7 @@ export async function showCharts({ anew = false } = {}) {
   if (!anew && now - last < EVERY_MS) return;
   last = now;
   const asked = span;
-  const html = await (await request(`/live/charts?span=${asked}`)).text();
+  const html = await (await request(`live/charts?span=${asked}`)).text();
   if (asked === span) putFragment(byId("charts"), html);
 }
 

@@ -24,7 +24,7 @@ export async function follow(tell, linked, signal) {
     const stop = () => connection.abort();
     signal.addEventListener("abort", stop);
     try {
-      const response = await request("/live/events", { signal: connection.signal });
+      const response = await request("live/events", { signal: connection.signal });
       for await (const [name, data] of read(response.body, connection)) {
         wait = FIRST_WAIT_MS;
         if (name === "end" || signal.aborted) break;

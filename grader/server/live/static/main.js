@@ -65,7 +65,7 @@ function linked(state) {
 
 /** Return the view that the address names, and what of it: a kind, or a key. */
 function place() {
-  const [, view = "", detail = ""] = decodeURIComponent(location.hash).split("/");
+  const [, view = "", detail = ""] = location.hash.split("/");
   return VIEWS.includes(view) ? [view, detail] : ["overview", ""];
 }
 

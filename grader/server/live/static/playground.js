@@ -9,7 +9,7 @@ let report = "";
 /** Fill in the examples, once. */
 export async function preparePlayground() {
   if (examples !== null) return;
-  examples = await (await request("/live/examples")).json();
+  examples = await (await request("live/examples")).json();
   byId("try-format").replaceChildren(
     ...examples.map(({ name }) => el("option", { value: name }, name)),
   );
@@ -30,7 +30,7 @@ async function grade() {
   run.disabled = true;
   told.textContent = "Grading …";
   try {
-    const response = await request("/live/try", {
+    const response = await request("live/try", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({

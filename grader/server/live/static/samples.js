@@ -124,7 +124,7 @@ export async function chooseKind(kind) {
   );
   showList();
   const query = chosen ? `?kind=${chosen}` : "";
-  const { samples } = await (await request(`/live/samples${query}`)).json();
+  const { samples } = await (await request(`live/samples${query}`)).json();
   addSamples(samples);
   showList();
 }
@@ -201,7 +201,7 @@ export async function openSample(key) {
   opened = key;
   const body = byId("sample-body");
   try {
-    const html = await (await request(`/live/samples/${encodeURIComponent(key)}`)).text();
+    const html = await (await request(`live/samples/${encodeURIComponent(key)}`)).text();
     if (opened !== key) return;
     putFragment(body, html);
     body.dataset.key = key;

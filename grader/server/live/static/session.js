@@ -30,7 +30,7 @@ export function signOut() {
   session = new AbortController();
 }
 
-/** Fetch something of the service; throws `SignInNeeded`, `Refused`, or what fetch throws. */
+/** Fetch something of the service, by a path below that of the page; throws `SignInNeeded`, `Refused`, or what fetch throws. */
 export async function request(path, { headers = {}, signal, ...options } = {}) {
   const token = sessionStorage.getItem(KEY);
   const response = await fetch(path, {
