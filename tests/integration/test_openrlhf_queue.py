@@ -79,7 +79,7 @@ def test_workers_give_each_call_its_reward(deployment: Deployment, repo_dir: Pat
 def test_dead_workers_cost_the_deadline_and_give_neutral_rewards(
     repo_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GRADER_REWARD_DEADLINE_S", "3")
+    monkeypatch.setenv("GRADER_REWARD_DEADLINE_S", "2")
     results = rewarded(repo_dir / "grader/reward_func.py")
     assert [result["reward"].item() for result in results] == [0] * CALLS
     assert logged(results, "graded") == [0] * CALLS
@@ -88,7 +88,7 @@ def test_dead_workers_cost_the_deadline_and_give_neutral_rewards(
 def test_broker_that_dies_costs_the_deadline_and_gives_neutral_rewards(
     deployment: Deployment, repo_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GRADER_REWARD_DEADLINE_S", "3")
+    monkeypatch.setenv("GRADER_REWARD_DEADLINE_S", "2")
     deployment.redis.kill()
     results = rewarded(repo_dir / "grader/reward_func.py")
     assert [result["reward"].item() for result in results] == [0] * CALLS

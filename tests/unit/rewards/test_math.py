@@ -135,11 +135,12 @@ def test_label_may_be_a_worked_solution(label: str, answer: str) -> None:
     ],
 )
 def test_hostile_response_costs_little_time(text: str) -> None:
-    begin = time.monotonic()
+    # CPU time of this thread, which no other work on the machine adds to.
+    begin = time.thread_time()
     answer = find_answer(text, AnswerPlace.LAST_NUMBER)
     if answer.text is not None:
         is_right("1, 2", answer.text, tolerance=1e-6)
-    assert time.monotonic() - begin < 3
+    assert time.thread_time() - begin < 3
 
 
 def test_comparison_that_takes_forever_is_killed_and_the_next_one_works(algebra: Algebra) -> None:
