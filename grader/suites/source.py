@@ -246,9 +246,12 @@ def foreign_modules(tree: ast.Module) -> tuple[str, ...]:
     return tuple(name for name in found if name.partition(".")[0] not in _KNOWN_MODULES)
 
 
-def with_star_import(source: str, module: str) -> str:
-    """Return test source that first takes over every public name of `module`."""
-    line = f"from {module} import *\n"
+def with_star_import(source: str, module: str, helpers: str = "") -> str:
+    """Return test source that first takes over every public name of `module`.
+
+    What `helpers` define is then the tests' own, whatever `module` calls so.
+    """
+    line = f"from {module} import *\n" + (f"\n{helpers}\n\n" if helpers else "")
     if "__future__" not in source:
         return line + source
     last = max(

@@ -3,7 +3,8 @@
 Recognised by `test, entry_point` with `complete_prompt` or `code_prompt`.
 
 Becomes a pytest suite: the test class, in a module that first takes over every public name of
-the solution, since the tests use names that the solution defines or imports. The prelude is
+the solution, since the tests use names that the solution defines or imports; constants and
+functions of the prompt that they use, they get from the prompt. The prelude is
 `code_prompt` with an empty body, as the harness of record puts it before a "calibrated"
 solution: tests lean on its imports. A completion may continue `complete_prompt`. The reference
 is that prompt with `canonical_solution`.
@@ -19,6 +20,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.unittests import star_suite
+from grader.suites.helpers import helpers_of
 
 LIMITS = fields.time_limits(60.0, memory_bytes=1024 * MiB)
 
@@ -36,16 +38,19 @@ def suite_of(
     Raises:
         SuiteError: The tests do not parse or contain no test.
     """
+    source.parse(test)
+    prelude = f"{code_prompt.rstrip()}\n    pass\n\n" if code_prompt else ""
     reference = None
     if canonical_solution is not None:
         reference = (complete_prompt or code_prompt) + canonical_solution
     return star_suite(
         test,
         format_name="bigcodebench",
+        helpers=helpers_of(complete_prompt or prelude, entry_point, test),
         prompt=complete_prompt,
         continues_prompt=bool(complete_prompt),
         entry_point=entry_point,
-        prelude=f"{code_prompt.rstrip()}\n    pass\n\n" if code_prompt else "",
+        prelude=prelude,
         limits=LIMITS,
         image=source.image_for(test, complete_prompt, code_prompt, canonical_solution),
         reference=reference,

@@ -12,7 +12,6 @@ Harness of record: prompt + completion + test in one process, 3 s of wall time, 
 exception fails. Here 3 s are CPU time, so that a loaded machine changes no verdict.
 """
 
-import ast
 from dataclasses import replace
 
 from grader.errors import SuiteError
@@ -20,6 +19,7 @@ from grader.model import ScriptCase, ScriptTests, TestSuite
 from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
+from grader.suites.helpers import helpers_of
 
 LIMITS = fields.time_limits(3.0)
 
@@ -51,7 +51,7 @@ def read(row: Row) -> TestSuite:
     solution = fields.optional_text(row, "canonical_solution")
     tests = check_tests(program, entry_point)
     return TestSuite(
-        tests=replace(tests, setup=_helpers(prompt, entry_point, program)),
+        tests=replace(tests, setup=helpers_of(prompt, entry_point, program)),
         format="humaneval",
         problem_id=fields.identifier(row, "task_id"),
         prompt=prompt,
@@ -61,24 +61,6 @@ def read(row: Row) -> TestSuite:
         image=source.image_for(program, prompt, solution),
         reference=None if solution is None else complete(prompt, solution),
     )
-
-
-def _helpers(prompt: str, entry_point: str, program: str) -> str:
-    """Return what the prompt defines beside the entry point, if the test program uses any of it."""
-    try:
-        body = ast.parse(prompt).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""  # a prompt that breaks off before its docstring
-    others = [
-        statement
-        for statement in body
-        if not (isinstance(statement, ast.FunctionDef) and statement.name == entry_point)
-    ]
-    defined = {s.name for s in others if isinstance(s, ast.FunctionDef | ast.ClassDef)}
-    nodes = ast.walk(source.parse(program)) if defined else ()
-    if not defined & {node.id for node in nodes if isinstance(node, ast.Name)}:
-        return ""
-    return "\n\n".join(ast.unparse(statement) for statement in others)
 
 
 def read_pack(row: Row) -> TestSuite:

@@ -2,19 +2,24 @@
 
 Recognised by `prompt, completion, entry_point, test`, the entry point being `Solution().name`.
 
-Becomes one script case. The row's `prompt` is code (imports and node classes) and is the
-prelude; `completion` is the reference. (`response` is what some model answered, no reference.)
+Becomes one script case. The row's `prompt` is code (imports, node classes and functions that
+make and compare lists and trees) and is the prelude; where the tests use any of it, they get it
+from the prompt too, and not from what the completion made of it. `completion` is the reference.
+(`response` is what some model answered, no reference.)
 Two references of 228 take 10 and 21 s, and 18 need sortedcontainers: 60 s and, where the
 program imports it, the "science" image.
 
 Harness of record: prompt + completion + test + `check(Solution().name)` in one process.
 """
 
+from dataclasses import replace
+
 from grader.model import TestSuite
 from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import check_tests
+from grader.suites.helpers import helpers_of
 
 LIMITS = fields.time_limits(60.0)
 
@@ -24,8 +29,9 @@ def read(row: Row) -> TestSuite:
     program, entry_point = fields.text(row, "test"), fields.text(row, "entry_point")
     prelude, completion = fields.text(row, "prompt"), fields.text(row, "completion")
     source.outline(prelude, "the prompt")
+    tests = check_tests(program, entry_point)
     return TestSuite(
-        tests=check_tests(program, entry_point),
+        tests=replace(tests, setup=helpers_of(prelude, entry_point, program)),
         format="leetcode",
         problem_id=fields.identifier(row, "task_id"),
         prompt=fields.any_text(row, "query", "problem_description"),

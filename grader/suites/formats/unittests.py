@@ -27,12 +27,13 @@ from grader.suites.source import SourceKind
 _TEST_PATH = "test_solution.py"
 
 
-def star_suite(test: str, *, format_name: str, **properties: Any) -> TestSuite:
+def star_suite(test: str, *, format_name: str, helpers: str = "", **properties: Any) -> TestSuite:
     """Return the suite of a test module that sees every public name of the solution.
 
     Args:
         test: The module's source.
         format_name: For `TestSuite.format`.
+        helpers: Source whose names are the tests' own, whatever the solution calls so.
         properties: More fields of `TestSuite`.
 
     Raises:
@@ -41,7 +42,7 @@ def star_suite(test: str, *, format_name: str, **properties: Any) -> TestSuite:
     if not source.has_tests(test):
         message = "the tests define no test"
         raise SuiteError(message)
-    text = source.with_star_import(test, "solution")
+    text = source.with_star_import(test, "solution", helpers)
     tests = pytest_tests({_TEST_PATH: text}, test_paths=(_TEST_PATH,))
     return TestSuite(tests=tests, format=format_name, **properties)
 
