@@ -194,16 +194,26 @@ def test_rows_of_the_red_team_are_read_by_their_style(shared_dir: Path, name: st
     assert found == REDTEAM[name]
 
 
-def test_all_files_parse_within_ten_seconds_and_flat_memory(shared_dir: Path) -> None:
+def test_all_files_parse_in_flat_memory(
+    shared_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How long it takes is told, not asserted: docs/performance.md has what was measured."""
     paths = sorted((shared_dir / "data").glob("*.jsonl*"))
     taken_s = 0.0
+    rows = 0
     peaks_kib: list[int] = []
     for path in paths:
         for row in read_rows(path):
+            rows += 1
             start_s = time.process_time()
             outcome(row)
             taken_s += time.process_time() - start_s
         gc.collect()
         peaks_kib.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    assert taken_s < 10
-    assert peaks_kib[-1] - peaks_kib[0] < 200 * 1024
+    growth_mib = (peaks_kib[-1] - peaks_kib[0]) / 1024
+    with capsys.disabled():
+        print(  # noqa: T201 - this is what the test is run for
+            f"\n{rows} rows of {len(paths)} files parsed in {taken_s:.2f} s of CPU time;"
+            f" peak memory {peaks_kib[-1] / 1024:.0f} MiB, {growth_mib:.0f} MiB of it later"
+        )
+    assert growth_mib < 200
