@@ -19,7 +19,8 @@ class GradedRow:
     id: str
     """Its own, or its problem's; samples of one input row share it."""
     name: str
-    """The id, with the sample's number where the input row had several."""
+    """The id, with the sample's number where the input row had several; `@` and the line of one
+    whose id is blank."""
     problem_id: str | None
     completion: str
     report: GradeReport
@@ -78,4 +79,5 @@ def name_of(text: bytes, number: int) -> tuple[str, str]:
 def _names(row: Mapping[str, Any], origin: Mapping[str, Any], number: int) -> tuple[str, str]:
     line, sample = origin.get("line"), origin.get("sample")
     own = id_of(row, line if isinstance(line, int) else number)
-    return own, f"{own}#{sample}" if isinstance(sample, int) else own
+    shown = own if own.strip() else f"@{number}"
+    return own, f"{shown}#{sample}" if isinstance(sample, int) else shown

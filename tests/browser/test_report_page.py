@@ -199,6 +199,18 @@ def test_an_address_of_nothing_leads_to_all_samples(
     assert page.locator("#list").is_visible()
 
 
+def test_samples_of_any_name_have_an_address(
+    open_page: OpenPage, write: Write, tmp_path: Path
+) -> None:
+    ids = ["samples", "@2", "a", "a", "x/y#1?&=%25 ö", "", "__proto__"]
+    rows = [Row(id=id, report=make_report(feedback=f"row {n}")) for n, id in enumerate(ids)]
+    page = opened(open_page, write(write_graded(tmp_path / "names.jsonl", rows)))
+    for number in range(len(ids)):
+        page.locator("#samples a.open").nth(number).click()
+        page.locator(".feedback", has_text=f"row {number}").wait_for()
+        page.get_by_role("link", name="All samples").click()
+
+
 def test_two_files_show_what_flipped_and_why(
     open_page: OpenPage, write: Write, graded: Path, graded_before: Path
 ) -> None:

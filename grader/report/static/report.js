@@ -26,7 +26,8 @@ let opened = null;
 // ------------------------------------------------------------ tables
 
 function address(row) {
-  const own = rowsByName.get(row.name) === row && !PLACES.includes(row.name);
+  const taken = PLACES.includes(row.name) || row.name.startsWith("@");
+  const own = !taken && rowsByName.get(row.name) === row;
   return `#${own ? encodeURIComponent(row.name) : `@${row.line}`}`;
 }
 

@@ -107,3 +107,8 @@ def test_answer_that_did_not_run_is_no_code() -> None:
     assert "Answer that was found" in html
     assert "failed: it is not right." in html
     assert "Usage against limits" not in html
+
+
+def test_row_with_a_blank_id_is_named_by_its_line() -> None:
+    row = {"id": " ", "report": json.loads(report_json(make_report()))}
+    assert read_row(json.dumps(row).encode(), 9).name == "@9"
