@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak stability trainers screenshots
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak manifests stability trainers screenshots
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -54,6 +54,12 @@ soak:  ## The same with 3,000 submissions each
 
 stability:  ## The same verdicts for 1,000 submissions on an idle machine and with 8 busy processes
 	$(PYTEST) tests/acceptance/test_stability.py
+
+manifests:  ## The Kubernetes manifest against the schemas of its versions
+	$(PYTHON) -m pip install -qq -c requirements.lock kubernetes-validate==1.37.0
+	for version in 1.33 1.35 1.37; do \
+	    $(BIN)kubernetes-validate --strict -k $$version.0 deploy/kubernetes/workers.yaml || exit 1; \
+	done
 
 trainers:  ## The trainers' own code over their adapters, in an environment of its own (scripts/test-trainers)
 	./scripts/test-trainers

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts beside it; sourced with the repository root as the current directory.
 
 VENV=.venv
@@ -36,7 +37,7 @@ install_compose() (
     sed 's/bookworm/trixie/g' /etc/apt/sources.list.d/debian.sources >"$folder/sources/trixie.sources"
     options=(-qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$folder/sources"
         -o "Dir::State::Lists=$folder/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
-    cd "$folder"
+    cd "$folder" || return
     apt-get "${options[@]}" update &&
         apt-get "${options[@]}" download docker-compose &&
         dpkg-deb --extract docker-compose_*.deb . &&

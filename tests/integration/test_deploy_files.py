@@ -1,0 +1,100 @@
+"""The files of deploy/, as those who read such files see them, and run where that can be."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.queueing.status import read_status
+from grader.settings import Settings
+from tests.conftest import missing
+from tests.deployment import REPO, Deployment, redis_program, wait_until
+from tests.traces import family, living
+
+UNIT = REPO / "deploy/systemd/grader-worker.service"
+BATCH = REPO / "deploy/slurm/workers.sbatch"
+
+SCRIPTS = sorted(
+    path
+    for folder in ("scripts", "deploy", ".ci")
+    for path in (REPO / folder).rglob("*")
+    if path.is_file()
+    and path.suffix != ".whl"
+    and path.read_bytes().startswith(b"#!/")
+    and b"sh" in path.read_bytes().partition(b"\n")[0]
+)
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        missing(name, "it is not installed")
+    return found
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(REPO)))
+def test_script_passes_shellcheck(script: Path) -> None:
+    command = [tool("shellcheck"), "--external-sources", str(script)]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    # What it starts is not on this machine; it must be something that is.
+    unit = tmp_path / UNIT.name
+    text = UNIT.read_text().replace("/opt/grader/.venv/bin/grader", "/bin/true")
+    unit.write_text(text)
+    done = subprocess.run(
+        [tool("systemd-analyze"), "verify", "--man=no", str(unit)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    if redis_program() is None:
+        missing("Redis", "there is no redis-server")
+    deployed = Deployment(tmp_path)
+    yield deployed
+    deployed.close()
+
+
+@pytest.mark.redis
+@pytest.mark.usefixtures("native_sandbox")
+@pytest.mark.timeout(120)
+def test_slurm_script_starts_a_worker_and_ends_with_it(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    """On one node srun does no more than to run its command."""
+    programs = tmp_path / "programs"
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    programs.mkdir()
+    srun = programs / "srun"
+    srun.write_text('#!/bin/sh\n[ "$1" = --kill-on-bad-exit=0 ] && shift\nexec "$@"\n')
+    started = tmp_path / ".venv/bin/grader"
+    started.write_text(f'#!/bin/sh\ncd {REPO} && exec {sys.executable} -m grader "$@"\n')
+    for file in (srun, started):
+        file.chmod(0o755)
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
+    environ |= {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "GRADER_BROKER": deployment.redis.url,
+        "WORKERS_HOME": str(tmp_path),
+        "SLURM_CPUS_PER_TASK": "3",
+    }
+    where = Settings(broker=deployment.redis.url)
+    with subprocess.Popen(["bash", str(BATCH)], env=environ, start_new_session=True) as job:
+        wait_until(lambda: [w.slots for w in read_status(where).workers] == [3], 60, "it serves")
+        known = family(job.pid)
+        # As Slurm does a minute before the end of the time: to everything of the job.
+        os.killpg(job.pid, signal.SIGTERM)
+        wait_until(lambda: not living(known), 40, "all have ended")
+    status = read_status(where)
+    assert status.workers == ()
+    assert status.counts.get("workers_lost", 0) == 0
