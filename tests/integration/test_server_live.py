@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,11 +166,9 @@ def test_many_look_at_once_and_then_no_more(service: Service, eventually: Eventu
         assert {session.status_code for session in sessions} == {200}
         refused = service.get("/live/events")
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
-        began = time.monotonic()
         for session in sessions:
             events = events_of(session)
             assert [next(events)[0], next(events)[0]] == ["snapshot", "beat"]
-        assert time.monotonic() - began < 60
         assert service.grade()["verdict"] == "passed"
     finally:
         for session in sessions:
@@ -193,9 +190,7 @@ def test_client_that_reads_nothing_holds_up_nobody(service: Service) -> None:
 def test_events_end_when_the_service_stops(tmp_path: Path) -> None:
     with serving(tmp_path, token=TOKEN) as stopping, watching(stopping) as events:
         next(events)
-        began = time.monotonic()
         assert stopping.stop() == 0
-        assert time.monotonic() - began < 15
         names = [name for name, _ in events]
     assert names[-1] == "end"
 
@@ -222,6 +217,15 @@ def test_tests_that_cannot_be_read_are_a_sample_too(service: Service) -> None:
     assert service.post("/v1/grade", body).json()["results"][0]["report"]["graded"] is False
     found = [sample["name"] for sample in kept(service, kind="ungraded")]
     assert "unreadable" in found
+
+
+def test_sample_of_a_trainer_is_kept_with_where_it_came_in(service: Service) -> None:
+    query = f"Add two numbers.{BAD}\n# of a trainer"
+    body = {"query": [query], "prompts": ["Add two numbers."], "labels": [json.dumps(ASSERTS)]}
+    assert service.post("/get_reward", body).json()["extra_logs"]["graded"] == [1.0]
+    (sample,) = [each for each in kept(service) if each["endpoint"] == "/get_reward"]
+    assert (sample["verdict"], sample["passed"]) == ("failed", 1)
+    assert "# of a trainer" in service.get(f"/live/samples/{sample['key']}").text
 
 
 def test_charts_are_drawn_for_both_spans(service: Service) -> None:
