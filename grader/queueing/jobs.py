@@ -16,6 +16,7 @@ from grader.queueing.ledger import Ticket
 from grader.rules import ExtractionRule
 from grader.service import not_graded
 from grader.settings import Settings
+from grader.suites.files import check_files
 from grader.verdict import Integrity
 
 _SUITES_REMEMBERED = 256
@@ -206,13 +207,14 @@ class SuiteReader:
 
         Raises:
             WireError: The message is none of this version.
+            LabelError: Its files lead out of their folder.
         """
         with self._lock:
             known = self._suites.get(digest)
             if known is not None:
                 self._suites.move_to_end(digest)
                 return known
-        suite = wire.decode_submission(message).suite
+        suite = check_files(wire.decode_submission(message).suite)
         with self._lock:
             self._suites[digest] = suite
             if len(self._suites) > _SUITES_REMEMBERED:

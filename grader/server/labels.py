@@ -4,10 +4,12 @@ import hashlib
 import threading
 import time
 
+from grader import wire
 from grader.model import TestSuite
 from grader.offline.finder import Problems, SuiteFinder
-from grader.queueing.jobs import SuiteReader
 from grader.server.metrics import Metrics
+from grader.suites.cache import SuiteCache
+from grader.suites.files import check_files
 
 
 class LabelReader:
@@ -22,7 +24,7 @@ class LabelReader:
         """
         self._lock = threading.Lock()
         self._finder = SuiteFinder(problems)
-        self._encoded = SuiteReader()
+        self._decoded = SuiteCache()
         self._metrics = metrics
 
     def decode(self, message: str) -> TestSuite:
@@ -30,10 +32,14 @@ class LabelReader:
 
         Raises:
             WireError: It is of another version, or no such message.
+            LabelError: Its files lead out of their folder.
         """
         began = time.monotonic()
         body = message.encode("utf-8", "replace")
-        suite = self._encoded.read(hashlib.sha256(body).hexdigest(), body)
+        digest = hashlib.sha256(body).hexdigest()
+        if (suite := self._decoded.get(digest)) is None:
+            suite = check_files(wire.decode_submission(body).suite)
+            self._decoded.keep(digest, suite, len(body))
         self._metrics.parsed(time.monotonic() - began)
         return suite
 

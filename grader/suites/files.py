@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Mapping
 
 from grader.errors import LabelError
-from grader.model import PytestTests, SuiteFile
+from grader.model import PytestTests, SuiteFile, TestSuite
 from grader.suites.fields import clean
 
 _MAX_PATH_CHARS = 200
@@ -43,6 +43,18 @@ def pytest_tests(
     return PytestTests(
         files=files, test_paths=test_paths, solution_path=solution_path, pytest_args=pytest_args
     )
+
+
+def check_files(suite: TestSuite) -> TestSuite:
+    """Return a suite that somebody else has read, once its files are sure to stay in their folder.
+
+    Raises:
+        LabelError: A path leads elsewhere.
+    """
+    if isinstance(suite.tests, PytestTests):
+        for path in (*(file.path for file in suite.tests.files), suite.tests.solution_path):
+            _require_inside(path)
+    return suite
 
 
 def _require_inside(path: str) -> None:

@@ -1,0 +1,36 @@
+import pytest
+
+from grader.errors import LabelError, WireError
+from grader.model import PytestTests, SuiteFile
+from grader.queueing.jobs import JobMaker, SuiteReader
+from grader.server.labels import LabelReader
+from grader.server.metrics import Metrics
+from grader.settings import Settings
+from tests.factories import make_submission, make_suite
+
+
+def test_suite_that_a_client_encoded_is_decoded_once() -> None:
+    job = JobMaker(Settings()).make(make_submission())
+    assert job is not None
+    message = job.suite.message.decode()
+    labels = LabelReader(None, Metrics())
+    suite = labels.decode(message)
+    assert suite.tests == make_suite().tests
+    assert labels.decode(message) is suite
+
+
+@pytest.mark.parametrize("path", ["../a.py", "/etc/a.py", "a/../../b.py", "a\0b", "", "a//b"])
+def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
+    tests = PytestTests(files=(SuiteFile(path=path, content=b""),), test_paths=(path,))
+    job = JobMaker(Settings()).make(make_submission(suite=make_suite(tests)))
+    assert job is not None
+    with pytest.raises(LabelError, match="stay inside its folder"):
+        LabelReader(None, Metrics()).decode(job.suite.message.decode())
+    with pytest.raises(LabelError, match="stay inside its folder"):
+        SuiteReader().read(job.suite.digest, job.suite.message)
+
+
+@pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 2, "submission": {}}'])
+def test_what_no_client_encodes_is_refused(message: str) -> None:
+    with pytest.raises(WireError):
+        LabelReader(None, Metrics()).decode(message)
