@@ -18,6 +18,7 @@ from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Hint, Ledger, Ticket
 from grader.queueing.programs import decode_result, make_program_job
+from grader.queueing.status import read_status
 from grader.sandbox.base import Job, Program
 from grader.settings import QueueSettings, Settings
 from grader.verdict import Verdict
@@ -135,13 +136,16 @@ def good_job(submission: Submission) -> tuple[dict[str, Any], dict[str, Any], st
 @FEW
 @given(batch=st.lists(st.tuples(JSON, JSON, st.binary(max_size=40)), min_size=10, max_size=20))
 def test_any_json_is_answered_with_why_it_is_no_job(
-    ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[Any, Any, bytes]]
+    where: Settings, ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[Any, Any, bytes]]
 ) -> None:
     payloads = [(json.dumps(a).encode(), json.dumps(b), c) for a, b, c in batch]
     for body in answers(ledger, dispatcher, payloads).values():
         report = wire.decode_report(body)
         assert report.verdict is Verdict.INTERNAL_ERROR
         assert "cannot be read" in report.feedback
+    status = read_status(where)
+    assert "cannot be read" in status.errors[0].text
+    assert status.errors[0].text.startswith(status.workers[0].id)
 
 
 @FEW
