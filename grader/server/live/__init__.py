@@ -4,6 +4,7 @@
                 the state of slots, queue and workers, kept in bounded rings (`beats`)
     roster      workers that left, and those that were lost
     concerns    what of all that a person should look at
+    charts      figures over time as SVG (`board` draws them once for everybody)
     audience    those who look, and what is sent to them
     view        all of it as JSON in server-sent events
     routes      the endpoints

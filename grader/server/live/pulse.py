@@ -17,11 +17,12 @@ from grader.server.state import ServiceState
 
 _log = logging.getLogger(__name__)
 
+BEAT_S = 2.0
 BEATS = 150
-"""Beats that are kept: five minutes."""
+"""Beats that are kept: of five minutes."""
+MINUTE_S = 60.0
 MINUTES = 180
-_BEAT_S = 2.0
-_MINUTE_S = 60.0
+"""Longer beats that are kept: of three hours."""
 _NEW_SAMPLES = 50
 """So many new samples are told of in one beat; no one reads faster, and all can be listed."""
 _FIRST_SAMPLES = 100
@@ -44,8 +45,8 @@ class Pulse:
         self._is_remote = engine.is_remote
         self._obstacle = obstacle
         self._attendance = engine.attendance
-        self._beat_ring = Ring(span_s=_BEAT_S * 0.9, count=BEATS)
-        self._minute_ring = Ring(span_s=_MINUTE_S - _BEAT_S / 2, count=MINUTES)
+        self._beat_ring = Ring(span_s=BEAT_S * 0.9, count=BEATS)
+        self._minute_ring = Ring(span_s=MINUTE_S - BEAT_S / 2, count=MINUTES)
         self._roster = Roster()
         self._state: ServiceState | None = None
         self._state_at = time.monotonic()
@@ -57,16 +58,13 @@ class Pulse:
 
     @property
     def beats(self) -> Sequence[Beat]:
-        """Those of the last minutes, each some `beat_s` seconds; the newest last."""
+        """Those of the last minutes, each of some `BEAT_S`; the newest last."""
         return self._beat_ring.beats
 
     @property
     def minutes(self) -> Sequence[Beat]:
-        """Those of the last hours, each some `minute_s` seconds; the newest last."""
+        """Those of the last hours, each of some `MINUTE_S`; the newest last."""
         return self._minute_ring.beats
-
-    beat_s = _BEAT_S
-    minute_s = _MINUTE_S
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -78,7 +76,7 @@ class Pulse:
                 except Exception:  # noqa: BLE001 - logged
                     # The page may miss a beat; the service must not.
                     _log.exception("the page's figures met a fault")
-                await asyncio.sleep(_BEAT_S)
+                await asyncio.sleep(BEAT_S)
         finally:
             reading.cancel()
 
@@ -108,7 +106,7 @@ class Pulse:
                     self._roster.update(self._state.queue, time.time())
             except Exception:  # noqa: BLE001 - logged, and told of as figures that are old
                 _log.exception("the state of the service could not be read")
-            await asyncio.sleep(_BEAT_S)
+            await asyncio.sleep(BEAT_S)
 
     def _beat(self) -> None:
         if self._state is None:

@@ -19,7 +19,7 @@ from grader.server.engine import Engine
 from grader.server.gate import ASSETS_PATH
 from grader.server.live import view
 from grader.server.live.assets import HEADERS, PRIVATE_HEADERS, find_asset
-from grader.server.live.charts import ChartBoard, Span
+from grader.server.live.board import ChartBoard, Span
 from grader.server.live.playground import Trial, examples, try_out
 from grader.server.live.pulse import Pulse
 from grader.server.live.visitors import check_visitor
