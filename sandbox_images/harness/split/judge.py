@@ -2,7 +2,6 @@
 
 import _thread
 import os
-import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -24,11 +23,11 @@ from sandbox_images.harness.split.proxies import (
     proxied_class,
     proxy_number,
 )
+from sandbox_images.harness.split.told import only_data, print_it, trace_of
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 _CURRENT_TEST = b"PYTEST_CURRENT_TEST"
 _MAX_ASKED = 100_000
-_TRACE_FRAMES = 5
 _ENDS = (StopIteration, StopAsyncIteration, SystemExit)
 """Exceptions that tests may meet only where they speak of them."""
 
@@ -102,7 +101,7 @@ class Judge:
             if type(answer) is not dict:
                 raise TypeError("not a description of a module")
             if "compile_error" in answer:
-                return Loaded(compile_error=_only_data(answer["compile_error"]))
+                return Loaded(compile_error=only_data(answer["compile_error"]))
             names, public = answer["names"], answer["public"]
             if not all(type(name) is str for name in (*names, *public)):
                 raise TypeError("a name is no text")
@@ -205,7 +204,7 @@ class Judge:
         error: BaseException
         try:
             kind, content, changed, printed = answer
-            _print(printed)
+            print_it(printed)
             if changed is not None:
                 self._update(arguments, changed)
             match kind:
@@ -299,7 +298,7 @@ class Judge:
         else:
             name = kind.__name__ if isinstance(kind, type) else "something"
             error = CandidateError(f"the code raised {name}: {text}")
-        object.__setattr__(error, "candidate_trace", _trace(encoded["trace"]))
+        object.__setattr__(error, "candidate_trace", trace_of(encoded["trace"]))
         return error
 
     def own_exception(self, number: Any) -> BaseException:
@@ -340,7 +339,7 @@ class Judge:
         """Do what the candidate asks, if it is one of the things that it may ask."""
         try:
             _, what, number, encoded_args, encoded_kwargs, printed = message
-            _print(printed)
+            print_it(printed)
             args = self._decoder().decode(encoded_args)
             kwargs = self._decoder().decode(encoded_kwargs)
             answer = ANSWERS[what]
@@ -376,32 +375,3 @@ def _copy_back(old: Any, new: Any) -> None:
     if not update_in_place(old, new) and type(old) is tuple and type(new) is tuple:
         for old_item, new_item in zip(old, new, strict=False):
             _copy_back(old_item, new_item)
-
-
-def _print(printed: Any) -> None:
-    """Print what the submission printed, where the tests capture it."""
-    if printed is None:
-        return
-    for stream, text in zip((sys.stdout, sys.stderr), printed, strict=True):
-        if type(text) is not str:
-            raise TypeError("printed what is no text")
-        if text:
-            stream.write(text.encode("utf-8", "backslashreplace").decode())
-
-
-def _only_data(fields: Any) -> dict[str, Any]:
-    """Return the fields of a compile error that are what they should be."""
-    return {
-        name: fields.get(name)
-        for name, kind in (("type", str), ("message", str), ("line", int))
-        if type(fields.get(name)) is kind
-    }
-
-
-def _trace(frames: Any) -> list[tuple[int, str]]:
-    """Return line numbers and functions, where the candidate sent any."""
-    return [
-        (line, name)
-        for line, name in frames[:_TRACE_FRAMES]
-        if type(line) is int and type(name) is str
-    ]
