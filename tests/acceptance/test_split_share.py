@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from grader.engine import Grader
-from grader.model import ExtractionRule, Submission
+from grader.model import Submission
+from grader.rules import ExtractionRule
 from grader.verdict import Integrity, Verdict
 from tests.acceptance.data import everything_is_wanted, grade_all, read_problems, sample
 
