@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ pytestmark = [
 ]
 
 CALLS = 24
+ENGINE_THREADS = 32
+"""As an engine has on 28 cores or more; on this machine it would have few."""
 LABEL = json.dumps({"assert_case": ["assert f(1) == 2"]})
 
 
@@ -48,6 +51,7 @@ def rewarded(reward_file: Path) -> list[dict[str, Any]]:
     tokenizer = make_tokenizer()
 
     async def everything(executor: Any) -> list[Any]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(ENGINE_THREADS))
         texts = [
             f"```python\ndef f(x):\n    return x + {n % 2}  # {n}\n```</s>" for n in range(CALLS)
         ]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ pytestmark = [
 ]
 
 CALLS = 60
+ENGINE_THREADS = 32
+"""As an engine has on 28 cores or more; on this machine it would have few."""
 LABEL = json.dumps({"assert_case": ["assert f(1) == 2"]})
 
 Reward = Callable[[], list[dict[str, Any]]]
@@ -49,6 +52,7 @@ def reward(service: Service, repo_dir: Path, monkeypatch: pytest.MonkeyPatch) ->
     texts = [f"```python\ndef f(x):\n    return x + {n % 2}  # {n}\n```</s>" for n in range(CALLS)]
 
     async def everything(executor: Any) -> list[Any]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(ENGINE_THREADS))
         engines = [ScriptedEngine(tokenizer, [text]) for text in texts]
         return await asyncio.gather(
             *(executor.execute("Q", LABEL, SamplingParams(), 999, tokenizer, e) for e in engines)
