@@ -49,7 +49,7 @@ function inWords({ state, beats, started, now }) {
     : isGrading
       ? "Grading, and nothing waits."
       : "Idle.";
-  return `${load} Up ${span(Math.max(60, now - started))}.`;
+  return `${load} Up ${span(now - started)}.`;
 }
 
 /** How many submissions got a report in a beat. */
