@@ -64,6 +64,7 @@ class Interaction:
         self._slot_cpu_before_s: float | None = None
         self._relays = (questions, answers)
         self._moved_bytes = 0
+        self._moved_at = 0.0
         self._deadlock = False
         self._interactor_first = False
         self._asked_at = 0.0
@@ -76,7 +77,7 @@ class Interaction:
             SlotBroken: A process did not get as far as the code that it was to run.
         """
         try:
-            self._asked_at = time.monotonic()
+            self._asked_at = self._moved_at = time.monotonic()
             for side in self._sides:
                 side.start()
             for side in self._sides:
@@ -192,12 +193,22 @@ class Interaction:
             limit = "memory"  # which files are, in such a kernel
         if limit is None:
             return False
-        sleeps = (
-            limit == "wall_time" and other.is_alive and not self._waits(other) and self._waits(side)
-        )
-        (other if sleeps else side).limit_hit = limit
+        is_held_up = limit == "wall_time" and self._is_held_up()
+        (other if is_held_up else side).limit_hit = limit
         self._kill(*self._sides)
         return True
+
+    def _is_held_up(self) -> bool:
+        """Tell whether it is the interactor's doing that the submission has got no further.
+
+        Not where it has been silent for a short while only: what it is at work on may have been
+        sent to it just before the time was up.
+        """
+        side, other = self._submission, self._interactor
+        silent_s = time.monotonic() - self._moved_at
+        if not other.is_alive or silent_s < side.limits["wall_time_s"] / 2:
+            return False
+        return self._waits(side) and not self._waits(other)
 
     def _check_interactor(self) -> bool:
         """Stop both where the interactor has hit a limit of its own, and tell whether it has.
@@ -217,7 +228,10 @@ class Interaction:
 
     def _check_deadlock(self) -> None:
         moved, self._moved_bytes = self._moved_bytes, sum(r.moved_bytes for r in self._relays)
-        if moved != self._moved_bytes or not all(side.is_alive for side in self._sides):
+        if moved != self._moved_bytes:
+            self._moved_at = time.monotonic()
+            return
+        if not all(side.is_alive for side in self._sides):
             return
         # In this order: who is seen waiting has sent before whatever it had to send.
         if all(map(self._waits, self._sides)) and all(relay.is_empty for relay in self._relays):

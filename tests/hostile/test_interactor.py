@@ -107,6 +107,14 @@ def test_program_that_never_reads_does_not_hold_up_its_refusal(target: Target) -
     assert outcome.limit_hit is None
 
 
+def test_program_cannot_lay_its_own_delay_at_the_interactors_door(target: Target) -> None:
+    """It sleeps nearly all of its time, and gives the interactor something to do at the end."""
+    source = "time.sleep(6)\nprint('late', flush=True)\nsys.stdin.readline()"
+    outcome = converse(target, source, "import time\ninput()\ntime.sleep(60)")
+    assert outcome.limit_hit is LimitKind.WALL_TIME
+    assert interactor_of(outcome).limit_hit is None
+
+
 def test_forged_report_is_not_the_interactors(target: Target) -> None:
     source = """
 for number in range(3, 256):
