@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 _BEAT_S = 0.5
 _SLOW_S = 0.5
-"""How long a job may run before the rest of its chunk goes to others."""
+"""How long a job may run before the rest of its chunk goes to others, or wait for a slot."""
 _RETRY_S = (0.1, 0.3, 1.0)
 _RATE_WINDOW_S = 60.0
 
@@ -99,6 +99,7 @@ class Bench:
         self._grader = grader
         self._suites = SuiteReader()
         self._gate = Gate()
+        self._free_slots = threading.BoundedSemaphore(settings.slots)
         self._lock = threading.Lock()
         self._chunks: dict[_Chunk, None] = {}
         self._stopping = threading.Event()
@@ -193,7 +194,15 @@ class Bench:
                     chunk.key = None
 
     def _run(self, job: Taken, started: Started, chunk: _Chunk) -> None:
-        answer = self._answer(job, started, chunk.run)
+        if not self._free_slots.acquire(timeout=_SLOW_S):
+            # Another worker may have a slot that is free.
+            self._give_back(chunk.token, [job])
+            self._shed(chunk)
+            return
+        try:
+            answer = self._answer(job, started, chunk.run)
+        finally:
+            self._free_slots.release()
         if chunk.run.is_stopped:
             # Cancelled, or given to another worker, which the ledger then knows; or we stop.
             self._give_back(chunk.token, [job])
@@ -321,7 +330,8 @@ class Bench:
                 "pid": os.getpid(),
                 "started": self._started,
                 "slots": self._settings.slots,
-                "running": running,
+                # One or two more may be on their way to or from the ledger.
+                "running": min(running, self._settings.slots),
                 "images": self._settings.queue.images,
                 "sandbox": self._grader.sandbox.name,
                 "state": "stopping" if self._stopping.is_set() else "serving",

@@ -13,6 +13,8 @@ import pytest
 
 from grader.client import QueueGrader
 from grader.queueing.status import read_status
+from grader.sandbox.docker import OWNER_LABEL
+from grader.sandbox.owner import Owner
 from grader.settings import QueueSettings, Settings
 from tests.conftest import missing
 from tests.deployment import REPO, free_port, wait_until
@@ -76,9 +78,13 @@ def settings(project: Project, address: str = "127.0.0.1") -> Settings:
 
 
 def sandboxes() -> set[str]:
-    """Return the containers that graders of any process own."""
-    listing = ["docker", "ps", "-aq", "--no-trunc", "--filter", "label=grader.owner"]
-    return set(subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split())
+    """Return the containers of graders in containers; others may run on this machine meanwhile."""
+    listing = ["docker", "ps", "--all", "--filter", f"label={OWNER_LABEL}", "--no-trunc"]
+    listing += ["--format", f'{{{{.ID}}}} {{{{.Label "{OWNER_LABEL}"}}}}']
+    lines = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.splitlines()
+    owners = {line.partition(" ")[0]: Owner.parse(line.partition(" ")[2]) for line in lines}
+    here = Owner.current().machine
+    return {container for container, owner in owners.items() if owner and owner.machine != here}
 
 
 def fetch(port: str, path: str, body: object = None, token: str = "") -> bytes:

@@ -43,12 +43,12 @@ def test_batch_survives_a_graceful_restart_of_every_worker(
     workers = [deployment.add_worker() for _ in range(2)]
     deployment.wait_for_workers(2)
     batch = start_batch()
-    for share, worker in zip((0.1, 0.4), workers, strict=True):
-        batch.wait_for(share)
-        assert not batch.is_over
-        worker.stop()
-        worker.start()
-    batch.finish()
+    with deployment.supervised():
+        for share, worker in zip((0.1, 0.4), workers, strict=True):
+            batch.wait_for(share)
+            assert not batch.is_over
+            worker.send(signal.SIGTERM)
+        batch.finish()
     stats = deployment.redis.stats()
     assert stats.get("redelivered", 0) == 0
     assert stats.get("workers_lost", 0) == 0
