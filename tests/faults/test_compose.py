@@ -125,6 +125,7 @@ def test_everything_serves_scales_and_stops_without_a_trace(
     def scale() -> None:
         project("up", "--detach", "--no-recreate", "--scale", "workers=2", "workers")
         wait_until(lambda: workers_serving(where) == 2, 60, "two workers serve")
+        assert sandboxes() - before
 
     grade_while(where, scale)
 
