@@ -270,6 +270,21 @@ def test_doctor_looks_at_machine_and_backends(run: Run) -> None:
     assert run("doctor").returncode == 0
 
 
+@pytest.mark.docker
+@pytest.mark.usefixtures("runsc_sandbox")
+def test_doctor_names_gvisor_with_its_platform_and_what_slots_lack_on_it(
+    run: Run, environment: dict[str, str]
+) -> None:
+    environment["GRADER_DOCKER_RUNTIME"] = "runsc"
+    found = json.loads(run("doctor", "--json").stdout)
+    engine = {finding["name"]: finding["state"] for finding in found["Docker engine"]}
+    assert "runsc (platform ptrace)" in engine["runtimes"]
+    docker = {finding["name"]: finding for finding in found["Sandbox docker"]}
+    assert "runtime runsc" in docker["engine"]["state"]
+    assert docker["submissions"]["health"] == "warning"
+    assert docker["submissions"]["state"].startswith("reduced: no mount namespace")
+
+
 def test_missing_docker_is_a_finding_and_not_a_failure(
     run: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
