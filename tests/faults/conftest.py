@@ -21,7 +21,7 @@ from tests.deployment import Deployment, redis_program, wait_until
 from tests.mixture import mixture
 from tests.traces import cgroups_of, living
 
-SUBMISSIONS = int(os.environ.get("FAULT_SUBMISSIONS", "80"))
+SUBMISSIONS = int(os.environ.get("FAULT_SUBMISSIONS", "60"))
 """How many a batch has; `make faults` sets it to 300, `make soak` to 3000."""
 
 TIMEOUT_S = max(300, 2 * SUBMISSIONS)

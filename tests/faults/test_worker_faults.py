@@ -55,6 +55,7 @@ def test_batch_survives_a_graceful_restart_of_every_worker(
     assert_nothing_is_left(deployment)
 
 
+@pytest.mark.slow
 def test_worker_that_slept_through_its_lease_changes_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
