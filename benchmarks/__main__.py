@@ -1,6 +1,6 @@
 """`make bench`: print rates and ratios measured in one run on this machine, and keep them.
 
-python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [--rounds N]
+python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [--rounds N]
 """
 
 import argparse
@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
 from benchmarks.measure import Entry, as_json, show, throughput
+from benchmarks.queued import compare as compare_queue
 from benchmarks.rewards import THREADS, compare
 from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered, stdin_samples
 from grader.cores import usable_cores
@@ -22,7 +23,7 @@ from grader.errors import GraderError
 from grader.sandbox.choose import choose_sandbox
 from grader.settings import SandboxChoice, Settings
 
-PARTS = ("throughput", "latency", "scaling", "memory", "rewards")
+PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue")
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
 AGAINST = (USUAL, DOCKER_RUN, BARE)
 JOBS = 2
@@ -45,6 +46,8 @@ def main() -> None:
         results["memory"] = _memory(backends[0], arguments.rows or 100_000)
     if "rewards" in arguments.parts:
         results["rewards"] = _rewards(backends[0], arguments.rows or 1000, arguments.rounds)
+    if "queue" in arguments.parts:
+        results["queue"] = _queue(arguments.rounds)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(results, indent=2) + "\n")
     print(f"written to {arguments.output}")
@@ -115,6 +118,18 @@ def _throughput(backends: list[SandboxChoice], rounds: int) -> list[dict[str, ob
         show(found, [name for name in AGAINST if name in entries])
         rows += as_json(found)
     return rows
+
+
+def _queue(rounds: int) -> list[dict[str, object]]:
+    _, samples = check_samples()
+    found = compare_queue(samples * 3, rounds=rounds, slots=JOBS)
+    for way in found:
+        line = f"{way.way}: {way.local_per_second:.0f}/s here, {way.queued_per_second:.0f}/s queued"
+        line += f", ratio {way.ratio:.2f}"
+        if way.queued_p50_s is not None and way.queued_p99_s is not None:
+            line += f"; a queued call takes {way.queued_p50_s:.2f} s (p99 {way.queued_p99_s:.2f} s)"
+        print(line)
+    return [asdict(way) for way in found]
 
 
 def _latency(backends: list[SandboxChoice], rounds: int) -> dict[str, list[float]]:
