@@ -58,7 +58,7 @@ def test_queue_that_fills_and_worker_that_dies_are_seen(
         thread.join()
         assert answers == ["passed"] * SUBMISSIONS
         page.locator("#tiles").get_by_text("nothing waits").wait_for()
-        assert page.locator("#charts").get_by_text("Workers", exact=True).is_visible()
+        page.locator("#charts").get_by_text("Workers", exact=True).wait_for()
         deployment.redis.kill()
         page.locator("#health .bad", has_text="Redis does not answer").wait_for()
 
