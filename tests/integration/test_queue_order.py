@@ -58,8 +58,11 @@ def test_workers_of_one_image_leave_those_of_another_alone(
     assert report.verdict is Verdict.PASSED
     assert report.conditions is not None
     assert report.conditions.image == "science"
-    graded = {worker.images: worker.graded for worker in read_status(grader.settings).workers}
-    assert set(graded) == {"python", "science"}
+
+    def images() -> set[str]:
+        return {worker.images for worker in read_status(grader.settings).workers}
+
+    wait_until(lambda: images() == {"python", "science"}, 10, "both workers tell of themselves")
 
 
 def test_short_deadline_overtakes_a_batch_that_waits(
