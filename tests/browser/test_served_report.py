@@ -184,6 +184,8 @@ def test_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
         [*command, "--port", "0", "--host", "0.0.0.0"],  # noqa: S104 - the token is looked at
         stderr=subprocess.PIPE,
         text=True,
+        # Who started the tests in the background has had this signal ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as serving:
         assert serving.stderr is not None
         told = re.search(r"http://0\.0\.0\.0:(\d+)/\?token=(\S+)", serving.stderr.readline())
