@@ -47,6 +47,7 @@ class Pulse:
         self._attendance = engine.attendance
         self._beat_ring = Ring(span_s=BEAT_S * 0.9, count=BEATS)
         self._minute_ring = Ring(span_s=MINUTE_S - BEAT_S / 2, count=MINUTES)
+        self._begin()
         self._roster = Roster()
         self._state: ServiceState | None = None
         self._state_at = time.monotonic()
@@ -108,19 +109,28 @@ class Pulse:
                 _log.exception("the state of the service could not be read")
             await asyncio.sleep(BEAT_S)
 
+    def _begin(self) -> None:
+        """Have the first beats begin now, so that they count what comes before a state is read."""
+        unread = ServiceState(
+            waiting=0, oldest_s=0.0, slots=None, has_queue=self._is_remote, queue=None
+        )
+        look = self._look(unread)
+        self._minute_ring.look(look)
+        self._beat_ring.look(look)
+
     def _beat(self) -> None:
         if self._state is None:
             return
-        look = Look(
-            at=time.time(),
-            clock=time.monotonic(),
-            counts=self._metrics.counts(),
-            state=self._state,
-        )
+        look = self._look(self._state)
         self._minute_ring.look(look)
         beat = self._beat_ring.look(look)
         if beat is not None and self.audience:
             self.audience.tell(view.event("beat", self._news(beat)))
+
+    def _look(self, state: ServiceState) -> Look:
+        return Look(
+            at=time.time(), clock=time.monotonic(), counts=self._metrics.counts(), state=state
+        )
 
     def _news(self, beat: Beat) -> dict[str, object]:
         return {
