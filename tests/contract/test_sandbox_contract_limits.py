@@ -39,6 +39,14 @@ def test_busy_loop_hits_the_cpu_time_limit(slot: Slot) -> None:
 
 
 @pytest.mark.usefixtures("isolated")
+def test_the_kernels_coarser_clock_is_no_limit_of_its_own(slot: Slot) -> None:
+    # Of a program that it ends nothing tells that this was for time: it would count as a crash.
+    source = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CPU)[0])"
+    outcome = run(slot, source, cpu_time_s=10)
+    assert int(outcome.stdout) >= 1.5 * 10
+
+
+@pytest.mark.usefixtures("isolated")
 def test_cpu_time_of_child_processes_counts(slot: Slot) -> None:
     source = """
 import os
