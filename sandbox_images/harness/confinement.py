@@ -253,8 +253,8 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool) -> None
     """Set the per-process limits that stand behind the supervisor's own."""
     values = {
         resource.RLIMIT_CORE: CORE_BYTES,
-        # Its clock goes by whole ticks: on a busy machine it can run a sixth ahead of what was used,
-        # and its signal says of no limit. Only a supervisor that does not get to look is too late.
+        # Its clock goes by whole ticks: on a busy machine it runs a sixth ahead of what was used,
+        # and its signal tells of no limit. It is for when the supervisor does not get to look.
         resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
         resource.RLIMIT_DATA: limits["memory_bytes"],
         resource.RLIMIT_FSIZE: limits["work_bytes"],
