@@ -240,7 +240,10 @@ def test_memory_limit_of_the_program_holds(slot: Slot) -> None:
 
 @pytest.mark.usefixtures("isolated")
 def test_much_passes_in_both_directions_at_once(slot: Slot) -> None:
-    """More than pipes hold, and neither reads before it has written."""
+    """More than pipes hold, from programs that read and write at once.
+
+    `input()` is not for them: it flushes the output first, and so waits for who is writing.
+    """
     count = 4_000
     half = f"""\
 import sys, threading
@@ -250,7 +253,7 @@ def write():
     sys.stdout.flush()
 thread = threading.Thread(target=write)
 thread.start()
-assert [int(input()) for _ in range({count})] == list(range({count}))
+assert [int(sys.stdin.readline()) for _ in range({count})] == list(range({count}))
 thread.join()
 """
     roomy = replace(LIMITS, output_bytes=MiB)

@@ -71,7 +71,8 @@ sys.stdout.write("done")
 
 def test_fork_bomb_is_stopped_by_a_limit(target: Target) -> None:
     outcome = target.attack(FORK_BOMB, limits={"cpu_time_s": 1.0, "wall_time_s": 3.0})
-    assert outcome.limit_hit in (LimitKind.CPU_TIME, LimitKind.WALL_TIME)
+    # With many cores, as many processes as are allowed have filled the memory before.
+    assert outcome.limit_hit in (LimitKind.CPU_TIME, LimitKind.WALL_TIME, LimitKind.MEMORY)
 
 
 @pytest.mark.parametrize(
