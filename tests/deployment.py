@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.queueing import names
-from tests.traces import Known, family
+from tests.traces import Known, family, mounts
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -181,7 +181,7 @@ class Worker(Process):
     ) -> None:
         place = place or Place()
         environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
-        environ |= {"GRADER_BROKER": redis.url, **place.environ}
+        environ |= {"GRADER_BROKER": redis.url, "TMPDIR": str(folder / "tmp"), **place.environ}
         for key, value in {"sandbox": "native", "slots": 2, **settings}.items():
             environ[f"GRADER_{key.upper()}"] = str(value)
         self.name = name
@@ -215,6 +215,10 @@ class Deployment:
         self.folder = folder
         self.redis = RedisServer(redis_folder or folder / "redis", address, password)
         self.workers: list[Worker] = []
+        self.temporary_files = folder / "tmp"
+        """Where workers would put some."""
+        self.temporary_files.mkdir(parents=True, exist_ok=True)
+        self.mounts_before = mounts()
         self.redis.start()
 
     def add_worker(self, place: Place | None = None, **settings: Any) -> Worker:

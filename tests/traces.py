@@ -1,6 +1,7 @@
 """What the processes that a test started may leave behind on this machine."""
 
 import contextlib
+import tempfile
 from pathlib import Path
 
 Known = tuple[int, str]
@@ -43,3 +44,15 @@ def cgroups_of(known: set[Known]) -> set[Path]:
         for folder in Path("/sys/fs/cgroup").glob("**/grader/*,*")
         if any(f",{pid},{started}." in folder.name for pid, started in known)
     }
+
+
+def mounts() -> set[str]:
+    """Return where something is mounted, of all that this process sees.
+
+    Without what Docker and tests mount for themselves, for others may be at work meanwhile.
+    """
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    places = {line.split()[4] for line in lines}
+    foreign = ("/var/lib/docker/", "/run/docker/", "/var/run/docker/", "/run/netns")
+    of_tests = f"{tempfile.gettempdir()}/pytest-of-"
+    return {place for place in places if not place.startswith((*foreign, of_tests))}

@@ -60,6 +60,9 @@ class NativeTransport:
             held.callback(os.close, self._log)
             self._socket, theirs = socket.socketpair()
             held.callback(self._socket.close)
+            for end in (self._socket, theirs):
+                # Whatever default timeout the process has; Celery changes it when connections break.
+                end.settimeout(None)
             with theirs:
                 self._warden = subprocess.Popen(
                     command,

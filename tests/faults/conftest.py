@@ -19,7 +19,7 @@ from grader.verdict import Verdict
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.mixture import mixture
-from tests.traces import cgroups_of, living
+from tests.traces import cgroups_of, living, mounts
 
 SUBMISSIONS = int(os.environ.get("FAULT_SUBMISSIONS", "60"))
 """How many a batch has; `make faults` sets it to 300, `make soak` to 3000."""
@@ -127,16 +127,16 @@ def start_batch(deployment: Deployment, begin: Callable[..., Batch]) -> Callable
 
 
 def assert_nothing_is_left(deployed: Deployment) -> None:
-    """Stop every worker; then only what docs/operations.md says may be there.
-
-    Mounts are those of mount namespaces, which end with their processes.
-    """
+    """Stop every worker; then only what docs/operations.md says may be there."""
     for worker in deployed.workers:
         worker.stop()
     assert deployed.leftovers() == set()
     known = set().union(*(worker.family for worker in deployed.workers))
     wait_until(lambda: not living(known), 10, "the processes of all workers have ended")
     assert cgroups_of(known) == set()
+    # Those of other mount namespaces have ended with the processes.
+    assert mounts() <= deployed.mounts_before
+    assert list(deployed.temporary_files.iterdir()) == []
     assert not [t for t in threading.enumerate() if t.name.startswith("grader-")]
 
 

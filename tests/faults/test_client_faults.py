@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -25,48 +26,57 @@ from tests.mixture import mixture
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
 
-def kill_whoever_runs(marker: str, deployment: Deployment, over: threading.Event) -> None:
-    """Stand in for a submission that kills its worker; restart workers as a supervisor does."""
+KILLERS = 5 if SUBMISSIONS >= 300 else 1
+KILLER = "# killer {}\nimport time\ntime.sleep(1)\ndef add(a, b):\n    return a + b\n"
+"""Right, and slow enough to be caught at work."""
+
+
+def kill_whoever_runs_killers(deployment: Deployment, over: threading.Event) -> None:
+    """Stand in for what submissions do to their workers; restart these as a supervisor does."""
     with deployment.redis.connect() as client:
-        while not over.wait(0.002):
-            for key in client.scan_iter(names.JOB + "*", count=1000):
-                state, owner, code = client.hmget(key, "state", "owner", "code")
-                if state == "running" and code.startswith(marker):
-                    pid = int(owner.split(":")[1])
-                    for worker in deployment.workers:
-                        if worker.is_running and worker.pid == pid:
-                            worker.kill()
-            for worker in deployment.workers:
-                if not worker.is_running:
-                    worker.start()
+        while not over.wait(0.01):
+            for worker in client.zrange(names.WORKERS, 0, -1):
+                for key in client.smembers(names.HELD + worker):
+                    state, code = client.hmget(names.JOB + key, "state", "code")
+                    if state == "running" and code.startswith("# killer"):
+                        kill(deployment, pid=int(worker.split(":")[1]))
+            for process in deployment.workers:
+                if not process.is_running:
+                    process.start()
+
+
+def kill(deployment: Deployment, *, pid: int) -> None:
+    for worker in deployment.workers:
+        if worker.is_running and worker.pid == pid:
+            worker.kill()
 
 
 @pytest.mark.slow
-def test_submission_that_kills_its_workers_is_reported_and_takes_no_neighbour_along(
+def test_submissions_that_kill_their_workers_are_reported_and_take_no_neighbour_along(
     deployment: Deployment,
 ) -> None:
     for _ in range(2):
         deployment.add_worker()
     deployment.wait_for_workers(2)
-    batch = [submission for submission, _ in mixture(40)]
-    expected = [verdict for _, verdict in mixture(40)]
-    killer = 13
+    batch = mixture(SUBMISSIONS)
+    killers = [(number + 1) * SUBMISSIONS // (KILLERS + 1) for number in range(KILLERS)]
+    for killer in killers:
+        submission = replace(batch[killer][0], completion=KILLER.format(killer))
+        batch[killer] = (submission, Verdict.INTERNAL_ERROR)
     over = threading.Event()
-    thread = threading.Thread(
-        target=kill_whoever_runs, args=(f"# {killer}\n", deployment, over), daemon=True
-    )
+    thread = threading.Thread(target=kill_whoever_runs_killers, args=(deployment, over))
     thread.start()
     try:
         with QueueGrader(client_settings(deployment)) as grader:
-            reports = grader.grade_batch(batch)
+            reports = grader.grade_batch(submission for submission, _ in batch)
     finally:
         over.set()
         thread.join()
-    expected[killer] = Verdict.INTERNAL_ERROR
-    assert [report.verdict for report in reports] == expected
-    assert "2 workers died" in reports[killer].feedback
-    assert not reports[killer].graded
-    assert 2 <= deployment.redis.stats()["workers_lost"] <= 4
+    assert [report.verdict for report in reports] == [verdict for _, verdict in batch]
+    for killer in killers:
+        assert "2 workers died" in reports[killer].feedback
+        assert not reports[killer].graded
+    assert 2 * KILLERS <= deployment.redis.stats()["workers_lost"] <= 4 * KILLERS
     assert_nothing_is_left(deployment)
 
 
@@ -88,7 +98,9 @@ def test_client_that_died_resumes(
     assert stats["cache_hits"] + stats["joined"] >= 10
     assert stats["graded"] <= SUBMISSIONS + 10
     with deployment.redis.connect() as connection:
-        connection.zadd(names.CLIENTS, dict.fromkeys(connection.zrange(names.CLIENTS, 0, -1), 0))
+        # Of a longer batch the workers have seen that already.
+        for client in connection.zrange(names.CLIENTS, 0, -1):
+            connection.zadd(names.CLIENTS, {client: 0})
     wait_until(lambda: not streams(deployment), 20, "the dead client's answers are gone")
     assert_nothing_is_left(deployment)
 

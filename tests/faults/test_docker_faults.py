@@ -1,5 +1,6 @@
 """Slots in containers: their engine dies, their disk fills up, somebody removes them."""
 
+import random
 import time
 from collections.abc import Callable, Iterator
 
@@ -15,6 +16,7 @@ pytestmark = [pytest.mark.redis, pytest.mark.docker, pytest.mark.timeout(TIMEOUT
 
 AWAY_S = 3.0
 RESTARTS = 2 if SUBMISSIONS >= 300 else 1
+KILLS = 10 if SUBMISSIONS >= 300 else 2
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,23 @@ def test_batch_survives_containers_removed_behind_its_back(
         batch.wait_for(share)
         assert not batch.is_over
         engine.docker("rm", "--force", *engine.containers())
+    batch.finish()
+    assert_nothing_is_left_in(engine, deployment)
+
+
+@pytest.mark.slow
+def test_batch_survives_workers_killed_with_their_containers_open(
+    deployment: Deployment, start_batch: Callable[..., Batch], engine: Engine, worker: Worker
+) -> None:
+    """Their containers end as their input does, and are removed."""
+    batch = start_batch()
+    chance = random.Random(6)  # noqa: S311 - moments, not secrets
+    for share in shares(KILLS, chance):
+        batch.wait_for(share)
+        assert not batch.is_over
+        worker.kill()
+        wait_until(lambda: engine.containers() == [], 20, "the containers are gone without it")
+        worker.start()
     batch.finish()
     assert_nothing_is_left_in(engine, deployment)
 

@@ -14,7 +14,7 @@ from redis.exceptions import ResponseError
 
 from tests.conftest import missing
 from tests.deployment import REPO, Deployment, Place, RedisServer, wait_until
-from tests.faults.conftest import TIMEOUT_S, Batch, assert_nothing_is_left
+from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
@@ -54,6 +54,10 @@ def test_batch_survives_clocks_that_jump(
 # ---------------------------------------------------------------- disks
 
 
+DISK_MIB = 32 + SUBMISSIONS // 20
+"""Enough for the append-only file of a batch."""
+
+
 class Disk:
     """A small file system of its own, which can be filled."""
 
@@ -77,7 +81,8 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         missing("A file system to fill", "it needs root")
     folder = tmp_path / "disk"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)], check=True)
+    options = ["-t", "tmpfs", "-o", f"size={DISK_MIB}m"]
+    subprocess.run(["mount", *options, "tmpfs", str(folder)], check=True)
     yield Disk(folder)
     subprocess.run(["umount", str(folder)], check=True)
 

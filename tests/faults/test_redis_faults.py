@@ -3,14 +3,25 @@
 import signal
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
+from redis.exceptions import OutOfMemoryError
 
+from grader.model import MiB
 from grader.queueing import names
-from tests.deployment import Deployment
-from tests.faults.conftest import TIMEOUT_S, Batch, assert_nothing_is_left
+from tests.deployment import Deployment, wait_until
+from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left, shares
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
+
+FULL_S = 20.0 if SUBMISSIONS >= 3000 else 3.0
+ROOM_BYTES = 2 * MiB
+VERDICTS = max(SUBMISSIONS, 1000)
+"""So many take more room than that."""
 
 
 def test_batch_survives_redis_killed_and_restarted_from_its_file(
@@ -94,14 +105,41 @@ def test_full_redis_delays_and_loses_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
     """Celery ends a worker whose message cannot be acknowledged; its supervisor restarts it."""
-    deployment.add_worker()
-    deployment.wait_for_workers(1)
-    batch = start_batch(60)
-    batch.wait_for(0.1)
-    with deployment.supervised():
-        with deployment.redis.connect() as client:
+    for _ in range(2):
+        deployment.add_worker()
+    deployment.wait_for_workers(2)
+    batch = start_batch()
+    with deployment.supervised(), deployment.redis.connect() as client:
+        for share in shares(3):
+            batch.wait_for(share)
+            assert not batch.is_over
             client.config_set("maxmemory", 1)
-            time.sleep(3)
+            wait_until(lambda: refuses(client), 10, "it is full")
+            time.sleep(FULL_S)
             client.config_set("maxmemory", 0)
+        batch.finish()
+    assert_nothing_is_left(deployment)
+
+
+def refuses(client: "Redis") -> bool:
+    try:
+        client.set("grader:wait", 0)
+    except OutOfMemoryError:
+        return True
+    return False
+
+
+@pytest.mark.slow
+def test_redis_that_finished_verdicts_would_fill_takes_new_submissions(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    """What may be graded again makes room for what has to be."""
+    with deployment.redis.connect() as client:
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + ROOM_BYTES)
+    for _ in range(2):
+        deployment.add_worker()
+    deployment.wait_for_workers(2)
+    batch = start_batch(VERDICTS)
+    with deployment.supervised():
         batch.finish()
     assert_nothing_is_left(deployment)

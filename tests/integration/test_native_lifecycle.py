@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -309,3 +310,17 @@ def test_forbidden_user_namespaces_are_an_error_with_a_remedy(
     done = run_as_ordinary_user(command, path=(repo_dir,))
     assert "SandboxUnavailableError: this system forbids user namespaces" in done.stderr
     assert "sysctl -w user.max_user_namespaces=15000" in done.stderr
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_default_timeout_of_the_process_is_not_that_of_slots() -> None:
+    """Celery sets one for a moment whenever a connection of its own breaks."""
+    sandbox = NativeSandbox(Settings())
+    socket.setdefaulttimeout(0.01)
+    try:
+        slot = sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
+        (outcome,) = slot.run(job("import time; time.sleep(0.1); print(7)"))
+    finally:
+        socket.setdefaulttimeout(None)
+        sandbox.close()
+    assert outcome.stdout == b"7\n"
