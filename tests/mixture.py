@@ -27,14 +27,15 @@ _EVERY = 25
 """One in so many is costly."""
 
 
-def mixture(count: int) -> list[tuple[Submission, Verdict]]:
-    """Return `count` different submissions with their verdicts."""
+def mixture(count: int, padding: int = 0) -> list[tuple[Submission, Verdict]]:
+    """Return `count` different submissions with their verdicts, `padding` characters longer."""
     batch = []
+    comment = f"#{'.' * padding}\n" if padding else ""
     for number in range(count):
         if number % _EVERY == _EVERY - 1:
             code, verdict = _COSTLY[number // _EVERY % len(_COSTLY)]
         else:
             code, verdict = _QUICK[number % len(_QUICK)]
-        completion = f"# {number}\n{code}"
+        completion = f"# {number}\n{code}{comment}"
         batch.append((make_submission(completion, suite=_SUITE, id=f"mixed/{number}"), verdict))
     return batch

@@ -123,14 +123,20 @@ class Calls:
                     self._unsent.appendleft(entry)
             self._changed.notify_all()
 
-    def take_unsent(self, at_most: int) -> tuple[list[Entry], list[str]]:
-        """Wait for something to send: entries, and keys to cancel. Both empty: closed."""
+    def take_unsent(self, at_most: int, characters: int) -> tuple[list[Entry], list[str]]:
+        """Wait for something to send: entries, and keys to cancel. Both empty: closed.
+
+        Args:
+            at_most: So many entries.
+            characters: Their code has not many more than that together.
+        """
         with self._changed:
             while not (self._closed or self._cancelled or self._has_room()):
                 self._changed.wait()
             taken: list[Entry] = []
-            while self._has_room() and len(taken) < at_most:
+            while self._has_room() and len(taken) < at_most and characters > 0:
                 entry = self._unsent.popleft()
+                characters -= len(entry.job.code)
                 entry.is_sent = True
                 self._sent += 1
                 taken.append(entry)

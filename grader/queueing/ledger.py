@@ -25,6 +25,10 @@ _CONNECT_TIMEOUT_S = 3.0
 _REAP_INTERVAL_S = 0.5
 _EMPTY_QUEUE_S = 5.0
 """How old a hint may be while its queue is empty; then it was lost."""
+_DROPPED_AT_ONCE = 5000
+"""How many verdicts go at most in one step where Redis is nearly full."""
+_UNUSED_SUITE_S = 30
+"""How long nobody asked for a suite that may go then, too."""
 
 MAX_READ = 64
 """How many answers one call reads at most."""
@@ -174,7 +178,7 @@ class Ledger:
 
     def store_suite(self, digest: str, suite: bytes) -> None:
         """Put a suite where workers find it; every submission that names it keeps it there."""
-        self._command("SET", names.SUITE + digest, suite, "PX", self._keep_ms)
+        self._run(_STORE_SUITE, digest, suite, self._keep_ms)
 
     def read(self, client: str, *, block_s: float) -> list[Message]:
         """Wait for answers, and return up to `MAX_READ` of them.
@@ -270,6 +274,8 @@ class Ledger:
     def reap(self, images: Iterable[str]) -> list[Hint]:
         """Look for what dead workers held and for hints that were lost, at most twice a second.
 
+        Also drops finished verdicts and unused suites where Redis is nearly full.
+
         Returns:
             Jobs that workers are to be told of again.
         """
@@ -285,6 +291,8 @@ class Ledger:
             self._queue.worker_deaths,
             _ms(_EMPTY_QUEUE_S),
             self._keep_ms,
+            _DROPPED_AT_ONCE,
+            _UNUSED_SUITE_S,
             *queues,
         )
         return _hints(found)
@@ -318,6 +326,7 @@ class _Script:
 
 
 _SUBMIT = _Script(scripts.SUBMIT)
+_STORE_SUITE = _Script(scripts.STORE_SUITE)
 _TAKE = _Script(scripts.TAKE)
 _START = _Script(scripts.START)
 _FINISH = _Script(scripts.FINISH)

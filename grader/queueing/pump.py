@@ -24,6 +24,8 @@ from grader.settings import Settings
 _log = logging.getLogger(__name__)
 
 _SEND_AT_ONCE = 256
+_CHARACTERS_AT_ONCE = 1 << 20
+"""Of code: Redis holds the command and the jobs for a moment, and serves nobody else."""
 _CHUNKS_OF_ONE_SEND = 8
 """Into how many chunks at least a send is cut, so that several workers share a small batch."""
 _READ_BLOCK_S = 0.5
@@ -101,7 +103,11 @@ class Pump:
     def _send(self) -> None:
         failures = 0
         while True:
-            entries, cancelled = self._calls.take_unsent(_SEND_AT_ONCE)
+            # Less after a failure: the size may be what it failed of.
+            shrink = 4 ** min(failures, 4)
+            entries, cancelled = self._calls.take_unsent(
+                _SEND_AT_ONCE // shrink, _CHARACTERS_AT_ONCE // shrink
+            )
             if not entries and not cancelled:
                 return
             try:

@@ -6,6 +6,8 @@ nothing. A job is a hash; its `state` is queued, held (in a worker's chunk) or r
 Scripts that free memory may run where Redis is full; `submit`, which needs memory, may not.
 """
 
+from grader.queueing.room import IS_FULL, MAKE_ROOM
+
 _COMMON = """
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -55,7 +57,7 @@ local function drop_oldest_verdict()
   redis.call('HDEL', 'grader:verdicts', oldest)
   redis.call('ZREM', 'grader:verdicts:age', oldest)
   redis.call('DECRBY', 'grader:verdicts:bytes', size)
-  return true
+  return size
 end
 """
 
@@ -64,11 +66,13 @@ _FREES = "#!lua flags=allow-oom\n" + _COMMON
 SUBMIT = (
     "#!lua\n"
     + _COMMON
+    + IS_FULL
     + """
 -- ARGV: client, its lease in ms, ms to keep suites and jobs, ms to trust verdicts; then per
 -- job: key, suite, image, priority, ms to the deadline, settings, code.
 -- Returns per job {'hit', report}, {'new'}, {'joined'} or {'no suite'}. A client that submits
 -- once more what still waits gets 'new' again: its hint may not have been sent.
+if is_full() then return FULL end
 local client, keep, trust = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 redis.call('ZADD', 'grader:clients', now + tonumber(ARGV[2]), client)
 local results = {}
@@ -108,6 +112,16 @@ for i = 5, #ARGV, 7 do
   end
 end
 return results
+"""
+)
+
+STORE_SUITE = (
+    "#!lua\n"
+    + IS_FULL
+    + """
+-- ARGV: digest, suite, ms to keep it.
+if is_full() then return FULL end
+return redis.call('SET', 'grader:suite:' .. ARGV[1], ARGV[2], 'PX', ARGV[3])
 """
 )
 
@@ -290,10 +304,13 @@ return lost
 
 REAP = (
     _FREES
+    + IS_FULL
+    + MAKE_ROOM
     + """
 -- ARGV: ms between two reaps, worker lease in ms, client lease in ms, deaths that are enough,
--- ms after which a job is hinted again where its queue is empty, ms to keep answers, then per
--- image its name, the number of its lists, and those.
+-- ms after which a job is hinted again where its queue is empty, ms to keep answers, verdicts to
+-- drop at most, seconds after which a suite is unused; then per image its name, the number of its
+-- lists, and those.
 -- Returns {key, image, priority} of jobs that are to be hinted again.
 local last = tonumber(redis.call('GET', 'grader:reaped') or '0')
 if now - last < tonumber(ARGV[1]) then return {} end
@@ -339,7 +356,8 @@ for _, client in ipairs(redis.call('ZRANGEBYSCORE', 'grader:clients', '-inf', no
   redis.call('DEL', 'grader:out:' .. client)
   redis.call('ZREM', 'grader:clients', client)
 end
-local waiting, i = {}, 7
+make_room(tonumber(ARGV[7]), tonumber(ARGV[8]))
+local waiting, i = {}, 9
 while i < #ARGV do
   local name, lists = ARGV[i], tonumber(ARGV[i + 1])
   waiting[name] = 0

@@ -61,7 +61,7 @@ class NativeTransport:
             self._socket, theirs = socket.socketpair()
             held.callback(self._socket.close)
             for end in (self._socket, theirs):
-                # Whatever default timeout the process has; Celery changes it when connections break.
+                # Not the process's default: Celery sets one while it drops a broken connection.
                 end.settimeout(None)
             with theirs:
                 self._warden = subprocess.Popen(

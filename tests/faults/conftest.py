@@ -57,9 +57,9 @@ def client_settings(deployed: Deployment, **queue: float) -> Settings:
 class Batch:
     """A mixed batch that is being graded in the background, while the test does its worst."""
 
-    def __init__(self, deployed: Deployment, count: int = SUBMISSIONS) -> None:
+    def __init__(self, deployed: Deployment, count: int = SUBMISSIONS, padding: int = 0) -> None:
         self._deployed = deployed
-        self._expected = mixture(count)
+        self._expected = mixture(count, padding)
         self._results: list[tuple[Submission, GradeReport]] = []
         self._grader = QueueGrader(client_settings(deployed))
         self._threads = ThreadPoolExecutor(1)
@@ -110,8 +110,8 @@ def begin(deploy: Callable[..., Deployment]) -> Iterator[Callable[..., Batch]]: 
     """Begin a batch over a deployment; it ends before that does."""
     batches: list[Batch] = []
 
-    def start(deployed: Deployment, count: int = SUBMISSIONS) -> Batch:
-        batches.append(Batch(deployed, count))
+    def start(deployed: Deployment, **batch: int) -> Batch:
+        batches.append(Batch(deployed, **batch))
         return batches[-1]
 
     yield start

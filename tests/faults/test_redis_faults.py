@@ -1,5 +1,6 @@
 """Redis that dies, hangs, or loses what it was told: the batch must not show it."""
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from redis.exceptions import OutOfMemoryError
 
 from grader.model import MiB
 from grader.queueing import names
+from grader.settings import QueueSettings
 from tests.deployment import Deployment, wait_until
 from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left, shares
 
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
 FULL_S = 20.0 if SUBMISSIONS >= 3000 else 3.0
-ROOM_BYTES = 2 * MiB
-VERDICTS = max(SUBMISSIONS, 1000)
-"""So many take more room than that."""
+ROOM_BYTES = 16 * MiB
 
 
 def test_batch_survives_redis_killed_and_restarted_from_its_file(
@@ -130,16 +130,55 @@ def refuses(client: "Redis") -> bool:
 
 
 @pytest.mark.slow
-def test_redis_that_finished_verdicts_would_fill_takes_new_submissions(
+def test_redis_that_is_too_small_for_what_clients_send_goes_on(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    """What may be graded again makes room for what has to be."""
-    with deployment.redis.connect() as client:
-        client.config_set("maxmemory", client.info("memory")["used_memory"] + ROOM_BYTES)
+    """They are refused while there is still room for those who work it off."""
+    limit_memory(deployment)
     for _ in range(2):
         deployment.add_worker()
     deployment.wait_for_workers(2)
-    batch = start_batch(VERDICTS)
+    count = max(SUBMISSIONS, 300)
+    in_flight = min(count, QueueSettings().in_flight)
     with deployment.supervised():
-        batch.finish()
+        start_batch(count=count, padding=2 * ROOM_BYTES // in_flight).finish()
     assert_nothing_is_left(deployment)
+
+
+@pytest.mark.slow
+def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    """Finished verdicts go, oldest first, then suites that nobody used for a while."""
+    limit_memory(deployment)
+    piece = b"x" * (ROOM_BYTES // 64)
+    with deployment.redis.connect() as client:
+        for number in itertools.count():
+            key = f"{number:064}"
+            if number % 8:
+                client.set(names.SUITE + key, piece)
+                dumped = client.execute_command("DUMP", names.SUITE + key, NEVER_DECODE=True)
+                # As if nobody had asked for it for an hour.
+                client.execute_command(
+                    "RESTORE", names.SUITE + key, 3600_000, dumped, "REPLACE", "IDLETIME", 3600
+                )
+            else:
+                client.hset(names.VERDICTS, key, piece)
+                client.zadd(names.VERDICTS_AGE, {key: number})
+                client.incrby(names.VERDICTS_BYTES, len(piece))
+            memory = client.info("memory")
+            if memory["used_memory"] > 0.95 * memory["maxmemory"]:
+                break
+    for _ in range(2):
+        deployment.add_worker()
+    deployment.wait_for_workers(2)
+    start_batch().finish()
+    with deployment.redis.connect() as client:
+        assert client.zcount(names.VERDICTS_AGE, 0, number) == 0
+    assert_nothing_is_left(deployment)
+
+
+def limit_memory(deployment: Deployment) -> None:
+    """Leave Redis a little room beyond what it takes when it is empty."""
+    with deployment.redis.connect() as client:
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + ROOM_BYTES)
