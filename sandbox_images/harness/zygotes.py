@@ -94,6 +94,7 @@ class StandingJudge:
         self._runs = 0
         self._peak_memory_bytes = 0
         self._has_ended = False
+        self._is_in_doubt = False
         before = processes.all_pids()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -111,6 +112,7 @@ class StandingJudge:
         """Tell whether it can judge a run with these limits."""
         return (
             not self._has_ended
+            and not self._is_in_doubt
             and _limits_of_a_process(limits) == self._limits
             and self._runs < _STANDING_RUNS
             and self._peak_memory_bytes < self.memory_bytes + _STANDING_GROWTH_BYTES
@@ -131,6 +133,7 @@ class StandingJudge:
         ended, _ = received
         self._runs += 1
         self.cpu_time_s += ended["cpu_time_s"]
+        self._is_in_doubt = ended["in_doubt"]
         self._peak_memory_bytes = max(self._peak_memory_bytes, ended["peak_memory_bytes"])
         return received
 

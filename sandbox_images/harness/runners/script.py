@@ -9,6 +9,7 @@ from typing import Any
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
+from sandbox_images.harness.split.factory import Proxies
 from sandbox_images.harness.split.judge import Judge, Loaded
 from sandbox_images.harness.split.scope import Scope
 
@@ -29,14 +30,15 @@ def run(run: Run, reporter: Reporter) -> None:
                 reporter.emit("done")
 
 
-def judge(run: Run, reporter: Reporter) -> None:
-    """Run every case with proxies of the submission's names in its namespace."""
+def judge(run: Run, reporter: Reporter) -> Proxies:
+    """Run every case with proxies of the submission's names in its namespace; return those."""
     with judging.beginning():
         payload = _read_payload(run)
         sources = [payload["setup"], *payload["cases"]]
         conversation = judging.connect(run, sources, reporter)
     _judge_cases(payload, sources, loading.path_of(run.bundle), reporter, conversation)
     conversation.close()
+    return conversation.proxies
 
 
 def _judge_cases(

@@ -5,6 +5,7 @@ process is locked in like any other; a conversation that breaks off ends it, as 
 judge once, and the supervisor has another one forked when it next needs one.
 """
 
+import decimal
 import gc
 import linecache
 import os
@@ -12,6 +13,7 @@ import random
 import resource
 import socket
 import sys
+import typing
 from typing import Any
 
 from sandbox_images.harness import orders
@@ -28,16 +30,20 @@ def serve(run: Run, _reporter: Reporter) -> None:
     """Judge what the supervisor orders, until it hangs up."""
     control = socket.socket(fileno=run.connection)
     null = os.open(os.devnull, os.O_RDWR)
-    baseline = tuple(sys.path)
+    baseline, modules = tuple(sys.path), len(sys.modules)
     served = 0
     while (order := _receive(control)) is not None:
         before = resource.getrusage(resource.RUSAGE_SELF)
-        _judge(order, null)
+        had_modules = _judge(order, null)
         sys.path[:] = baseline
+        _forget()
         served += 1
         if served % _COLLECT_EVERY == 0:
             gc.collect()
-        orders.send(control, _ended(before))
+        # The submission chooses which modules of the library it hands over, and by the names of
+        # exceptions which are imported; the tests may have done with them whatever they do.
+        in_doubt = had_modules or len(sys.modules) != modules
+        orders.send(control, {**_ended(before), "in_doubt": in_doubt})
 
 
 def _receive(control: socket.socket) -> RunOrder | None:
@@ -46,13 +52,24 @@ def _receive(control: socket.socket) -> RunOrder | None:
         return None if received is None else RunOrder.parse(*received)
 
 
-def _judge(order: RunOrder, null: int) -> None:
+def _forget() -> None:
+    """Drop what the library keeps of the values that it was used on."""
+    # The flags of arithmetic that was inexact or invalid; and proxies, by which a type was looked
+    # up: they compare equal to others by a conversation that is over.
+    decimal.setcontext(decimal.DefaultContext.copy())
+    clears: list[Any] = getattr(typing, "_cleanups")  # noqa: B009 - private to the library
+    for clear in clears:
+        clear()
+
+
+def _judge(order: RunOrder, null: int) -> bool:
+    """Judge a script, and tell whether its tests were handed a module."""
     os.dup2(order.stdout, 1)
     os.dup2(order.stderr, 2)
     random.seed()
     bundle = orders.read_bundle(order.bundle)
     run = Run(order.program, bundle, order.payload, order.report, order.channel)
-    script.judge(run, Reporter(order.report))
+    had_modules = script.judge(run, Reporter(order.report)).had_modules
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     linecache.clearcache()
@@ -61,6 +78,7 @@ def _judge(order: RunOrder, null: int) -> None:
     for descriptor in order.descriptors:
         if descriptor != order.channel:  # which the conversation has closed
             os.close(descriptor)
+    return had_modules
 
 
 def _ended(before: resource.struct_rusage) -> dict[str, Any]:

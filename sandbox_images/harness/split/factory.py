@@ -38,6 +38,11 @@ class Proxies:
         self._objects: dict[int, Any] = {}
         self._modules: dict[str, StandardModule] = {}
 
+    @property
+    def had_modules(self) -> bool:
+        """Whether the tests were handed a module of the standard library."""
+        return bool(self._modules)
+
     def expect_class(self, kind: ProxyClass, owner: Any) -> None:
         """Take a class for one that the suite tests, if it was found where such are."""
         number = proxied_class(kind)
@@ -80,7 +85,11 @@ class Proxies:
         if not library.is_safe_module(name):
             raise ValueDecodeError("not a module that can cross by name")
         if name not in self._modules:
-            self._modules[name] = StandardModule(self._judge, importlib.import_module(name))
+            try:
+                module = importlib.import_module(name)
+            except Exception as error:  # noqa: BLE001 - whatever keeps it from being there
+                raise ValueDecodeError(f"a module that is none here: {error}") from None
+            self._modules[name] = StandardModule(self._judge, module)
         return self._modules[name]
 
     def wrap_module(self, module: ModuleType) -> ModuleType:
