@@ -6,22 +6,18 @@
 Importing this module needs neither Celery nor redis.
 """
 
-import logging
 import os
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.engine import Grader
-from grader.errors import GraderError
 from grader.model import GradeReport, Submission
 from grader.queueing.calls import ReportFuture, deliver
 from grader.queueing.deadlines import Deadlines
 from grader.queueing.futures import FutureGrader
-from grader.queueing.jobs import JobMaker
+from grader.queueing.intake import Intake
 from grader.remote.grader import RemoteGrader
-from grader.sandbox.absent import AbsentSandbox
 from grader.sandbox.base import Job
 from grader.service import not_graded
 from grader.settings import Settings
@@ -39,8 +35,6 @@ __all__ = [
     "RemoteGrader",
     "open_grader",
 ]
-
-_log = logging.getLogger(__name__)
 
 _IN_FLIGHT_PER_SLOT = 4
 
@@ -90,9 +84,7 @@ class QueueGrader(FutureGrader):
             ConfigurationError: There is no broker, or Celery or redis are not installed.
         """
         self.settings = settings
-        self._maker = JobMaker(settings)
-        self._without_sandbox = Grader(settings, sandbox=AbsentSandbox())
-        """Reports on what holds no code, for which nothing has to run."""
+        self._intake = Intake(settings)
         self._pumps: dict[int, Pump] = {}
         _ = self._pump
 
@@ -102,16 +94,9 @@ class QueueGrader(FutureGrader):
         """Send a submission; see `FutureGrader.submit`."""
         future = ReportFuture()
         timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
-        try:
-            job = self._maker.make(submission)
-        except Exception as error:  # noqa: BLE001 - it may be a fault of ours: logged below
-            # Whatever a submission does to us must cost its own report only.
-            if not isinstance(error, GraderError):
-                _log.exception("submission %s met a fault in the client", submission.id)
-            future.set_result(self._not_graded(f"{type(error).__name__}: {error}"))
-            return future
-        if job is None:
-            future.set_result(self._without_sandbox.grade(submission))
+        job = self._intake.take(submission)
+        if isinstance(job, GradeReport):
+            future.set_result(job)
             return future
         self._pump.submit(job, future, timeout_s, is_batch=is_batch)
         return future
@@ -127,6 +112,12 @@ class QueueGrader(FutureGrader):
         future: Future[ProgramResult] = Future()
         self._pump.submit(make_program_job(job, image), future, timeout_s, is_batch=False)
         return future
+
+    def look(self) -> str:
+        """Ask Redis who works; see `FutureGrader.look`."""
+        from grader.queueing.status import read_status
+
+        return "" if read_status(self.settings).workers else "the queue has no worker"
 
     def counts(self) -> ClientCounts:
         """Return what became of this process's submissions so far."""
@@ -152,9 +143,6 @@ class QueueGrader(FutureGrader):
 
             pump = self._pumps.setdefault(pid, Pump(self.settings))
         return pump
-
-    def _not_graded(self, reason: str) -> GradeReport:
-        return not_graded(reason, self.settings)
 
 
 class LocalGrader(FutureGrader):

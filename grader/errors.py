@@ -10,6 +10,7 @@ GraderError
 │   └── ImageNotFoundError      the sandbox image is not there
 ├── WireError                   a message does not decode
 ├── QueueUnavailableError       the broker cannot be reached, or refuses (retryable)
+├── ServiceUnavailableError     a `grader serve` does not answer, or refuses (retryable)
 └── GradingStoppedError         nobody waits for this grading any more
 
 What a submission can cause is never one of these: it is a `Verdict` with feedback.
@@ -61,6 +62,12 @@ class WireError(GraderError):
 
 class QueueUnavailableError(GraderError):
     """The broker of the queue cannot be reached, or refuses what it is told."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ServiceUnavailableError(GraderError):
+    """A running `grader serve` does not answer, or will have nothing to do with us."""
 
     retryable: ClassVar[bool] = True
 

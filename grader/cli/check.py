@@ -141,9 +141,8 @@ def _row(result: "ProblemCheck") -> dict[str, Any]:
 
 def _print_summary(counts: "Counter[Any]", found: "list[ProblemCheck]") -> None:
     console = terminal(err=False)
-    line = f"{counts.total():,} problems: " + ", ".join(
-        f"{count:,} {health}" for health, count in counts.most_common()
-    )
+    healths = (f"{count:,} {health}" for health, count in counts.most_common())
+    line = f"{counts.total():,} problems: {', '.join(healths) or 'the file is empty'}"
     hidden = counts.total() - counts["ok"] - len(found)
     if console is not None:
         _print_table(console, found)

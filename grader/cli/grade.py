@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.cli.console import show_log, stoppable
+from grader.cli.console import note, show_log, stoppable
 from grader.cli.graders import Graders
 from grader.cli.options import (
     BrokerOption,
@@ -241,6 +241,7 @@ class _Job:
                 observe=seen.now,
                 done=done,
             )
+            seen.note_emptiness(self._samples)
             return seen.ungraded
 
     def _rules(self) -> "RowRules":
@@ -307,6 +308,11 @@ class _Seen:
             if self.ungraded == _NOTES_SHOWN:
                 self.progress.note("more of these are only written to OUT")
         self.progress.advance(behind=sample.row.progress, good=report.verdict is Verdict.PASSED)
+
+    def note_emptiness(self, samples: Path) -> None:
+        """Say so where there was nothing to grade: no summary will."""
+        if not self._all.summary().reports:
+            note(f"{samples} holds no rows: nothing was graded")
 
     def print_summary(self, *, err: bool) -> None:
         """Print what it all comes to; nothing where there is nothing."""

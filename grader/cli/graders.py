@@ -5,6 +5,7 @@ import itertools
 import threading
 from typing import TYPE_CHECKING
 
+from grader.cli.console import note
 from grader.errors import GraderError
 from grader.reward_settings import Task
 
@@ -54,12 +55,15 @@ class Graders:
         """Grade lazily by tests; see `grader.engine.Grader.as_completed`.
 
         Raises:
-            GraderError: There is a submission, and nothing can run here.
+            GraderError: There is a submission, and nothing can run here, or nobody answers
+                where it would run.
         """
         source = iter(submissions)
         first = next(source, None)
         if first is not None:
-            yield from self._open_tests().as_completed(itertools.chain((first,), source))
+            tests = self._open_tests()
+            _look(tests)
+            yield from tests.as_completed(itertools.chain((first,), source))
 
     def ask(self, question: "Question", tell: "Callable[[GradeReport], None]") -> None:
         """Have something else grade; see `grader.rewards.rows.RowRater.ask`."""
@@ -110,3 +114,11 @@ class Graders:
         if isinstance(tests, StoppableGrader):
             return LocalGrader(self._settings, grader=tests)
         return tests
+
+
+def _look(tests: "StoppableGrader | FutureGrader") -> None:
+    """See that somebody answers before a wrong address costs a deadline without a word."""
+    from grader.queueing.futures import FutureGrader
+
+    if isinstance(tests, FutureGrader) and (trouble := tests.look()):
+        note(f"waiting: {trouble}")

@@ -64,8 +64,10 @@ class SuiteFinder:
             raise LabelError(message) from error
 
     def _what_is_missing(self, ids: list[str]) -> str:
+        if self._problems is None and ids:
+            return f"no label, and no file of problems (--problems) to find {ids[0]!r} in"
         if self._problems is None:
-            return "no label, no file of problems, and the row holds no tests itself"
+            return "no label, no file of problems (--problems), and the row holds no tests itself"
         if ids:
             return f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}"
         return f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"

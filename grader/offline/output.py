@@ -11,6 +11,7 @@ from grader.errors import ConfigurationError, GraderError
 
 STDOUT = Path("-")
 """The path that means standard output."""
+_OTHER_FORMATS = frozenset({".parquet", ".gz", ".csv", ".xz", ".zst"})
 
 
 class OutputError(GraderError):
@@ -34,8 +35,10 @@ class Output:
 
         Raises:
             ConfigurationError: The file is there and neither `resume` nor `force` was asked
-                for, it cannot be opened, or another run is writing it.
+                for, it cannot be opened, another run is writing it, or its name promises
+                another format.
         """
+        _refuse_other_format(path)
         self.path = path
         self._fd = os.dup(1) if path == STDOUT else _open(path)
         self._regular = path != STDOUT and stat.S_ISREG(os.fstat(self._fd).st_mode)
@@ -99,6 +102,12 @@ class Output:
                 "or name another file with -o"
             )
             raise ConfigurationError(message)
+
+
+def _refuse_other_format(path: Path) -> None:
+    if path.suffix in _OTHER_FORMATS:
+        message = f"{path}: the output is plain JSONL, whatever its name; call it .jsonl"
+        raise ConfigurationError(message)
 
 
 def _open(path: Path) -> int:

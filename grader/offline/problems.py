@@ -16,4 +16,5 @@ def load_problems(path: Path) -> ProblemIndex:
     source = open_rows(path)
     if is_parquet(path):
         return ProblemIndex.from_rows((parse_object(row.text) for row in source), str(path))
+    next(iter(source), None)  # an array, say, is told as of any other file of rows
     return ProblemIndex.load(path)

@@ -214,7 +214,10 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     keys = COMPLETION_KEYS if key is None else (key,)
     found = next((k for k in keys if row.get(k) is not None), None)
     if found is None:
-        message = f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}"
+        other = "" if key is not None else ", or another that --completion-key names"
+        message = (
+            f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}{other}"
+        )
         raise InputError(message)
     value = row[found]
     if (text := _text(value)) is not None:

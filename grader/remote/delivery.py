@@ -1,6 +1,7 @@
 """Insisting on an answer: what of a service's failures passes, and is worth another try."""
 
 import http.client
+import itertools
 import json
 import random
 import time
@@ -23,17 +24,26 @@ class RefusedError(Exception):
 class Delivery:
     """One request, sent as often as it takes. For one thread; `line` may be cut by any."""
 
-    def __init__(self, connections: Connections, line: Line, *, deadline: float) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        line: Line,
+        *,
+        deadline: float,
+        tries: int | None = None,
+    ) -> None:
         """Send nothing yet.
 
         Args:
             connections: To the service.
             line: By which the caller may be cut off.
             deadline: Of `time.monotonic`, until which it is tried.
+            tries: How often at most; None: as often as there is time for.
         """
         self._connections = connections
         self._line = line
         self._deadline = deadline
+        self._tries = tries
         self.last_fault = ""
         """Why there is no answer yet."""
 
@@ -41,11 +51,11 @@ class Delivery:
         """Return the JSON that the service answers.
 
         Raises:
-            CutOffError: The line was cut, or the deadline has passed.
+            CutOffError: The line was cut, the deadline has passed, or all tries have failed.
             RefusedError: The service refuses, or is no such service.
         """
         wait_s = _FIRST_WAIT_S
-        while True:
+        for number in itertools.count(1):
             asked_s: float | None = None
             try:
                 response = self._connections.post(
@@ -58,11 +68,14 @@ class Delivery:
                     return _read(response)
                 self.last_fault = _complaint(response)
                 asked_s = response.retry_after_s
+            if number == self._tries:
+                break
             # Many that failed at once must not come back at once.
             pause_s = (wait_s if asked_s is None else asked_s) * random.uniform(0.7, 1.3)  # noqa: S311
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
             if time.monotonic() + pause_s > self._deadline or self._line.cut_off.wait(pause_s):
-                raise CutOffError
+                break
+        raise CutOffError
 
 
 def _read(response: Response) -> object:

@@ -6,18 +6,17 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from grader.engine import Grader
-from grader.errors import GraderError
+from grader.errors import GraderError, ServiceUnavailableError
 from grader.model import GradeReport, Submission
 from grader.queueing.calls import ReportFuture, deliver
 from grader.queueing.deadlines import Deadlines
 from grader.queueing.futures import FutureGrader
-from grader.queueing.jobs import Found, Job, JobMaker
+from grader.queueing.intake import Intake
+from grader.queueing.jobs import Found, Job
 from grader.remote.address import Address
 from grader.remote.connections import Connections, CutOffError, Line
 from grader.remote.delivery import Delivery, RefusedError
 from grader.rules import ExtractionRule
-from grader.sandbox.absent import AbsentSandbox
 from grader.score import find_policy
 from grader.service import not_graded
 from grader.settings import Settings
@@ -28,6 +27,7 @@ _log = logging.getLogger(__name__)
 _THREADS = 256
 """Requests under way at once; what is submitted beyond waits for one of them."""
 _PATH = "/v1/grade"
+_LOOK_S = 10.0
 
 
 class RemoteGrader(FutureGrader):
@@ -46,9 +46,7 @@ class RemoteGrader(FutureGrader):
         self.settings = settings
         self.address = Address.parse(settings.url or "", settings.server.token)
         find_policy(settings.policy)
-        self._maker = JobMaker(settings)
-        self._without_sandbox = Grader(settings, sandbox=AbsentSandbox())
-        """Reports on what holds no code, for which nothing has to run."""
+        self._intake = Intake(settings)
         self._connections = Connections(self.address)
         self._deadlines = Deadlines()
         self._lock = threading.Lock()
@@ -66,16 +64,9 @@ class RemoteGrader(FutureGrader):
         future, line = ReportFuture(), Line()
         timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
-        try:
-            job = self._maker.make(submission)
-        except Exception as error:  # noqa: BLE001 - it may be a fault of ours: logged below
-            # Whatever a submission does to us must cost its own report only.
-            if not isinstance(error, GraderError):
-                _log.exception("submission %s met a fault in the client", submission.id)
-            future.set_result(self._not_graded(f"{type(error).__name__}: {error}"))
-            return future
-        if job is None:
-            future.set_result(self._without_sandbox.grade(submission))
+        job = self._intake.take(submission)
+        if isinstance(job, GradeReport):
+            future.set_result(job)
             return future
         delivery = Delivery(self._connections, line, deadline=deadline)
         late = f"no report within {round(timeout_s, 1):g} s from {self.address}"
@@ -98,6 +89,20 @@ class RemoteGrader(FutureGrader):
         except RuntimeError:
             deliver(future, self._not_graded("the grader is closed"))
         return future
+
+    def look(self) -> str:
+        """Have the service grade nothing, once; see `FutureGrader.look`."""
+        deadline = time.monotonic() + _LOOK_S
+        delivery = Delivery(self._connections, Line(), deadline=deadline, tries=1)
+        try:
+            delivery.post(_PATH, b'{"submissions": []}', {})
+        except CutOffError as error:
+            message = f"{self.address} does not answer: {delivery.last_fault}"
+            raise ServiceUnavailableError(message) from error
+        except RefusedError as error:
+            message = f"{self.address} refuses: {error}"
+            raise ServiceUnavailableError(message) from error
+        return ""
 
     def close(self) -> None:
         """Cancel what is open and hang up. Repeats harmlessly."""

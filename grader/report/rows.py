@@ -46,6 +46,9 @@ def read_row(text: bytes, number: int) -> GradedRow:
     """
     try:
         row = parse_object(text)
+        if REPORT_KEY not in row:
+            message = f"it has no field {REPORT_KEY!r}; is it graded?"
+            raise InputError(message)
         origin = row.get(ORIGIN_KEY)
         origin = origin if isinstance(origin, dict) else {}
         problem = origin.get("problem")

@@ -189,7 +189,7 @@ def _limits(report: GradeReport) -> Iterator[LimitUse]:
         yield LimitUse(
             name=name,
             used="not measured" if used is None else show(used),
-            limit="?" if limit is None else show(limit),
+            limit="?" if limit is None else show(limit) + _unless_waited(kind, hit, used, limit),
             share=None if used is None or limit is None else used / limit,
             hit=hit is kind,
         )
@@ -201,6 +201,12 @@ def _limits(report: GradeReport) -> Iterator[LimitUse]:
             share=1.0,
             hit=True,
         )
+
+
+def _unless_waited(kind: LimitKind, hit: LimitKind | None, used: float | None, limit: float) -> str:
+    """Say why a time on the clock may be beyond its limit and have hit none."""
+    is_late = kind is LimitKind.WALL_TIME is not hit and used is not None and used > limit
+    return ", not counting waits for a CPU" if is_late else ""
 
 
 def _pairs(

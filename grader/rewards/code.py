@@ -212,13 +212,11 @@ class CodeRater:
         """Return what may be wrong with the queue, where there is one: a report only is late."""
         if self._settings.broker is None:
             return ""
-        from grader.queueing.status import read_status
-
         try:
-            status = read_status(self._settings)
+            trouble = self._open().look()
         except GraderError as error:
-            return f"; {error}"
-        return "" if status.workers else "; the queue has no worker"
+            trouble = str(error)
+        return f"; {trouble}" if trouble else ""
 
     # ------------------------------------------------------------ the grader
 

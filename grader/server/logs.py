@@ -37,6 +37,7 @@ def show_logs(*, verbose: bool) -> None:
             foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _drop_colours,
                 structlog.processors.format_exc_info,
                 structlog.processors.JSONRenderer(),
             ],
@@ -51,6 +52,12 @@ def show_logs(*, verbose: bool) -> None:
     sys.unraisablehook = _log_unraisable
     if not verbose:
         _hide_what_quotes()
+
+
+def _drop_colours(_logger: Any, _method: str, line: structlog.typing.EventDict) -> Any:
+    """Drop uvicorn's copy of its own message for terminals: escapes, and nothing new."""
+    line.pop("color_message", None)
+    return line
 
 
 def _log_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:

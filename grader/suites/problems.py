@@ -18,6 +18,8 @@ from grader.suites.format import Row
 from grader.suites.formats.quixbugs import SUPPORT_ROW
 from grader.suites.parse import parse_problem, problem_id_of
 
+_GZIP = b"\x1f\x8b"
+
 Span = tuple[int, int]
 """Where a row's JSON is: offset and length in bytes."""
 
@@ -37,7 +39,7 @@ class ProblemIndex:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Index a JSONL file, or a gzipped one (`.gz`).
+        """Index a JSONL file, gzipped or not.
 
         Raises:
             InputError: It cannot be read, a line is no JSON object or has no id, or two lines
@@ -47,7 +49,7 @@ class ProblemIndex:
         with ExitStack() as stack:
             try:
                 file: IO[bytes]
-                if path.suffix == ".gz":
+                if _is_gzipped(path):
                     file = stack.enter_context(tempfile.TemporaryFile())
                     lines = stack.enter_context(gzip.open(path))
                     spans = _index(path, _copied(lines, file))
@@ -122,6 +124,11 @@ class ProblemIndex:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _is_gzipped(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_GZIP)) == _GZIP
 
 
 def _copied(lines: Iterable[bytes], file: IO[bytes]) -> Iterator[bytes]:

@@ -96,6 +96,8 @@ def _nearest(row: Row) -> str:
     has = present(row)
     near: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(FORMATS):
+        if candidate is envelopes.PROBLEM:
+            continue  # its only field is an id, which every row has
         wanted = min(candidate.fields, key=lambda names: len(names - has))
         if wanted & has and len(wanted - has) <= len(wanted & has):
             lacks = ", ".join(sorted(wanted - has))

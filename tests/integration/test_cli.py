@@ -85,6 +85,21 @@ def test_rows_flow_from_standard_input_to_standard_output(run: Run) -> None:
     assert "pass rate: 100.0 %" in done.stderr
 
 
+def test_empty_files_are_told(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "in.jsonl").touch()
+    graded, checked = run("grade", "in.jsonl", "-o", "out.jsonl"), run("check", "in.jsonl")
+    assert (graded.returncode, checked.returncode) == (0, 0)
+    assert "in.jsonl holds no rows" in graded.stderr
+    assert "the file is empty" in checked.stdout
+
+
+def test_queue_that_does_not_answer_is_told_at_once(tmp_path: Path, run: Run) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"completion": GOOD, "label": LABEL}])
+    done = run("grade", "in.jsonl", "-o", "out.jsonl", "--broker", "redis://127.0.0.1:1/0")
+    assert done.returncode == 3
+    assert "Redis does not answer" in done.stderr
+
+
 def test_output_is_not_overwritten_unasked(tmp_path: Path, run: Run) -> None:
     write_rows(tmp_path / "in.jsonl", [{"id": "a", "completion": GOOD, "label": LABEL}])
     (tmp_path / "out.jsonl").write_text("mine\n")

@@ -34,7 +34,7 @@ def environ(broker: str) -> dict[str, str]:
     return {**ours, "GRADER_BROKER": broker, "GRADER_SERVER_TOKEN": TOKEN}
 
 
-def said(broker: str, *arguments: str) -> str:
+def said(broker: str, *arguments: str, stdin: str = "") -> str:
     """Return all that a command prints."""
     done = subprocess.run(
         [sys.executable, "-m", "grader", *arguments],
@@ -43,18 +43,33 @@ def said(broker: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         timeout=60,
+        input=stdin,
     )
     return done.stdout + done.stderr
+
+
+def said_of_a_sample(broker: str) -> str:
+    """Return what is printed where there is a sample to grade, and 2 s for it."""
+    sample = '{"completion": "def f(): return 1", "label": "assert f() == 1"}'
+    return said(broker, "grade", "-", "-o", "-", "--set", "queue.deadline_s=2", stdin=sample)
 
 
 def assert_hidden(text: str) -> None:
     assert "s3cret" not in text
 
 
+def test_look_tells_who_is_missing(deployment: Deployment) -> None:
+    assert "waiting: the queue has no worker" in said_of_a_sample(deployment.redis.url)
+    wrong = deployment.redis.url.replace(PASSWORD, "s3cret-of-another")
+    refused = said_of_a_sample(wrong)
+    assert "error: Redis does not answer: invalid username-password pair" in refused
+    assert_hidden(refused)
+
+
 def test_worker_that_gets_in_writes_no_password(deployment: Deployment) -> None:
     worker = deployment.add_worker()
-    deployment.wait_for_workers(1)
-    assert read_status(Settings(broker=deployment.redis.url)).slots == 2
+    settings = Settings(broker=deployment.redis.url)
+    wait_until(lambda: read_status(settings).slots == 2, 60, "it serves")
     assert_hidden(said(deployment.redis.url, "status", "--json"))
     worker.stop()
     assert "redis://:**@" in worker.log()

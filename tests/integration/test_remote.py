@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from grader.client import LocalGrader, RemoteGrader
-from grader.errors import GraderError
+from grader.errors import GraderError, ServiceUnavailableError
 from grader.model import (
     CallCase,
     CallTests,
@@ -196,6 +196,26 @@ def test_nobody_at_the_address_costs_the_deadline_and_no_more() -> None:
     said = reason(Settings(url=f"http://127.0.0.1:{free_port()}"), timeout_s=1)
     assert "no report within 1 s" in said
     assert "ConnectionRefusedError" in said
+
+
+def test_look_tells_a_service_from_a_wrong_token_and_from_nobody(
+    grader: RemoteGrader, service: Service
+) -> None:
+    assert grader.look() == ""
+    wrong = Settings(url=f"http://any:wrong@127.0.0.1:{service.port}")
+    with RemoteGrader(wrong) as refused, pytest.raises(ServiceUnavailableError, match="401"):
+        refused.look()
+    nowhere = Settings(url=f"http://127.0.0.1:{free_port()}")
+    with RemoteGrader(nowhere) as lost, pytest.raises(ServiceUnavailableError, match=r"not answer"):
+        lost.look()
+
+
+def test_file_is_not_begun_where_nobody_answers(tmp_path: Path, run: Run) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"completion": GOOD, "label": ASSERTS}])
+    url = f"http://127.0.0.1:{free_port()}"
+    done = run("grade", "in.jsonl", "-o", "out.jsonl", "--url", url)
+    assert done.returncode == 3
+    assert f"error: {url} does not answer: ConnectionRefusedError" in done.stderr
 
 
 def test_service_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:

@@ -230,6 +230,7 @@ def test_log_names_submissions_and_shows_nothing_of_them(service: Service) -> No
     assert logged["logged/4"]["error"] == "SuiteError"
     assert {"took_s", "request", "timestamp", "level", "event"} <= logged["logged/3"].keys()
     assert SECRET not in service.text()
+    assert "\\u001b" not in service.text()  # uvicorn's colours
     assert TOKEN not in service.text()
 
 

@@ -32,6 +32,13 @@ def test_empty_file_is_taken(tmp_path: Path) -> None:
     Output(path).close()
 
 
+@pytest.mark.parametrize("name", ["out.parquet", "out.jsonl.gz", "out.csv"])
+def test_name_that_promises_another_format_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"plain JSONL.*\.jsonl"):
+        Output(tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
 def test_force_replaces(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old\n")

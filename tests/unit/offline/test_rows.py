@@ -97,7 +97,8 @@ def test_list_of_chats_is_several_samples() -> None:
         pytest.param([1], "an array; expected an object", id="array"),
         pytest.param(
             {"text": "c", "label": ASSERTS},
-            "no completion: found the fields text, label; expected completion or response",
+            "no completion: found the fields text, label; expected completion or response"
+            " or solution or query, or another that --completion-key names",
             id="no completion",
         ),
         pytest.param({"completion": 3, "label": ASSERTS}, "holds a number", id="number"),
@@ -105,7 +106,14 @@ def test_list_of_chats_is_several_samples() -> None:
         pytest.param(
             {"completion": ["a", None], "label": ASSERTS}, "holds a list with", id="hole in a list"
         ),
-        pytest.param({"completion": "c"}, "no label, no file of problems", id="no label"),
+        pytest.param(
+            {"completion": "c"}, "no label, no file of problems (--problems)", id="no label"
+        ),
+        pytest.param(
+            {"completion": "c", "task_id": "p1"},
+            "no label, and no file of problems (--problems) to find 'p1' in",
+            id="no file of problems",
+        ),
         pytest.param({"completion": "c", "label": {"x": 1}}, "no known format", id="unknown label"),
         pytest.param({"completion": "c", "label": "{"}, "label", id="label not json"),
     ],

@@ -36,6 +36,18 @@ def test_view_measures_the_heaviest_run_against_the_limits() -> None:
     assert (wall.used, wall.share, wall.hit) == ("not measured", None, False)
 
 
+@pytest.mark.parametrize(
+    ("hit", "limit"),
+    [(None, "20.00 s, not counting waits for a CPU"), (LimitKind.WALL_TIME, "20.00 s")],
+)
+def test_time_beyond_a_limit_that_was_not_hit_is_explained(
+    hit: LimitKind | None, limit: str
+) -> None:
+    report = make_report(usage=Usage(wall_time_s=104.7), limit_hit=hit, conditions=CONDITIONS)
+    _, wall, _ = view_of(report, id="x", completion="").limits
+    assert (wall.used, wall.limit) == ("104.70 s", limit)
+
+
 def test_view_shows_cases_that_did_not_pass_first() -> None:
     cases = (
         CaseResult(id="a", verdict=Verdict.PASSED),
@@ -67,6 +79,11 @@ def test_row_is_read_back_with_its_completion() -> None:
 def test_row_of_something_else_is_refused_by_its_line(line: bytes) -> None:
     with pytest.raises(InputError, match="line 4 is no row"):
         read_row(line, 4)
+
+
+def test_row_that_was_not_graded_is_refused_with_the_likely_reason() -> None:
+    with pytest.raises(InputError, match=r"line 4 .* no field 'report'; is it graded\?"):
+        read_row(b'{"id": "a", "completion": "c"}', 4)
 
 
 def test_what_a_template_prints_is_escaped_and_visible() -> None:

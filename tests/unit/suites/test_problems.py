@@ -9,6 +9,7 @@ import pytest
 
 from grader.errors import InputError, LabelError
 from grader.model import StdinTests
+from grader.offline.problems import load_problems
 from grader.suites import ProblemIndex, parse_label
 
 
@@ -32,6 +33,21 @@ def test_problem_is_found_by_its_id(tmp_path: Path, name: str) -> None:
         assert (suite.problem_id, suite.tests.cases[0].expected) == ("b", "2")
         assert problems.get("c") is None
         assert ("b" in problems, "c" in problems, len(problems)) == (True, False, 2)
+
+
+def test_first_bytes_tell_what_is_gzipped_and_not_the_name(tmp_path: Path) -> None:
+    packed = write(tmp_path / "p.jsonl.gz", [row("a")]).rename(tmp_path / "packed")
+    plain = write(tmp_path / "p.jsonl", [row("a")]).rename(tmp_path / "plain.gz")
+    for path in (packed, plain):
+        with ProblemIndex.load(path) as problems:
+            assert list(problems) == ["a"]
+
+
+def test_array_of_problems_is_refused_with_what_makes_lines_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps([row("a")], indent=1))
+    with pytest.raises(InputError, match=r"one JSON document.*jq -c"):
+        load_problems(path)
 
 
 def test_short_label_finds_its_problem_in_the_file(tmp_path: Path) -> None:
