@@ -109,26 +109,33 @@ def read_status(settings: Settings) -> QueueStatus:
 
 
 def _read(client: Any) -> QueueStatus:
-    seconds, microseconds = client.time()
+    known = [worker.decode() for worker in client.zrange(names.WORKERS, 0, -1)]
+    # Of one moment: whoever was lost is silent still, or counted already, and never neither.
+    moment = client.pipeline(transaction=True)
+    moment.time()
+    moment.zrange(names.WORKERS, 0, -1, withscores=True)
+    moment.hgetall(names.STATS)
+    for worker in known:
+        moment.get(names.WORKER + worker)
+    (seconds, microseconds), leases, counts, *texts = moment.execute()
     now = seconds + microseconds / 1e6
-    leases = client.zrange(names.WORKERS, 0, -1, withscores=True)
-    ids = [worker.decode() for worker, until_ms in leases if until_ms >= now * 1000]
-    found = client.mget([names.WORKER + worker for worker in ids]) if ids else []
+    until_ms = {worker.decode(): until for worker, until in leases}
+    told = {
+        worker: text
+        for worker, text in zip(known, texts, strict=True)
+        if text is not None and until_ms.get(worker, 0) >= now * 1000
+    }
     oldest = client.zrange(names.QUEUED, 0, 0, withscores=True)
     return QueueStatus(
-        workers=tuple(
-            _worker(worker, json.loads(text))
-            for worker, text in zip(ids, found, strict=True)
-            if text is not None
-        ),
-        silent=frozenset(worker.decode() for worker, _ in leases) - set(ids),
+        workers=tuple(_worker(worker, json.loads(text)) for worker, text in told.items()),
+        silent=frozenset(until_ms.keys() & set(known)) - told.keys(),
         queued=client.zcard(names.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
         messages={
             image: sum(client.llen(key) for key in names.queue_keys(image)) for image in VARIANTS
         },
         clients=client.zcount(names.CLIENTS, now * 1000, "+inf"),
-        counts={k.decode(): int(v) for k, v in client.hgetall(names.STATS).items()},
+        counts={k.decode(): int(v) for k, v in counts.items()},
         cached=client.hlen(names.VERDICTS),
         cached_bytes=int(client.get(names.VERDICTS_BYTES) or 0),
         errors=tuple(_error(line.decode()) for line in client.lrange(names.ERRORS, 0, -1)),

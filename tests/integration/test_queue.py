@@ -16,6 +16,8 @@ import pytest
 from grader.client import FutureGrader, LocalGrader, QueueGrader, open_grader
 from grader.errors import QueueUnavailableError
 from grader.model import GradeReport, LimitOverrides, Submission, Usage
+from grader.queueing import names
+from grader.queueing.ledger import connect
 from grader.queueing.status import read_status
 from grader.settings import QueueSettings, SandboxChoice, Settings
 from grader.verdict import Verdict
@@ -132,6 +134,19 @@ def test_deadline_is_kept_and_reaches_the_sandbox(
 def no_slot_is_busy(deployment: Deployment) -> bool:
     status = read_status(Settings(broker=deployment.redis.url))
     return status.running == 0 and status.queued == 0
+
+
+def test_worker_that_stops_telling_of_itself_is_silent_at_once(settings: Settings) -> None:
+    # What it said of itself and its lease end at one time, and a look may come just then.
+    client = connect(settings)
+    client.zadd(names.WORKERS, {"ghost": 1000 * (time.time() + 60)})
+    try:
+        status = read_status(settings)
+    finally:
+        client.zrem(names.WORKERS, "ghost")
+        client.close()
+    assert "ghost" in status.silent
+    assert len(status.workers) == 1
 
 
 def test_deadline_is_kept_without_a_broker_that_answers(settings: Settings) -> None:
