@@ -1,6 +1,7 @@
 """The examples, graded by the command that the README shows first."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,13 @@ def test_check_finds_no_fault_with_the_example_problems(repo_dir: Path, tmp_path
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(out.read_text().splitlines()) == 20
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_python_of_the_readme_runs(repo_dir: Path, environment: dict[str, str]) -> None:
+    page = (repo_dir / "README.md").read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("a passed 1.0\n", 0), done.stderr

@@ -8,6 +8,7 @@ import pytest
 
 from grader.score import POLICIES
 from grader.settings import DESCRIPTIONS, variable
+from grader.suites.registry import FORMATS
 from grader.verdict import Verdict
 
 REPO = Path(__file__).resolve().parents[2]
@@ -109,6 +110,10 @@ def test_grader_commands_that_are_shown_exist() -> None:
         options |= {name for parameter in group.params for name in parameter.secondary_opts}
         used = {word.partition("=")[0] for word in words if word.startswith("-")}
         assert used <= options | {"--help"}, words
+
+
+def test_readme_counts_the_label_formats() -> None:
+    assert f"[{len(FORMATS)} label formats]" in (REPO / "README.md").read_text()
 
 
 @pytest.mark.parametrize("key", sorted(DESCRIPTIONS))
