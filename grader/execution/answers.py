@@ -1,7 +1,7 @@
 """What a suite's own program, a checker or an interactor, says of a submission.
 
 Both say it as testlib's do, by an exit status, or as Python functions, by a value. What means
-nothing is a fault of the suite, never a wrong answer.
+nothing is a fault of the suite and no wrong answer, unless the program is known to be sound.
 """
 
 import re
@@ -60,6 +60,11 @@ def by_value(who: str, value: object) -> CheckResult:
 def failed(who: str, why: str) -> SuiteError:
     """Return the error of a program that came to no answer."""
     return SuiteError(f"the suite's {who} failed: {why}")
+
+
+def at_fault(error: SuiteError) -> CheckResult:
+    """Return the refusal of what made a program fail that is known to be sound."""
+    return different(f"{error}, on what the submission gave it and on nothing else")
 
 
 def trouble_words(trouble: Trouble) -> str:

@@ -2,14 +2,16 @@
 
 The checker is the suite's code and the output the submission's: both are hostile to us, and
 neither may meet the other's process. A checker that crashes or answers nonsense is a fault of
-the suite, never a wrong answer.
+the suite, unless it takes an output that is known to be right in the same case: then it was what
+the submission printed. Otherwise a submission could make its failure one of ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import assert_never
 
 from grader.compare import CheckResult
+from grader.errors import SuiteError
 from grader.execution import answers
 from grader.judging.report import read_report
 from grader.model import Checker, CheckerKind, Limits, StdinCase
@@ -40,8 +42,18 @@ def check(input, output, answer):
 '''
 
 
+Question = tuple[StdinCase, bytes]
+"""A case, and what was printed for it."""
+
+FindRight = Callable[[Sequence[StdinCase]], Sequence[bytes | None]]
+"""Returns for each case an output that is right, or None where none is known."""
+
+
 def run_checker(
-    checker: Checker, questions: Sequence[tuple[StdinCase, bytes]], slot: Slot
+    checker: Checker,
+    questions: Sequence[Question],
+    slot: Slot,
+    find_right: FindRight,
 ) -> list[CheckResult]:
     """Return what the checker says of each output.
 
@@ -49,11 +61,41 @@ def run_checker(
         checker: The program.
         questions: Cases, each with what the submission printed for it.
         slot: Where to run it; nothing of the submission is left there.
+        find_right: Asked about the cases in which the checker failed.
 
     Raises:
-        SuiteError: The checker crashed, hit a limit or gave no answer that means anything.
+        SuiteError: The checker crashed, hit a limit or gave no answer that means anything, and
+            not only on what the submission printed.
         SandboxUnavailableError: The slot broke.
     """
+    said = _ask(checker, questions, slot)
+    doubts = [index for index, each in enumerate(said) if isinstance(each, SuiteError)]
+    if doubts:
+        _require_health(checker, [(questions[i][0], said[i]) for i in doubts], slot, find_right)
+    return [answers.at_fault(each) if isinstance(each, SuiteError) else each for each in said]
+
+
+def _require_health(
+    checker: Checker,
+    doubts: Sequence[tuple[StdinCase, CheckResult | SuiteError]],
+    slot: Slot,
+    find_right: FindRight,
+) -> None:
+    """Make sure that a checker which failed takes what is right in these cases."""
+    right = find_right([case for case, _ in doubts])
+    known = [output for output in right if output is not None]
+    controls = [(case, output) for (case, _), output in zip(doubts, known, strict=False)]
+    said = _ask(checker, controls, slot) if len(known) == len(doubts) else []
+    for index, (_case, error) in enumerate(doubts):
+        control = said[index] if said else error
+        if isinstance(error, SuiteError) and (isinstance(control, SuiteError) or not control.equal):
+            raise error
+
+
+def _ask(
+    checker: Checker, questions: Sequence[Question], slot: Slot
+) -> list[CheckResult | SuiteError]:
+    """Return what the checker says of each output, or how it failed."""
     if not questions:
         return []
     source = checker.source
@@ -66,8 +108,14 @@ def run_checker(
         for case, output in questions
     )
     job = Job(program=Program.CALL, source=source, runs=runs, limits=LIMITS)
+    said: list[CheckResult | SuiteError] = []
     with closing(slot.run(job)) as running:
-        return [_answer(checker, outcome) for outcome in running]
+        for outcome in running:
+            try:
+                said.append(_answer(checker, outcome))
+            except SuiteError as error:
+                said.append(error)
+    return said
 
 
 def _answer(checker: Checker, outcome: RunOutcome) -> CheckResult:

@@ -1,13 +1,15 @@
 """Tests whose outputs are compared here: expected values never enter the sandbox."""
 
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from grader import judge
 from grader.compare import CheckResult, needs_checker
 from grader.errors import SuiteError
 from grader.execution.checkers import run_checker
 from grader.execution.task import Graded, Task, is_decided, require_cases
-from grader.model import CallTests, CaseResult, Checker, Limits, StdinTests
+from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
 from grader.verdict import Integrity
@@ -22,7 +24,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
-    runs = tuple(case.stdin.encode("utf-8", "surrogatepass") for case in tests.cases)
+    runs = tuple(_bytes(case.stdin) for case in tests.cases)
     job = Job(program=Program.STDIN, source=task.source, runs=runs, limits=task.limits)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
@@ -36,27 +38,23 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
             if is_decided(task, cases[-1]):
                 break
     if checker is not None:
-        cases = _check_outputs(tests, checker, outcomes, slot, task.limits)
+        cases = _check_outputs(task, tests, checker, outcomes, slot)
     cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
     return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
 
 
 def _check_outputs(
-    tests: StdinTests,
-    checker: Checker,
-    outcomes: list[RunOutcome],
-    slot: Slot,
-    limits: Limits,
+    task: Task, tests: StdinTests, checker: Checker, outcomes: list[RunOutcome], slot: Slot
 ) -> list[CaseResult]:
     """Have the suite's checker look at every output that was not lost anyway."""
-    cases = tests.cases
+    cases, limits = tests.cases, task.limits
     sound = {
         index: outcome
         for index, outcome in enumerate(outcomes)
         if judge.find_failure(cases[index], outcome, limits) is None
     }
     questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
-    answers = run_checker(checker, questions, slot)
+    answers = run_checker(checker, questions, slot, lambda cases: _find_right(task, cases, slot))
     checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
     return [
         judge.judge_stdin(
@@ -64,6 +62,23 @@ def _check_outputs(
         )
         for index, outcome in enumerate(outcomes)
     ]
+
+
+def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[bytes | None]:
+    """Return a right output for each case: the suite's, or its own solution's; None: unknown."""
+    expected = [_bytes(case.expected) for case in cases]
+    reference = task.suite.reference
+    if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
+        return [each if each.strip() else None for each in expected]
+    control = replace(task, code=reference)
+    runs = tuple(_bytes(case.stdin) for case in cases)
+    job = Job(program=Program.STDIN, source=control.source, runs=runs, limits=task.limits)
+    with closing(slot.run(job)) as running:
+        return [outcome.stdout if outcome.exit_code == 0 else None for outcome in running]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:

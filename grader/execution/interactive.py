@@ -4,14 +4,18 @@ Both are hostile to us and neither may meet the other's process; see
 sandbox_images/harness/interaction.py. Who ended first is at fault first: a program that crashed
 has crashed, whatever the interactor made of its silence, and one that was refused was refused,
 whatever the end of the conversation did to it. An interactor that crashes or comes to no answer
-is a fault of the suite.
+is a fault of the suite, unless it takes the suite's own solution in the same case: then it was
+what the program said. Otherwise a program could make its failure one of ours.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from grader import judge
 from grader.compare import CheckResult
 from grader.compare.result import different
+from grader.errors import SuiteError
 from grader.execution import answers
 from grader.execution.task import Graded, Task, is_decided, require_cases
 from grader.feedback import quote
@@ -27,7 +31,7 @@ from grader.model import (
     StdinCase,
 )
 from grader.sandbox.base import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
-from grader.verdict import Integrity
+from grader.verdict import Integrity, Verdict
 
 LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
 """Of an interactor, whatever the submission's are."""
@@ -72,27 +76,70 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
-    job = Job(
+    cases: list[CaseResult] = []
+    outcomes: list[RunOutcome] = []
+    doubts: list[tuple[StdinCase, SuiteError]] = []
+    with closing(slot.run(_job(task, tests.interactor, tests.cases))) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            try:
+                cases.append(_judge(case, outcome, task.limits))
+            except SuiteError as error:
+                doubts.append((case, error))
+                cases.append(_blame(case, outcome, task.limits, error))
+            if is_decided(task, cases[-1]):
+                break
+    if doubts:
+        _require_health(task, tests.interactor, doubts, slot)
+    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _job(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Job:
+    return Job(
         program=Program.STDIN,
         source=task.source,
-        runs=tuple(_bytes(case.stdin) for case in tests.cases),
+        runs=tuple(_bytes(case.stdin) for case in cases),
         limits=task.limits,
         interactor=Counterpart(
-            source=_program(tests.interactor),
-            answers=tuple(_bytes(case.expected) for case in tests.cases),
+            source=_program(interactor),
+            answers=tuple(_bytes(case.expected) for case in cases),
             limits=LIMITS,
         ),
     )
-    cases: list[CaseResult] = []
-    outcomes: list[RunOutcome] = []
-    with closing(slot.run(job)) as running:
-        for case, outcome in zip(tests.cases, running, strict=False):
-            outcomes.append(outcome)
-            cases.append(_judge(case, outcome, task.limits))
-            if is_decided(task, cases[-1]):
-                break
-    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
-    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+
+
+def _require_health(
+    task: Task, interactor: Interactor, doubts: list[tuple[StdinCase, SuiteError]], slot: Slot
+) -> None:
+    """Make sure that an interactor which failed takes the suite's own solution in these cases.
+
+    Raises:
+        SuiteError: It does not, or nobody knows.
+        SandboxUnavailableError: The slot broke.
+    """
+    (_, first), *_ = doubts
+    reference = task.suite.reference
+    if reference is None or reference == task.code:
+        raise first
+    control = replace(task, code=reference)
+    cases = [case for case, _ in doubts]
+    with closing(slot.run(_job(control, interactor, cases))) as running:
+        for (case, error), outcome in zip(doubts, running, strict=True):
+            try:
+                is_healthy = _judge(case, outcome, task.limits).verdict is Verdict.PASSED
+            except SuiteError:
+                is_healthy = False
+            if not is_healthy:
+                raise error
+
+
+def _blame(case: StdinCase, outcome: RunOutcome, limits: Limits, error: SuiteError) -> CaseResult:
+    """Return the result of a program that said what a sound interactor failed on."""
+    failure = judge.find_failure(case, outcome, limits)
+    if failure is not None and outcome.dialogue and not outcome.dialogue.interactor_first:
+        return failure
+    return judge.judge_checked(case, outcome, answers.at_fault(error))
 
 
 def _bytes(text: str) -> bytes:
