@@ -22,7 +22,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -35,6 +35,7 @@ from grader.sandbox.fake_process import CappedStream, borrowed_process
 from grader.sandbox.interrupt import Stopped, watched
 from grader.verdict import LimitKind
 from sandbox_images.harness import values
+from sandbox_images.harness.limit_hit import limit_of
 
 _IMAGES = ("python", "science")
 
@@ -180,11 +181,13 @@ class _Run:
         if self._talking is not None:
             self._talking.end(exit_code)
         cpu_time_s = time.process_time() - cpu_before_s
-        if limit_hit is None and cpu_time_s > self._job.limits.cpu_time_s:
-            limit_hit = LimitKind.CPU_TIME
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
-        if limit_hit is None and dropped:
-            limit_hit = LimitKind.OUTPUT
+        hit = limit_of(
+            limit_hit,
+            dropped_bytes=dropped,
+            cpu_time_s=cpu_time_s,
+            limits=asdict(self._job.limits),
+        )
         return RunOutcome(
             index=index,
             exit_code=exit_code,
@@ -194,7 +197,7 @@ class _Run:
             dropped_bytes=dropped,
             report=b"".join(self._report),
             usage=Usage(cpu_time_s=cpu_time_s, wall_time_s=time.monotonic() - started_at),
-            limit_hit=limit_hit,
+            limit_hit=None if hit is None else LimitKind(hit),
         )
 
     def _open_streams(self) -> None:

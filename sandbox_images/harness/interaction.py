@@ -128,7 +128,7 @@ class Interaction:
         yield self._host_descriptor, select.POLLIN, self._hear_host
         for side in self._sides:
             if side.is_alive:
-                yield side.party.zygote.control.fileno(), select.POLLIN, partial(self._hear, side)
+                yield side.party.source.control.fileno(), select.POLLIN, partial(self._hear, side)
             if side.prints.wants_to_read:
                 yield side.prints.source, select.POLLIN, side.prints.read
             if side.prints.wants_to_write:
@@ -163,7 +163,7 @@ class Interaction:
             for side in living:
                 for pid in pids[side.zygote_pid]:
                     processes.kill(pid)
-            controls = {side.party.zygote.control: side for side in living}
+            controls = {side.party.source.control: side for side in living}
             for control in select.select(list(controls), [], [], _TICK_S)[0]:
                 controls[control].party.hear()
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sandbox_images.harness import orders, processes
+from sandbox_images.harness.limit_hit import limit_of
 from sandbox_images.harness.pipes import CappedPipe
 from sandbox_images.harness.relay import Relay
 from sandbox_images.harness.watch import Ended, Party, exit_of
@@ -95,7 +96,7 @@ class Side:
         """Take note of what its processes take."""
         self.pids = pids
         seen = self.reading
-        now = processes.read(pids, self.party.zygote.memory_bytes)
+        now = processes.read(pids, self.party.source.memory_bytes)
         self.reading = processes.Reading(
             cpu_time_s=max(seen.cpu_time_s, now.cpu_time_s),
             run_delay_s=max(seen.run_delay_s, now.run_delay_s),
@@ -125,12 +126,13 @@ class Side:
         cpu_time_s = max(ended["cpu_time_s"], self.reading.cpu_time_s)
         exit_code, exit_signal = exit_of(self.party.status)
         oom_killed = oom_happened and exit_signal == signal.SIGKILL and not self.was_killed
-        limit = "memory" if oom_killed else self.limit_hit
-        if limit is None and cpu_time_s > self.limits["cpu_time_s"]:
-            limit = "cpu_time"
         dropped = self.prints.dropped_bytes + self.stderr.dropped_bytes
-        if dropped and limit != "memory":
-            limit = "output"
+        limit = limit_of(
+            "memory" if oom_killed else self.limit_hit,
+            dropped_bytes=dropped,
+            cpu_time_s=cpu_time_s,
+            limits=self.limits,
+        )
         if limit is not None:
             exit_code = exit_signal = None
         return Ended(

@@ -9,10 +9,11 @@ from typing import Any
 
 from sandbox_images.harness import orders, processes
 from sandbox_images.harness.cgroup import CgroupReader
+from sandbox_images.harness.limit_hit import limit_of
 from sandbox_images.harness.pipes import CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
 from sandbox_images.harness.telling import Tellings
-from sandbox_images.harness.zygotes import SlotBroken, StandingJudge, Zygote
+from sandbox_images.harness.zygotes import RunSource, SlotBroken
 
 _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024
@@ -53,7 +54,7 @@ class Party:
 
     def __init__(
         self,
-        zygote: Zygote | StandingJudge,
+        source: RunSource,
         program: str,
         *,
         bundle: orders.Parcel,
@@ -62,12 +63,12 @@ class Party:
         """Order nothing yet.
 
         Args:
-            zygote: Forks the process, or is it; has no other at the time.
+            source: The process comes from it; it has no other run at the time.
             program: Which runner it is for.
             bundle: What is put into its work area.
             channel: Descriptor of its end of the connection to the other process; closed here.
         """
-        self.zygote = zygote
+        self.source = source
         self.program = program
         self.bundle = bundle
         self.channel = channel
@@ -81,7 +82,7 @@ class Party:
         self, limits: dict[str, Any], *, payload: int, stdout: int, stderr: int, report: int
     ) -> None:
         """Have the process forked; all arguments but `limits` are descriptors that it gets."""
-        self.zygote.start(
+        self.source.start(
             orders.RunOrder(
                 program=self.program,
                 limits=limits,
@@ -95,15 +96,15 @@ class Party:
                 channel=self.channel,
             )
         )
-        if isinstance(self.zygote, StandingJudge):
-            self.started_at = time.monotonic()  # it has long been locked in
+        if self.source.is_standing:
+            self.started_at = time.monotonic()
         if self.channel is not None:
             # Only the two processes hold it, so that each sees the end of the other.
             os.close(self.channel)
 
     def hear(self) -> None:
         """Take a message about the process; waits for it."""
-        message, descriptors = self.zygote.receive()
+        message, descriptors = self.source.receive()
         if message["event"] == "started":
             self.started_at = time.monotonic()
             self.listener = descriptors[0] if descriptors else None
@@ -156,8 +157,7 @@ class Watch:
         self._main = parties[-1]
         self._limits = limits
         self._cgroup = cgroup
-        self._standing = [p.zygote for p in parties if isinstance(p.zygote, StandingJudge)]
-        self._harness_pids = harness_pids.difference(*(judge.pids for judge in self._standing))
+        self._harness_pids = harness_pids.difference(*(party.source.pids for party in parties))
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
         self._is_crowded = is_crowded
@@ -215,7 +215,7 @@ class Watch:
     def _loop(self) -> None:
         poll = select.poll()
         drains: dict[int, CappedPipe] = {pipe.reader: pipe for pipe in self._pipes}
-        controls = {party.zygote.control.fileno(): party for party in self._parties}
+        controls = {party.source.control.fileno(): party for party in self._parties}
         listeners: dict[int, Party] = {}
         for descriptor in (*drains, *controls, self._host_descriptor):
             poll.register(descriptor, select.POLLIN)
@@ -257,7 +257,7 @@ class Watch:
         # Where it broke that off, its end decides what is said of the run.
         timeout_s = _FAREWELL_S if self._candidate_left else _TICK_S
         for party in self._parties[:-1]:
-            if party.ended is None and select.select([party.zygote.control], [], [], timeout_s)[0]:
+            if party.ended is None and select.select([party.source.control], [], [], timeout_s)[0]:
                 party.hear()
 
     def _kill(self) -> None:
@@ -265,15 +265,15 @@ class Watch:
         while living := [party for party in self._parties if party.ended is None]:
             # Over and over: what a zygote has yet to fork cannot be killed.
             processes.kill_run(self._harness_pids.union(*self._spared_pids()))
-            controls = {party.zygote.control: party for party in living}
+            controls = {party.source.control: party for party in living}
             for control in select.select(list(controls), [], [], _TICK_S)[0]:
                 controls[control].hear()
 
     def _spared_pids(self) -> Iterator[frozenset[int]]:
         """Yield the processes that have done their part in order and stay."""
         for party in self._parties:
-            if isinstance(party.zygote, StandingJudge) and party.ended is not None:
-                yield party.zygote.pids
+            if party.ended is not None:
+                yield party.source.pids
 
     @property
     def _candidate_left(self) -> bool:
@@ -295,7 +295,7 @@ class Watch:
     def _check_limits(self) -> None:
         self.was_long = True
         reading = processes.read_run(
-            self._harness_pids, min(party.zygote.memory_bytes for party in self._parties)
+            self._harness_pids, min(party.source.memory_bytes for party in self._parties)
         )
         cpu_time_s = self._seen_cpu_time_s = max(self._seen_cpu_time_s, self._cpu_time_s(reading))
         used = reading.memory_bytes
@@ -315,7 +315,7 @@ class Watch:
 
     def _cpu_time_s(self, reading: processes.Reading) -> float:
         """Return the CPU time so far, with that of processes which ended and had no parent left."""
-        run_s = reading.cpu_time_s - sum(judge.cpu_time_s for judge in self._standing)
+        run_s = reading.cpu_time_s - sum(party.source.cpu_time_s for party in self._parties)
         if self._cgroup is None:
             return run_s
         slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
@@ -348,11 +348,9 @@ class Watch:
             decisive = self._parties[0] if self._candidate_left else self._main
             exit_code, exit_signal = exit_of(decisive.status)
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
-        if self._limit_hit is None and cpu_time_s > self._limits["cpu_time_s"]:
-            self._limit_hit = "cpu_time"
-        if dropped and self._limit_hit != "memory":
-            # Whatever limit ended the run, this one it had passed before.
-            self._limit_hit = "output"
+        limit_hit = limit_of(
+            self._limit_hit, dropped_bytes=dropped, cpu_time_s=cpu_time_s, limits=self._limits
+        )
         return Ended(
             exit_code=exit_code,
             exit_signal=exit_signal,
@@ -363,7 +361,7 @@ class Watch:
             cpu_time_s=cpu_time_s,
             wall_time_s=wall_time_s,
             peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
-            limit_hit=self._limit_hit,
+            limit_hit=limit_hit,
             oom_killed=oom_killed,
             # Where there are two, the first is the candidate, and what tests do is their affair.
             forbidden_calls=tuple(self._parties[0].tellings.names),

@@ -6,7 +6,7 @@ import os
 import select
 import socket
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from sandbox_images.harness import orders, processes
 
@@ -29,8 +29,33 @@ class SlotBroken(Exception):
     """A part of the slot is gone or does not answer; the slot must be replaced."""
 
 
+class RunSource(Protocol):
+    """Where a run's process comes from: it is forked for the run, or was there before."""
+
+    control: socket.socket
+    """Readable when there is something to `receive`."""
+    memory_bytes: int
+    """What such a process has in common with all others of its kind."""
+    cpu_time_s: float
+    """What a process that was there before took until then."""
+    pids: frozenset[int]
+    """Processes that stay when the run is over."""
+    is_standing: bool
+    """Whether the process was there before, locked in, so that nothing says that it started."""
+
+    def start(self, order: orders.RunOrder) -> None:
+        """Begin a run."""
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Wait for the next message about the run, with the descriptors that came along."""
+
+
 class Zygote:
-    """A zygote process."""
+    """A zygote process; see `RunSource`. It forks a process for each run."""
+
+    cpu_time_s = 0.0
+    pids: frozenset[int] = frozenset()
+    is_standing = False
 
     def __init__(
         self, kind: str, preload: tuple[str, ...], site: list[str], *, reduced: bool
@@ -65,7 +90,7 @@ class Zygote:
             raise self._broken(f"does not answer: {error}") from error
 
     def receive(self) -> tuple[dict[str, Any], list[int]]:
-        """Wait for the next message about the run, with the descriptors that came along."""
+        """See `RunSource.receive`."""
         try:
             received = orders.receive(self.control)
         except OSError as error:
@@ -79,16 +104,17 @@ class Zygote:
 
 
 class StandingJudge:
-    """A run's process that stays to judge the next script; to its runs it is their zygote.
+    """A run's process that stays to judge the next script; see `RunSource`.
 
     One that is killed, or ends because a run does not go as runs should, is replaced.
     """
+
+    is_standing = True
 
     def __init__(self, zygote: Zygote, limits: dict[str, Any]) -> None:
         """Have it forked by a zygote that has nothing else to do until it ends."""
         self.memory_bytes = zygote.memory_bytes
         self.cpu_time_s = 0.0
-        """What its runs before this one took."""
         self._zygote = zygote
         self._limits = _limits_of_a_process(limits)
         self._runs = 0
