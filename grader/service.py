@@ -123,6 +123,7 @@ def _report(
         usage=judgement.usage,
         limit_hit=judgement.limit_hit,
         integrity=graded.integrity,
+        state=graded.state,
         suspicion=find_suspicion(
             graded.outcomes,
             reports_end=not isinstance(task.suite.tests, StdinTests | InteractiveTests),

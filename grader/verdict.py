@@ -115,3 +115,14 @@ class Integrity(StrEnum):
     """Tests ran in a judge process; the submission ran in another."""
     SHARED = "shared"
     """Tests and submission shared one process."""
+
+
+class StateSpan(StrEnum):
+    """How far the submission's own state reached: what one test did to it, and others found."""
+
+    PER_TEST = "per_test"
+    """Every test found the submission as it was when it had been loaded."""
+    PER_MODULE = "per_module"
+    """Every module of tests did: fixtures of a module or class work on it for several tests."""
+    PER_SUITE = "per_suite"
+    """All tests had the same process, one after another."""

@@ -8,11 +8,10 @@ from grader import judge
 from grader.compare import CheckResult, needs_checker
 from grader.errors import SuiteError
 from grader.execution.checkers import run_checker
-from grader.execution.task import Graded, Task, is_decided, require_cases
+from grader.execution.task import Graded, Task, is_decided, isolated, require_cases
 from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
-from grader.verdict import Integrity
 from sandbox_images.harness.values import UnencodableError
 
 
@@ -40,7 +39,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
     if checker is not None:
         cases = _check_outputs(task, tests, checker, outcomes, slot)
     cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
-    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+    return isolated(cases, outcomes)
 
 
 def _check_outputs(
@@ -104,4 +103,4 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
             if is_decided(task, cases[-1]):
                 break
     cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
-    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+    return isolated(cases, outcomes)

@@ -17,7 +17,7 @@ from grader.compare import CheckResult
 from grader.compare.result import different
 from grader.errors import SuiteError
 from grader.execution import answers
-from grader.execution.task import Graded, Task, is_decided, require_cases
+from grader.execution.task import Graded, Task, is_decided, isolated, require_cases
 from grader.feedback import quote
 from grader.judging.ending import exit_words
 from grader.judging.report import read_report
@@ -31,7 +31,7 @@ from grader.model import (
     StdinCase,
 )
 from grader.sandbox.base import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
-from grader.verdict import Integrity, Verdict
+from grader.verdict import Verdict
 
 LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
 """Of an interactor, whatever the submission's are."""
@@ -92,7 +92,7 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     if doubts:
         _require_health(task, tests.interactor, doubts, slot)
     cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
-    return Graded(cases=tuple(cases), outcomes=tuple(outcomes), integrity=Integrity.ISOLATED)
+    return isolated(cases, outcomes)
 
 
 def _job(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Job:

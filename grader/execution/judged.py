@@ -7,13 +7,16 @@ from functools import lru_cache
 from grader import judge
 from grader.errors import SuiteError
 from grader.execution import canaries
+from grader.execution.independent import are_independent
 from grader.execution.modes import Decision, Mode, ModeBook, look
 from grader.execution.standing import leaves_no_trace
+from grader.execution.stateless import keeps_nothing
 from grader.execution.task import Graded, Task, require_cases
+from grader.judging.report import Report, read_report
 from grader.model import PytestTests, ScriptTests, TestSuite
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, Slot
-from grader.verdict import Integrity, Verdict
+from grader.verdict import Integrity, StateSpan, Verdict
 
 
 def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
@@ -31,12 +34,17 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         raise SuiteError(message)
     decision = modes.find(task.suite)
     if decision is None or decision.mode is not Mode.SHARED:
-        graded = run_suite(task, slot, split=True)
+        together = decision is not None and decision.together
+        graded = _run_apart(task, slot, together=together)
+        if decision is None and (graded.crossed or not _all_passed(graded)):
+            decision = _decide(task, slot, graded)
+            modes.enter(task.suite, decision)
+            if decision.together and not graded.crossed:
+                graded = _run_apart(task, slot, together=True)
         if _all_passed(graded):
             return graded
         if decision is None:
-            decision = _decide(task, slot)
-            modes.enter(task.suite, decision)
+            raise AssertionError(graded)
         is_reference = task.code == task.suite.reference
         if decision.mode is Mode.SPLIT or (decision.mode is Mode.BROKEN and is_reference):
             return graded
@@ -52,22 +60,40 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
     return _run_with_canaries(task, slot)
 
 
-def _decide(task: Task, slot: Slot) -> Decision:
+def _run_apart(task: Task, slot: Slot, *, together: bool) -> Graded:
+    """Run a suite apart from the submission.
+
+    Where a test uses what an earlier one had of the submission, all get the same process after
+    all; that is for this submission alone to want or not, and gives it what plain pytest would.
+    """
+    graded = run_suite(task, slot, split=True, together=together)
+    if not graded.crossed:
+        return graded
+    return replace(run_suite(task, slot, split=True, together=True), crossed=True)
+
+
+def _decide(task: Task, slot: Slot, graded: Graded) -> Decision:
     """Find out how a suite can be judged, by running its reference where it has one.
 
     Args:
-        task: One that did not pass apart from its tests; perhaps the reference itself.
+        task: One that did not pass apart from its tests, or whose tests were not as independent of
+            each other as they look; perhaps the reference itself.
         slot: Where to run it.
+        graded: What came of it.
     """
     if task.suite.reference is None:
-        return Decision(mode=look(task.suite))
+        mode = Mode.SPLIT if _all_passed(graded) else look(task.suite)
+        return Decision(mode=mode, together=graded.crossed)
     reference = replace(task, code=task.suite.reference, stop_early=True)
-    if task.code != reference.code and _all_passed(run_suite(reference, slot, split=True)):
-        return Decision(mode=Mode.SPLIT)
-    graded = run_suite(reference, slot, split=False)
-    if _all_passed(graded):
+    apart = graded if task.code == reference.code else _run_apart(reference, slot, together=False)
+    if _all_passed(apart):
+        return Decision(mode=Mode.SPLIT, together=apart.crossed)
+    if not apart.crossed and _all_passed(run_suite(reference, slot, split=True, together=True)):
+        return Decision(mode=Mode.SPLIT, together=True)
+    whole = run_suite(reference, slot, split=False)
+    if _all_passed(whole):
         return Decision(mode=Mode.SHARED)
-    reason = judge.summarise(graded.cases, graded.outcomes).feedback
+    reason = judge.summarise(whole.cases, whole.outcomes).feedback
     return Decision(mode=Mode.BROKEN, reason=reason)
 
 
@@ -97,30 +123,64 @@ def _all_passed(graded: Graded) -> bool:
     return all(case.verdict is Verdict.PASSED for case in graded.cases)
 
 
-def run_suite(task: Task, slot: Slot, *, split: bool) -> Graded:
-    """Run a suite's own code, in one way or the other."""
+def run_suite(task: Task, slot: Slot, *, split: bool, together: bool = True) -> Graded:
+    """Run a suite's own code, in one way or the other.
+
+    Args:
+        task: What to run.
+        slot: Where.
+        split: Whether the submission gets a process of its own.
+        together: Whether it then has one for all tests, whatever they are like.
+    """
     tests = task.suite.tests
-    match tests:
-        case ScriptTests():
-            job = _script_job(task, tests, split=split)
-            (outcome,) = slot.run(job)
-            cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
-        case PytestTests():
-            expected = find_tests(tests)
-            (outcome,) = slot.run(_pytest_job(task, tests, split=split))
-            cases = judge.judge_pytest(
-                tests, outcome, task.limits, expected, stop_early=task.stop_early
-            )
-        case _:
-            raise AssertionError(tests)
-    integrity = Integrity.SPLIT if split else Integrity.SHARED
-    return Graded(cases=cases, outcomes=(outcome,), integrity=integrity)
+    if not isinstance(tests, PytestTests | ScriptTests):
+        raise TypeError(tests)
+    together = together or not (split and are_independent(tests))
+    branch = not together and not keeps_nothing(task.source)
+    if branch and isinstance(tests, ScriptTests) and len(tests.cases) > _MOST_COPIES:
+        together, branch = True, False
+    if isinstance(tests, ScriptTests):
+        (outcome,) = slot.run(_script_job(task, tests, split=split, branch=branch))
+        cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
+    else:
+        expected = find_tests(tests)
+        (outcome,) = slot.run(_pytest_job(task, tests, split=split, branch=branch))
+        cases = judge.judge_pytest(
+            tests, outcome, task.limits, expected, stop_early=task.stop_early
+        )
+    report = read_report(outcome.report)
+    return Graded(
+        cases=cases,
+        outcomes=(outcome,),
+        integrity=Integrity.SPLIT if split else Integrity.SHARED,
+        state=_span(report, len(cases), together=together),
+        crossed=split and report.crossed,
+    )
 
 
-def _script_job(task: Task, tests: ScriptTests, *, split: bool) -> Job:
+def _span(report: Report, cases: int, *, together: bool) -> StateSpan | None:
+    """Return how fresh tests found the submission; None where none ran."""
+    if not report.cases:
+        return None
+    if cases > 1 and together:
+        return StateSpan.PER_SUITE
+    return _SPANS.get(report.state_per, StateSpan.PER_TEST if cases == 1 else StateSpan.PER_SUITE)
+
+
+_SPANS = {
+    "module": StateSpan.PER_MODULE,
+    "suite": StateSpan.PER_SUITE,
+    "test": StateSpan.PER_TEST,
+}
+
+
+def _script_job(task: Task, tests: ScriptTests, *, split: bool, branch: bool) -> Job:
     _require_sound(tests)
     run = payload.script(
-        tests.setup, [case.source for case in tests.cases], stop_early=task.stop_early
+        tests.setup,
+        [case.source for case in tests.cases],
+        stop_early=task.stop_early,
+        branch=branch,
     )
     preload = _preload(tests, task.suite.image)
     return Job(
@@ -134,11 +194,14 @@ def _script_job(task: Task, tests: ScriptTests, *, split: bool) -> Job:
     )
 
 
-def _pytest_job(task: Task, tests: PytestTests, *, split: bool) -> Job:
+def _pytest_job(task: Task, tests: PytestTests, *, split: bool, branch: bool) -> Job:
+    run = payload.pytest(
+        tests.test_paths, tests.pytest_args, stop_early=task.stop_early, branch=branch
+    )
     return Job(
         program=Program.PYTEST,
         source=task.source,
-        runs=(payload.pytest(tests.test_paths, tests.pytest_args, stop_early=task.stop_early),),
+        runs=(run,),
         limits=task.limits,
         files=tests.files,
         source_path=tests.solution_path,
@@ -146,6 +209,10 @@ def _pytest_job(task: Task, tests: PytestTests, *, split: bool) -> Job:
         split=split,
     )
 
+
+_MOST_COPIES = 8
+"""As many cases of a script get a copy of the submission each: a copy takes as long as all of the
+cases of most scripts, and some have hundreds."""
 
 find_tests = lru_cache(maxsize=4096)(judge.find_tests)
 """`judge.find_tests`, once per suite: many samples of one problem come together."""

@@ -32,6 +32,8 @@ class Decision:
     """A suite's mode."""
 
     mode: Mode
+    together: bool = False
+    """Split judging: whether its tests need one process of the submission for all of them."""
     reason: str = ""
     """Why the suite is broken."""
 

@@ -20,7 +20,7 @@ def _is_exception(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, BaseException)
 
 
-_ALLOWED: dict[str, frozenset[str]] = {
+HARMLESS: dict[str, frozenset[str]] = {
     "bisect": frozenset("bisect bisect_left bisect_right insort insort_left insort_right".split()),
     "cmath": frozenset(),
     "collections": frozenset("Counter OrderedDict defaultdict deque namedtuple".split()),
@@ -160,15 +160,15 @@ def _is_allowed(node: ast.AST, modules: frozenset[str]) -> bool:
         case ast.Attribute(ctx=ast.Store() | ast.Del()):
             return False
         case ast.Attribute(value=ast.Name(id=module), attr=name) if module in modules:
-            return _is_listed(module, name)
+            return is_listed(module, name)
         case ast.Attribute(attr=name):
             return not name.startswith(_LEADING_ON) and name not in _SHARED
         case ast.comprehension(is_async=is_async):
             return not is_async
         case ast.Import(names=names):
-            return all(alias.name in _ALLOWED and alias.asname is None for alias in names)
+            return all(alias.name in HARMLESS and alias.asname is None for alias in names)
         case ast.ImportFrom(module=str(module), names=names, level=0):
-            return all(_is_listed(module, alias.name) and _is_name(alias.asname) for alias in names)
+            return all(is_listed(module, alias.name) and _is_name(alias.asname) for alias in names)
         case ast.Compare() | ast.ExceptHandler() | ast.alias():
             return True
         case _:
@@ -180,8 +180,8 @@ def _is_name(name: str | None) -> bool:
     return name is None or not (name in _OTHER_BUILTINS or name.startswith("__"))
 
 
-def _is_listed(module: str, name: str) -> bool:
+def is_listed(module: str, name: str) -> bool:
     """Tell whether a name of a module may be used."""
-    if module not in _ALLOWED or name.startswith("_") or name == "*":
+    if module not in HARMLESS or name.startswith("_") or name == "*":
         return False
-    return not _ALLOWED[module] or name in _ALLOWED[module]
+    return not HARMLESS[module] or name in HARMLESS[module]

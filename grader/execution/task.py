@@ -1,11 +1,12 @@
 """What is to be run for a submission, and what came of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grader.errors import SuiteError
 from grader.model import CaseResult, Limits, TestSuite
 from grader.sandbox.base import RunOutcome
-from grader.verdict import Integrity, Verdict
+from grader.verdict import Integrity, StateSpan, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +34,22 @@ class Graded:
     cases: tuple[CaseResult, ...]
     outcomes: tuple[RunOutcome, ...]
     integrity: Integrity
+    state: StateSpan | None
+    """None where no test ran."""
+    crossed: bool = False
+    """Whether a test used what an earlier one had of a copy of the submission that was over."""
     tampered: bool = False
     """Whether a canary had the wrong outcome."""
+
+
+def isolated(cases: Iterable[CaseResult], outcomes: Iterable[RunOutcome]) -> Graded:
+    """Return what came of a task whose cases had a run each and were judged outside of them."""
+    return Graded(
+        cases=tuple(cases),
+        outcomes=tuple(outcomes),
+        integrity=Integrity.ISOLATED,
+        state=StateSpan.PER_TEST,
+    )
 
 
 def is_decided(task: Task, last: CaseResult) -> bool:

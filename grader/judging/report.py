@@ -59,6 +59,10 @@ class Report:
     done: bool = False
     forged_frame: bool = False
     """Whether the judge met what no honest candidate sends."""
+    state_per: str = ""
+    """How long a state of the submission lasted, in the judge's words: test, module or suite."""
+    crossed: bool = False
+    """Whether a test used an object of the submission's that had lasted for an earlier one only."""
     exit_status: int = 0
     """Of the pytest session, where it came to its end."""
 
@@ -129,6 +133,10 @@ def _add(found: Report, event: Mapping[str, Any]) -> None:
             found.exit_status = status if type(status) is int else 1
         case "forged_frame":
             found.forged_frame = True
+        case "state":
+            found.state_per = _text(event, "per")
+        case "crossed":
+            found.crossed = True
         case _:
             pass
 

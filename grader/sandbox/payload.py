@@ -24,12 +24,22 @@ def call(entry_point: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> by
     return json.dumps(payload).encode()
 
 
-def script(setup: str, cases: Sequence[str], *, stop_early: bool) -> bytes:
-    """Encode the statements that run in the submission's namespace."""
-    return json.dumps({"setup": setup, "cases": list(cases), "stop_early": stop_early}).encode()
+def script(setup: str, cases: Sequence[str], *, stop_early: bool, branch: bool = False) -> bytes:
+    """Encode the statements that run in the submission's namespace.
+
+    `branch` gives each case, in split judging, a copy of the submission's process of its own.
+    """
+    payload = {"setup": setup, "cases": list(cases), "stop_early": stop_early, "branch": branch}
+    return json.dumps(payload).encode()
 
 
-def pytest(test_paths: Sequence[str], args: Sequence[str], *, stop_early: bool) -> bytes:
-    """Encode what pytest is to collect, and with which further arguments."""
-    payload = {"test_paths": list(test_paths), "args": list(args), "stop_early": stop_early}
+def pytest(
+    test_paths: Sequence[str], args: Sequence[str], *, stop_early: bool, branch: bool = False
+) -> bytes:
+    """Encode what pytest is to collect, and with which further arguments.
+
+    `branch` is as of `script`, for each test or module.
+    """
+    paths, more = list(test_paths), list(args)
+    payload = {"test_paths": paths, "args": more, "stop_early": stop_early, "branch": branch}
     return json.dumps(payload).encode()

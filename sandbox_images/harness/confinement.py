@@ -160,7 +160,9 @@ class Confinement:
             keep.add(order.channel)
         _close_all_but(last, keep)
         # Only now: the number of processes is counted in the new user namespace.
-        _set_rlimits(last, limits, is_full=is_full)
+        # A candidate may have a copy beside it, which no submission asked for.
+        processes = limits["processes"] + (order.channel is not None)
+        _set_rlimits(last, {**limits, "processes": processes}, is_full=is_full)
         namespaces.add_drop_capabilities(last)
         seccomp.add_install(last, self._filter, telling=self._telling)
         listener = min(set(range(len(keep) + 1)) - keep) if self._telling else None

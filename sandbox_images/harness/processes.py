@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -23,6 +23,8 @@ class Reading(NamedTuple):
     cpu_time_s: float
     run_delay_s: float
     """The longest that any one process was ready but had no CPU."""
+    run_delays_s: Mapping[int, float]
+    """The same for each process."""
     memory_bytes: int
     """Anonymous memory beyond what each process began with as a copy of its zygote."""
 
@@ -39,14 +41,41 @@ def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> Reading:
 
 def read(pids: Iterable[int], inherited_bytes: int) -> Reading:
     """Read some processes, each of which began with `inherited_bytes`."""
-    cpu_ticks = run_delay_ns = memory = 0
+    cpu_ticks = memory = 0
+    run_delays_s: dict[int, float] = {}
     for pid in pids:
         cpu_ticks += sum(_times(pid))
-        run_delay_ns = max(run_delay_ns, _run_delay_ns(pid))
+        run_delays_s[pid] = _run_delay_ns(pid) / 1e9
         memory += max(0, memory_bytes(pid) - inherited_bytes)
     return Reading(
-        cpu_time_s=cpu_ticks / _TICKS, run_delay_s=run_delay_ns / 1e9, memory_bytes=memory
+        cpu_time_s=cpu_ticks / _TICKS,
+        run_delay_s=max(run_delays_s.values(), default=0.0),
+        run_delays_s=run_delays_s,
+        memory_bytes=memory,
     )
+
+
+class Waiting:
+    """How long a run was ready but had no CPU, though its processes come and go.
+
+    Counted between two looks is the process that waited longest then.
+    """
+
+    def __init__(self) -> None:
+        """Nothing has waited yet."""
+        self.time_s = 0.0
+        self._seen: Mapping[int, float] = {}
+
+    def look(self, run_delays_s: Mapping[int, float]) -> None:
+        """Take note of how long each process has waited by now."""
+        grown = [delay - self._before(pid, delay) for pid, delay in run_delays_s.items()]
+        self.time_s += max(grown, default=0.0)
+        self._seen = run_delays_s
+
+    def _before(self, pid: int, delay: float) -> float:
+        """Return what a process had waited at the last look; its number may be another's now."""
+        seen = self._seen.get(pid, 0.0)
+        return seen if seen <= delay else 0.0
 
 
 def descendants(ancestors: frozenset[int], harness_pids: frozenset[int]) -> dict[int, list[int]]:

@@ -48,7 +48,9 @@ class Side:
         self._drained = [self.stderr, self.report]
         self._listens = True
         self.pids: list[int] = []
-        self.reading = processes.Reading(cpu_time_s=0.0, run_delay_s=0.0, memory_bytes=0)
+        self.reading = processes.Reading(
+            cpu_time_s=0.0, run_delay_s=0.0, run_delays_s={}, memory_bytes=0
+        )
         self.limit_hit: str | None = None
         self.was_killed = False
         self.ended_at: float | None = None
@@ -100,6 +102,7 @@ class Side:
         self.reading = processes.Reading(
             cpu_time_s=max(seen.cpu_time_s, now.cpu_time_s),
             run_delay_s=max(seen.run_delay_s, now.run_delay_s),
+            run_delays_s=now.run_delays_s,
             memory_bytes=now.memory_bytes,
         )
 

@@ -167,6 +167,7 @@ class Watch:
         self._pipes = (self._stdout, self._stderr, self._report)
         self._asked_at = 0.0
         self._seen_cpu_time_s = 0.0
+        self._waiting = processes.Waiting()
         self._cpu_time_before_s: float | None = None
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
@@ -302,7 +303,8 @@ class Watch:
         if self._slot_memory:
             used = self._slot_memory() - self._memory_before
         wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
-        wall_time_s -= reading.run_delay_s
+        self._waiting.look(reading.run_delays_s)
+        wall_time_s -= self._waiting.time_s
         if self._oom_happened() or used > self._limits["memory_bytes"]:
             self._stop("memory")
         elif cpu_time_s > self._limits["cpu_time_s"]:

@@ -44,7 +44,7 @@ def run(
         setup=suite.setup,
         cases=tuple(ScriptCase(id=str(i), source=case) for i, case in enumerate(suite.cases)),
     )
-    run_bytes = payload.script(suite.setup, suite.cases, stop_early=False)
+    run_bytes = payload.script(suite.setup, suite.cases, stop_early=False, branch=split)
     job = Job(
         program=Program.SCRIPT,
         source=source,
@@ -68,7 +68,7 @@ def _run_pytest(
     job = Job(
         program=Program.PYTEST,
         source=source,
-        runs=(payload.pytest(tests.test_paths, [], stop_early=False),),
+        runs=(payload.pytest(tests.test_paths, [], stop_early=False, branch=split),),
         limits=limits,
         files=tests.files,
         split=split,

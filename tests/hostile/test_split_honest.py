@@ -40,15 +40,17 @@ def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
 def test_feature_works_apart_as_together(slot: Slot, name: str, body: str) -> None:
     module = (
         "import pytest\nimport solution\nfrom solution import *\n\n"
-        f"def test_it(capsys, monkeypatch):\n{indent(body, '    ')}"
+        f"def test_it(capsys, monkeypatch):\n{indent(body, '    ')}\n"
+        # Without another after it, a test has no copy of the submission of its own.
+        "def test_after_it(): pass\n"
     )
     suite = Suite(right=SOURCES[name], module=module)
 
     together, _ = run(slot, suite, suite.right, split=False)
     apart, outcome = run(slot, suite, suite.right)
 
-    assert [case.verdict for case in together] == [Verdict.PASSED], verdicts(together)
-    assert [case.verdict for case in apart] == [Verdict.PASSED], (verdicts(apart), outcome)
+    assert [case.verdict for case in together] == [Verdict.PASSED] * 2, verdicts(together)
+    assert [case.verdict for case in apart] == [Verdict.PASSED] * 2, (verdicts(apart), outcome)
 
 
 @pytest.mark.parametrize(

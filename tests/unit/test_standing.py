@@ -141,7 +141,7 @@ def _named() -> Iterator[tuple[str, object]]:
     """Yield what a script may read by a name."""
     for name in standing._BUILTINS - {"type"}:
         yield name, getattr(builtins, name, None)
-    for module, names in standing._ALLOWED.items():
+    for module, names in standing.HARMLESS.items():
         found = importlib.import_module(module)
         for name in names or {name for name in dir(found) if not name.startswith("_")}:
             yield f"{module}.{name}", getattr(found, name)

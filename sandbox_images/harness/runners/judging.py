@@ -10,9 +10,10 @@ from typing import NoReturn
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.channel import Channel
-from sandbox_images.harness.split.judge import Judge, Loaded
+from sandbox_images.harness.split.judge import Judge
 from sandbox_images.harness.split.scope import named_identifiers
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
+from sandbox_images.harness.split.told import Loaded
 
 
 @contextmanager
@@ -33,7 +34,13 @@ def connect(run: Run, sources: list[str], reporter: Reporter) -> Judge:
         # At once: a test that expects an exception would take the end of the submission for one.
         leave=lambda: end(CANDIDATE_GONE),
         tell_forged=lambda: reporter.emit("forged_frame"),
+        tell_crossed=lambda: _cross(reporter),
     )
+
+
+def _cross(reporter: Reporter) -> NoReturn:
+    reporter.emit("crossed")
+    end(0)
 
 
 def load(judge: Judge, reporter: Reporter) -> Loaded | Exception | SystemExit | None:
@@ -57,6 +64,16 @@ def spoil(judge: Judge, outcome: dict[str, str]) -> dict[str, str]:
     if refused is None:
         return outcome
     return {"outcome": "error", "type": "NotServed", "message": refused}
+
+
+@contextmanager
+def branch(judge: Judge | None) -> Iterator[None]:
+    """Have a copy of the submission serve what happens in here; without a judge, do nothing."""
+    if judge is not None:
+        judge.branches.begin()
+    yield
+    if judge is not None:
+        judge.end_branch()
 
 
 def end(status: int) -> NoReturn:

@@ -20,11 +20,13 @@ from sandbox_images.harness import zygote
 from sandbox_images.harness.confinement import WORK, Run
 from sandbox_images.harness.reduced import Room
 from sandbox_images.harness.runners import judging, loading
+from sandbox_images.harness.runners.branching import Branching
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.recorder import Recorder
-from sandbox_images.harness.split.judge import Judge, Loaded
+from sandbox_images.harness.split.judge import Judge
 from sandbox_images.harness.split.proxies import SolutionModule
 from sandbox_images.harness.split.scope import Scope
+from sandbox_images.harness.split.told import Loaded
 
 _BASE_ARGS = (
     f"--rootdir={WORK}",
@@ -62,17 +64,20 @@ class _Session:
             conversation = _import_from_candidate(run, reporter)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
-        plugin = _recorder(run, reporter, conversation)
+        plugins: list[object] = [_recorder(run, reporter, conversation)]
+        if conversation is not None:
+            plugins.append(Branching(conversation, reporter.emit, wanted=payload["branch"]))
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0
         if _needs_own_session(run, payload):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
             arguments = [*_BASE_ARGS, f"--maxfail={max_failures}", *payload["args"], *paths]
-            pytest.main(arguments, plugins=[plugin])
+            pytest.main(arguments, plugins=plugins)
             os._exit(0)
         session.config.args[:] = paths
         session.config.option.maxfail = max_failures
-        session.config.pluginmanager.register(plugin)
+        for plugin in plugins:
+            session.config.pluginmanager.register(plugin)
 
 
 def _recorder(run: Run, reporter: Reporter, conversation: Judge | None) -> Recorder:

@@ -10,8 +10,9 @@ from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.split.factory import Proxies
-from sandbox_images.harness.split.judge import Judge, Loaded
+from sandbox_images.harness.split.judge import Judge
 from sandbox_images.harness.split.scope import Scope
+from sandbox_images.harness.split.told import Loaded
 
 
 def run(run: Run, reporter: Reporter) -> None:
@@ -77,14 +78,28 @@ def _run_cases(
     except BaseException as error:  # noqa: BLE001 - whatever the submission raised
         reporter.exception("setup", error, path)
         return False
+    last = len(payload["cases"]) - 1
+    apart = last > 0 and conversation is not None and _are_apart(payload, conversation, reporter)
     for index, source in enumerate(payload["cases"]):
-        outcome = _run_case(index, source, namespace, path)
+        # The last needs no copy: nothing follows that it could disturb.
+        with judging.branch(conversation if apart and index != last else None):
+            outcome = _run_case(index, source, namespace, path)
         if conversation is not None:
             outcome = judging.spoil(conversation, outcome)
         reporter.emit("case", i=index, **outcome)
         if payload["stop_early"] and outcome["outcome"] != "passed":
             return False
+    if conversation is not None and conversation.branches.failed:
+        reporter.emit("state", per="suite")
     return True
+
+
+def _are_apart(payload: dict[str, Any], conversation: Judge, reporter: Reporter) -> bool:
+    """Tell whether each case is to have a copy of the submission; report what holds without."""
+    apart = bool(payload["branch"]) and conversation.can_branch()
+    fresh = apart or not (payload["branch"] or conversation.branches.have_objects())
+    reporter.emit("state", per="test" if fresh else "suite")
+    return apart
 
 
 def _run_case(index: int, source: str, namespace: dict[str, Any], path: str) -> dict[str, str]:

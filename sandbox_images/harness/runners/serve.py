@@ -23,8 +23,9 @@ def run(run: Run, _reporter: Reporter) -> NoReturn:
         exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         return module
 
+    own = frozenset({0, 1, 2, run.payload, run.report, run.connection})
     try:
-        Candidate(Channel(run.connection), load).serve()
+        Candidate(Channel(run.connection), load, own).serve()
     except ChannelClosed:
         os._exit(0)
     os._exit(1)

@@ -7,6 +7,8 @@
     judge       the tests' end: it asks, and answers callbacks
     lending     what the submission may do with an object of the tests
     library     what of the standard library crosses by name
+    branches    a copy of the submission for each test, which its process makes by `forking`
+    environment what the tests set there
     proxies     what the tests hold in place of the submission's objects and classes, with `special`
                 methods, made by the `factory`
     scope       which names a suite takes without asking for each

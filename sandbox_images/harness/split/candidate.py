@@ -10,6 +10,8 @@
     ["op", name, operands]
     ["describe", class number]
     ["environ", changed variables, removed variables]
+    ["branchable"]                             the numbers given so far, if it can be copied
+    ["branch"], ["return"]                     see `branches`
 
 Nothing here protects anything: the submission shares this process and can replace all of it.
 References that it sends are {"c": object number, ..} and {"k": class number}; {"j": number} is
@@ -23,7 +25,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from sandbox_images.harness.split import library
+from sandbox_images.harness.split import forking, library
 from sandbox_images.harness.split.channel import Channel, Message, MessageTooLong
 from sandbox_images.harness.split.codec import Decoder, Encoder
 from sandbox_images.harness.split.operations import DATA_BASES, OPERATIONS, plain
@@ -45,13 +47,24 @@ def _dataclass_fields(fields: Any) -> list[str]:
 class Candidate:
     """Serves the submission to the tests."""
 
-    def __init__(self, channel: Channel, load: Callable[[], types.ModuleType | Any]) -> None:
-        """`load` executes the submission, once, on the judge's word.
+    def __init__(
+        self,
+        channel: Channel,
+        load: Callable[[], types.ModuleType | Any],
+        own_descriptors: frozenset[int],
+    ) -> None:
+        """Nothing is loaded yet.
 
-        It returns the module, or a dict that says why the source does not compile.
+        Args:
+            channel: To the judge.
+            load: Executes the submission, once, on the judge's word. It returns the module, or a
+                dict that says why the source does not compile.
+            own_descriptors: Every descriptor that the process began with.
         """
         self._channel = channel
         self._load = load
+        self._own_descriptors = own_descriptors
+        self._is_copy = False
         self._module: types.ModuleType | None = None
         self._objects: list[Any] = []
         self._object_numbers: dict[int, int] = {}
@@ -68,7 +81,30 @@ class Candidate:
         sys.stdin = Input(self.ask)
         builtins.input = self._input
         while True:
-            self._handle(self._channel.receive())
+            message = self._channel.receive()
+            match message[0]:
+                case "branch":
+                    self._branch()
+                case "return":
+                    self._return()
+                case _:
+                    self._handle(message)
+
+    def _branch(self) -> None:
+        """Have a copy of this process serve a test; go on when it has left, or as the copy."""
+        pid = forking.fork()
+        if pid == 0:
+            self._is_copy = True
+        elif pid is not None:
+            forking.wait_for(pid)
+            self._channel.forget()  # what was read before the fork was the copy's
+            self._channel.send(["returned", True])
+
+    def _return(self) -> None:
+        """Leave, where this is a copy: a test is over."""
+        if self._is_copy:
+            forking.leave()
+        self._channel.send(["returned", False])
 
     def ask(self, what: str, target: int | None, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Have the judge do something with an object of its own; serves it meanwhile."""
@@ -156,6 +192,22 @@ class Candidate:
             public = [name for name in names if not name.startswith("_")]
         return {"names": names, "public": [str(name) for name in public]}
 
+    def _branchable(self) -> list[int] | None:
+        """Return how many numbers are given, if this process can be copied.
+
+        What the module has gets its numbers now, so that it has the same in every copy.
+        """
+        if self._module is None or not forking.can_fork(self._own_descriptors):
+            return None
+        pending = list(vars(self._module).values())
+        for value in pending:
+            if isinstance(value, type) and value not in self._class_numbers:
+                self._class_number(value)
+                pending += vars(value).values()
+            elif isinstance(value, types.FunctionType):
+                self._reference(value)
+        return [len(self._objects), len(self._classes)]
+
     def _get(self, target: Any, name: str) -> Any:
         return getattr(self._module if target is None else target, name)
 
@@ -209,6 +261,7 @@ class Candidate:
 
     _SERVICES: ClassVar[dict[str, Callable[..., Any]]] = {
         "load": _load_module,
+        "branchable": _branchable,
         "get": _get,
         "set": _set,
         "delete": _delete,

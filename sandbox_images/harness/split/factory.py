@@ -1,7 +1,7 @@
 """Making proxies of what the candidate sends references to."""
 
 import importlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from sandbox_images.harness.split.codec import Decoder
 from sandbox_images.harness.split.operations import DATA_BASES
 from sandbox_images.harness.split.proxies import (
     CLASS,
+    GONE,
     JUDGE,
     SELF,
     Proxy,
@@ -54,6 +55,25 @@ class Proxies:
         number = proxy_number(value)
         if number is not None:
             self.own.add(number)
+
+    def objects(self) -> Collection[Any]:
+        """Return every object that the tests have been handed, classes apart."""
+        return self._objects.values()
+
+    def forget(self, objects: int, classes: int, *, own: frozenset[int]) -> None:
+        """Mark as gone whatever the candidate has numbered from here on.
+
+        Args:
+            objects: How many numbers of objects stay good.
+            classes: How many numbers of classes do.
+            own: What was the suite's own, and is again.
+        """
+        for number in [number for number in self._objects if number >= objects]:
+            object.__getattribute__(self._objects.pop(number), "__dict__")[SELF] = GONE
+        for number in [number for number in self._classes if number >= classes]:
+            type.__setattr__(self._classes.pop(number), CLASS, GONE)
+        self.expected = {number for number in self.expected if number < classes}
+        self.own = set(own)
 
     def resolve(self, reference: Any) -> Any:
         """Return what a reference of the candidate's stands for.

@@ -1,12 +1,12 @@
 """The tests' end of the channel: asks the candidate, answers its callbacks, trusts none of it."""
 
 import _thread
-import os
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from sandbox_images.harness.split import library
+from sandbox_images.harness.split.branches import Branches
 from sandbox_images.harness.split.channel import (
     Channel,
     ChannelClosed,
@@ -15,19 +15,22 @@ from sandbox_images.harness.split.channel import (
     MessageTooLong,
 )
 from sandbox_images.harness.split.codec import Decoder, Encoder, update_in_place
+from sandbox_images.harness.split.environment import Environment
 from sandbox_images.harness.split.factory import Proxies
 from sandbox_images.harness.split.lending import ANSWERS, may_be_lent
 from sandbox_images.harness.split.proxies import (
+    GONE,
     ProxyClass,
     StandardModule,
     proxied_class,
     proxy_number,
 )
-from sandbox_images.harness.split.told import only_data, print_it, trace_of
+from sandbox_images.harness.split.told import Loaded, print_it, trace_of
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
-_CURRENT_TEST = b"PYTEST_CURRENT_TEST"
 _MAX_ASKED = 100_000
+_LOOKING = frozenset({"branchable", "describe", "environ", "get", "load"})
+"""Requests that make no object for the tests."""
 _ENDS = (StopIteration, StopAsyncIteration, SystemExit)
 """Exceptions that tests may meet only where they speak of them."""
 
@@ -47,15 +50,6 @@ class NotServed(BaseException):
     """
 
 
-class Loaded(NamedTuple):
-    """What the submission's module has, or why there is none."""
-
-    names: frozenset[str] = frozenset()
-    public: tuple[str, ...] = ()
-    """What a star import takes."""
-    compile_error: dict[str, Any] | None = None
-
-
 class Judge:
     """The conversation with the candidate. Calls from several threads take turns."""
 
@@ -65,6 +59,7 @@ class Judge:
         named: frozenset[str],
         leave: Callable[[], object] = lambda: None,
         tell_forged: Callable[[], object] = lambda: None,
+        tell_crossed: Callable[[], object] = lambda: None,
     ) -> None:
         """Nothing is loaded yet.
 
@@ -74,19 +69,23 @@ class Judge:
             leave: Called when the conversation has broken off. It had better not return: a test
                 may swallow the exception that follows.
             tell_forged: Called before that where the candidate sent what none of ours sends.
+            tell_crossed: Called where a test uses what an earlier one has left it of a branch. It
+                had better not return either.
         """
         self.named = named
         self._channel = channel
         self._leave = leave
         self._tell_forged = tell_forged
+        self._tell_crossed = tell_crossed
         self._lock = _thread.RLock()
         self._mine: list[Any] = []
         self._my_numbers: dict[int, int] = {}
         self._my_exceptions: list[BaseException] = []
-        self._raw_environ = dict(_raw_environ())
+        self._environment = Environment()
         self._gone: str | None = None
         self._refused: str | None = None
         self.proxies = Proxies(self)
+        self.branches = Branches(channel, self.proxies)
 
     # ------------------------------------------------------------ what the tests ask
 
@@ -98,16 +97,9 @@ class Judge:
         """
         answer = self.request("load")
         try:
-            if type(answer) is not dict:
-                raise TypeError("not a description of a module")
-            if "compile_error" in answer:
-                return Loaded(compile_error=only_data(answer["compile_error"]))
-            names, public = answer["names"], answer["public"]
-            if not all(type(name) is str for name in (*names, *public)):
-                raise TypeError("a name is no text")
+            return Loaded.read(answer)
         except (TypeError, KeyError, ValueError) as error:
             raise self.forged(f"the submission's names make no sense: {error}") from None
-        return Loaded(names=frozenset(names), public=tuple(public))
 
     def get(self, target: Any, name: str) -> Any:
         """Return an attribute of one of the submission's objects; of its module for None."""
@@ -139,6 +131,30 @@ class Judge:
         """Return what to raise where the suite cannot be served; the case must not pass then."""
         self._refused = self._refused or why
         return NotServed(why)
+
+    def can_branch(self) -> bool:
+        """Tell whether tests can have copies of the submission of their own."""
+        if self.branches.have_objects():
+            return False
+        try:
+            return self.branches.hold(self.request("branchable"))
+        except (Exception, NotServed):  # noqa: BLE001 - whatever it said
+            self.take_refusal()
+            return False
+
+    def end_branch(self) -> None:
+        """Have what a test did to its copy of the submission be over."""
+        with self._lock:
+            try:
+                if self._gone is None and self.branches.end():
+                    self._environment.end_branch()
+            except ChannelClosed as error:
+                self.lost(str(error))
+
+    def crossed(self) -> NotServed:
+        """Return what to raise where a test uses what an earlier one had of a branch."""
+        self._tell_crossed()
+        return self.refuse("a test uses what an earlier one has left of a copy of the submission")
 
     def close(self) -> None:
         """End the conversation in order."""
@@ -176,7 +192,10 @@ class Judge:
         with self._lock:
             if self._gone is not None:
                 raise self.lost(self._gone)
+            known = len(self.proxies.objects())
             try:
+                if self.branches.settle():
+                    self._environment.branch()
                 self._send_environ()
                 encoder = Encoder(self._reference)
                 parts = [encoder.encode(part) for part in (*fixed, *arguments)]
@@ -188,7 +207,11 @@ class Judge:
                 raise self.lost(str(error)) from None
             except ChannelError as error:
                 raise self.forged(str(error)) from None
-            return self._unpack(answer, arguments, may_stop=head[-1] in ("next", "anext"))
+            try:
+                return self._unpack(answer, arguments, may_stop=head[-1] in ("next", "anext"))
+            finally:
+                if head[0] not in _LOOKING and len(self.proxies.objects()) > known:
+                    self.branches.made_objects = True
 
     def _wait_for_answer(self) -> Message:
         for _ in range(_MAX_ASKED):
@@ -232,21 +255,11 @@ class Judge:
 
     def _send_environ(self) -> None:
         """Let the candidate have the environment that the tests have set up."""
-        now, before = _raw_environ(), self._raw_environ
-        if now == before:
-            return
-        self._raw_environ = dict(now)
-        changed = {
-            os.fsdecode(k): os.fsdecode(v)
-            for k, v in now.items()
-            if before.get(k) != v and k != _CURRENT_TEST
-        }
-        removed = [os.fsdecode(k) for k in before if k not in now and k != _CURRENT_TEST]
-        if not changed and not removed:
-            return
-        encoder = Encoder(self._reference)
-        self._channel.send(["environ", encoder.encode(changed), encoder.encode(removed)])
-        self._wait_for_answer()
+        news = self._environment.take_news()
+        if news is not None:
+            encoder = Encoder(self._reference)
+            self._channel.send(["environ", *(encoder.encode(part) for part in news)])
+            self._wait_for_answer()
 
     # ------------------------------------------------------------ values
 
@@ -255,10 +268,11 @@ class Judge:
 
     def _reference(self, value: Any) -> Any:
         """Encode what is no plain data: the candidate's own by number, else a reference."""
-        kind = proxied_class(value)
+        kind, number = proxied_class(value), proxy_number(value)
+        if GONE in (kind, number):
+            raise self.crossed()
         if kind is not None:
             return {"k": kind}
-        number = proxy_number(value)
         if number is not None:
             return {"c": number}
         if isinstance(value, StandardModule):
@@ -356,12 +370,6 @@ class Judge:
             return ["exc", self._encode_exception(error)]
         except BaseException as error:  # noqa: BLE001 - the submission may catch it
             return ["exc", self._encode_exception(error)]
-
-
-def _raw_environ() -> dict[bytes, bytes]:
-    """Return the environment as its mapping keeps it: to decode it costs more than most calls."""
-    raw: dict[bytes, bytes] = getattr(os.environ, "_data")  # noqa: B009 - private to the library
-    return raw
 
 
 def _text_of(error: BaseException) -> str:

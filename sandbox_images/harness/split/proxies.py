@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SELF = "_candidate_number"
 CLASS = "_candidate_class"
 JUDGE = "_candidate_judge"
+GONE = -1
+"""The number of what a copy of the submission had that is over; see `branches`."""
 
 _PREDICATES = frozenset(
     name
@@ -161,7 +163,10 @@ def judge_of(value: Any) -> "Judge":
 
 def is_own(value: Any) -> bool:
     """Tell whether a proxy stands for an object that the suite made itself."""
-    return proxy_number(value) in judge_of(value).proxies.own
+    number = proxy_number(value)
+    if number == GONE:
+        raise judge_of(value).crossed()
+    return number in judge_of(value).proxies.own
 
 
 def ask_method(value: Any, name: str) -> "Judge":

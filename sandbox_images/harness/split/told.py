@@ -1,9 +1,34 @@
 """What the candidate tells beside values, taken only as far as it has the form that it should."""
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 _TRACE_FRAMES = 5
+
+
+class Loaded(NamedTuple):
+    """What the submission's module has, or why there is none."""
+
+    names: frozenset[str] = frozenset()
+    public: tuple[str, ...] = ()
+    """What a star import takes."""
+    compile_error: dict[str, Any] | None = None
+
+    @classmethod
+    def read(cls, answer: Any) -> "Loaded":
+        """Take the answer to "load".
+
+        Raises:
+            TypeError, KeyError, ValueError: It makes no sense.
+        """
+        if type(answer) is not dict:
+            raise TypeError("not a description of a module")
+        if "compile_error" in answer:
+            return cls(compile_error=only_data(answer["compile_error"]))
+        names, public = answer["names"], answer["public"]
+        if not all(type(name) is str for name in (*names, *public)):
+            raise TypeError("a name is no text")
+        return cls(names=frozenset(names), public=tuple(public))
 
 
 def print_it(printed: Any) -> None:
