@@ -53,6 +53,7 @@ class Entry:
     """Of the code that ran; None where there was none."""
     completion_crc: int
     integrity: str
+    state: str
     policy: str
     conditions: Conditions | None
 
@@ -156,6 +157,7 @@ def _entry(
         code_crc=None if code is None else _crc(code),
         completion_crc=_crc(row.completion),
         integrity=report.integrity or "",
+        state=report.state or "",
         policy=report.policy,
         conditions=conditions,
     )
