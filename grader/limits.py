@@ -65,6 +65,14 @@ class LimitOverrides:
     work_bytes: int | None = None
     work_files: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is no limit, whoever has read it."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and not value > 0:
+                message = f"limits.{field.name} must be above 0, but is {value!r}"
+                raise ValueError(message)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:

@@ -64,7 +64,7 @@ class Engine:
             self.labels = LabelReader(problems, metrics)
             opened = _Opened(settings)
             self.grader = ObservedGrader(
-                settings.server,
+                settings,
                 opened.open,
                 lobby=self.lobby,
                 metrics=metrics,

@@ -1,5 +1,10 @@
 """The first that a request meets: its id, its right to be here, and the size of its body.
 
+With a token nobody else has that right. Without one, a service that listens to its own machine
+only could still be reached from there by a page of any site in a browser: directly, which
+browsers tell of (`Sec-Fetch-Site`), or under a name that the site's owner has made to mean this
+machine (DNS rebinding), which the `Host` header shows.
+
 Bodies are read here, before anything else of a request is done, because only here a client can
 be made to wait without being refused: while the bodies of all open requests fill the room that
 is set, further ones stay in their sockets.
@@ -10,6 +15,7 @@ import base64
 import binascii
 import contextlib
 import hmac
+import ipaddress
 import json
 import secrets
 import time
@@ -92,6 +98,7 @@ class Gate:
         self._metrics = metrics
         self._token = None if settings.token is None else settings.token.encode()
         self._room = Room(settings.held_bytes)
+        self._trusts_names = settings.token is not None or settings.anonymous
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
@@ -109,6 +116,7 @@ class Gate:
             with contextlib.ExitStack() as held:
                 try:
                     _check_site(scope["method"], headers)
+                    self._check_name(scope["path"], headers)
                     self._check_token(scope["path"], headers)
                     receive = await self._read(headers, receive, held)
                 except _Refusal as refusal:
@@ -122,12 +130,22 @@ class Gate:
             self._metrics.request(name, answer.status, time.monotonic() - visit.arrived)
 
     def _check_token(self, path: str, headers: dict[bytes, bytes]) -> None:
-        if self._token is None or path in OPEN_TO_ALL or path.startswith(ASSETS_PATH):
+        if self._token is None or _is_open(path):
             return
         shown = _shown_token(headers.get(b"authorization", b""))
         if shown is None or not hmac.compare_digest(shown, self._token):
             reason = "a token is needed: Authorization: Bearer TOKEN, or http://any:TOKEN@host"
             raise _Refusal(401, reason)
+
+    def _check_name(self, path: str, headers: dict[bytes, bytes]) -> None:
+        """Refuse a request by a name that anybody may have given to this machine."""
+        if self._trusts_names or _is_open(path):
+            return
+        host = headers.get(b"host", b"localhost").decode("latin-1")
+        name = host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host
+        if name != self._settings.host and not _is_plain(name.strip("[]")):
+            reason = f"this machine is not known as {name[:80]!r} here; use its address"
+            raise _Refusal(403, reason)
 
     async def _read(
         self, headers: dict[bytes, bytes], receive: Receive, held: contextlib.ExitStack
@@ -149,6 +167,21 @@ class Gate:
         except TimeoutError:
             raise _Refusal(408, f"the body did not come within {_BODY_TIMEOUT_S:g} s") from None
         return _Replay(body, receive)
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_TO_ALL or path.startswith(ASSETS_PATH)
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a host is an address, or the one name that nobody else can give away."""
+    if name == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_site(method: str, headers: dict[bytes, bytes]) -> None:

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
 
 import structlog
 
-from grader.model import GradeReport, Submission, TestSuite
+from grader.model import GradeReport, Limits, Submission, TestSuite
 from grader.queueing.calls import ReportFuture
 from grader.queueing.futures import FutureGrader
 from grader.server.lobby import Lobby, Ticket
@@ -17,8 +16,13 @@ from grader.server.metrics import Metrics
 from grader.server.samples import GradedSample, SampleStore
 from grader.server.visit import Visit, current_visit
 from grader.server_settings import ServerSettings
+from grader.settings import Settings
 
 _log = structlog.stdlib.get_logger(__name__)
+
+_MOST_TIMES = 16
+"""A client may set limits without a setting of their own, such as of output, so many times as
+high as the service's: what a run prints is held in the service's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +37,7 @@ class ObservedGrader(FutureGrader):
 
     def __init__(
         self,
-        settings: ServerSettings,
+        settings: Settings,
         open_inner: Callable[[Callable[[Submission], None]], FutureGrader],
         *,
         lobby: Lobby,
@@ -64,7 +68,7 @@ class ObservedGrader(FutureGrader):
         self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
     ) -> ReportFuture:
         """Begin to grade; see `FutureGrader.submit`. A visit that is given up cancels it."""
-        suite = cap_limits(submission.suite, self._settings)
+        suite = cap_limits(submission.suite, self._settings.server, self._settings.limits)
         if suite is not submission.suite:
             submission = replace(submission, suite=suite)
         call = _Call(submission=submission, ticket=self._lobby.enter(), visit=current_visit())
@@ -138,9 +142,15 @@ def error_kind(feedback: str) -> str:
     return name if name.isidentifier() else "other"
 
 
-def cap_limits(suite: TestSuite, settings: ServerSettings) -> TestSuite:
-    """Return a suite whose limits are no higher than a client may set them."""
-    most: dict[str, Any] = {
+def cap_limits(suite: TestSuite, settings: ServerSettings, own: Limits) -> TestSuite:
+    """Return a suite whose limits are no higher than a client may set them.
+
+    Args:
+        suite: As a client sent it.
+        settings: How much time and memory it may have.
+        own: The service's own limits, whose multiple is the most of all else.
+    """
+    most = {field.name: _MOST_TIMES * getattr(own, field.name) for field in fields(Limits)} | {
         "cpu_time_s": settings.max_time_s,
         "wall_time_s": settings.max_time_s,
         "memory_bytes": settings.max_memory_bytes,

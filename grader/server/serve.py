@@ -12,6 +12,7 @@ import uvicorn
 
 from grader.errors import ConfigurationError
 from grader.server.app import make_app
+from grader.server.connection import Connection
 from grader.server.engine import Engine
 from grader.server.logs import show_logs
 from grader.server_settings import ServerSettings
@@ -40,6 +41,7 @@ def serve(settings: Settings) -> None:
         app = make_app(settings)
         config = uvicorn.Config(
             app,
+            http=Connection,
             log_config=None,
             access_log=False,
             server_header=False,

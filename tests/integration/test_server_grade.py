@@ -145,7 +145,7 @@ def test_submissions_of_a_client_who_left_are_not_graded(
     body = json.dumps({"submissions": submissions}).encode()
     before = service.metric("grader_cancelled_submissions_total")
     with socket.create_connection(("127.0.0.1", service.port)) as client:
-        head = f"POST /v1/grade HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+        head = f"POST /v1/grade HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         client.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
         eventually(lambda: service.metric("grader_queue_depth") >= 20, 20)
         assert service.metric("grader_queue_oldest_seconds") > 0

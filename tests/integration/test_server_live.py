@@ -99,7 +99,11 @@ def test_pages_of_other_sites_get_nothing(service: Service, site: str) -> None:
 def test_name_that_somebody_else_gave_this_machine_gets_nothing(tmp_path: Path) -> None:
     with serving(tmp_path, keep__samples="none") as open_service:
         rebound = {"Host": f"evil.test:{open_service.port}"}
-        assert open_service.get("/live/samples", headers=rebound).status_code == 403
+        for path in ("/live/samples", "/metrics"):
+            assert open_service.get(path, headers=rebound).status_code == 403
+        sent = open_service.post("/run_code", {"code": "1", "language": "python"}, headers=rebound)
+        assert sent.status_code == 403
+        assert open_service.get("/healthz", headers=rebound).status_code == 200
         assert open_service.get("/live/samples").status_code == 200
         by_name = open_service.get("/live/samples", headers={"Host": "localhost:1"})
         assert by_name.status_code == 200

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from grader.model import LimitOverrides
+from grader.model import LimitOverrides, Limits
 from grader.server.attend import Attendance, ClientGoneError, StoppingError
 from grader.server.lobby import Lobby
 from grader.server.observed import cap_limits, error_kind
@@ -147,19 +147,24 @@ def test_end_sends_everybody_away() -> None:
         pytest.param({"cpu_time_s": 11.0}, {"cpu_time_s": 10.0}, id="cpu time"),
         pytest.param({"wall_time_s": 11.0}, {"wall_time_s": 10.0}, id="wall time"),
         pytest.param({"memory_bytes": 101}, {"memory_bytes": 100}, id="memory"),
+        pytest.param({"output_bytes": 1 << 49}, {"output_bytes": 16 * 1000}, id="output"),
+        pytest.param({"work_bytes": 1 << 49}, {"work_bytes": 16 * 2000}, id="work area"),
+        pytest.param({"work_files": 1 << 49}, {"work_files": 16 * 20}, id="files"),
+        pytest.param({"processes": 1 << 20}, {"processes": 16 * 10}, id="processes"),
     ],
 )
 def test_limit_above_the_servers_is_lowered(given: Any, kept: Any) -> None:
     settings = ServerSettings(max_time_s=10, max_memory_bytes=100)
-    suite = make_suite(limits=LimitOverrides(**given, processes=3))
-    capped = cap_limits(suite, settings)
-    assert capped == replace(suite, limits=LimitOverrides(**kept, processes=3))
+    own = Limits(output_bytes=1000, work_bytes=2000, work_files=20, processes=10)
+    suite = make_suite(limits=LimitOverrides(**{"processes": 3, **given}))
+    capped = cap_limits(suite, settings, own)
+    assert capped == replace(suite, limits=LimitOverrides(**{"processes": 3, **kept}))
 
 
 def test_suite_within_the_limits_is_the_same_object() -> None:
     settings = ServerSettings(max_time_s=10, max_memory_bytes=100)
     suite = make_suite(limits=LimitOverrides(cpu_time_s=10.0, memory_bytes=100))
-    assert cap_limits(suite, settings) is suite
+    assert cap_limits(suite, settings, Limits()) is suite
 
 
 @pytest.mark.parametrize(
