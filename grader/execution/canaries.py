@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from grader.judging.trees import script_trees
 from grader.model import CaseResult, PytestTests, ScriptCase, ScriptTests, SuiteFile
 from grader.verdict import Verdict
 
@@ -56,8 +57,9 @@ def into_script(tests: ScriptTests) -> tuple[ScriptTests, Canaries]:
     """Return a script with canaries at places that no one can foresee."""
     canaries = Canaries(must_pass=secrets.token_hex(8), must_fail=secrets.token_hex(8))
     cases = list(tests.cases)
+    compared = [found for tree in script_trees(tests)[1:] for found in _compared(tree)]
     for id, holds in ((canaries.must_pass, True), (canaries.must_fail, False)):
-        condition = _condition(_compared([case.source for case in tests.cases]), holds=holds)
+        condition = _condition(compared, holds=holds)
         case = ScriptCase(id=id, source=f"assert {condition}")
         cases.insert(_random.randrange(len(cases) + 1), case)
     return replace(tests, cases=tuple(cases)), canaries
@@ -69,6 +71,7 @@ def into_pytest(tests: PytestTests) -> tuple[PytestTests, Canaries]:
     files = {file.path: file for file in tests.files}
     source = files[path].content + b"\n"
     tree = ast.parse(source)
+    compared = _compared(tree)
     names = [_new_name(tree) for _ in range(2)]
     canaries = Canaries(must_pass=f"{path}::{names[0]}", must_fail=f"{path}::{names[1]}")
     lines = source.splitlines(keepends=True)
@@ -77,7 +80,7 @@ def into_pytest(tests: PytestTests) -> tuple[PytestTests, Canaries]:
     for name, holds in zip(names, (True, False), strict=True):
         at = _random.choice(places)
         # Before the line itself, so that the numbers of the others stay what they were.
-        condition = _condition(_compared([source.decode("utf-8", "replace")]), holds=holds)
+        condition = _condition(compared, holds=holds)
         lines[at] = f"\ndef {name}():\n    assert {condition}\n\n\n".encode() + lines[at]
     file = SuiteFile(path=path, content=b"".join(lines))
     return replace(tests, files=tuple(file if f.path == path else f for f in tests.files)), canaries
@@ -93,22 +96,20 @@ def _condition(compared: Sequence[str], *, holds: bool) -> str:
     return _comparison(holds=holds)
 
 
-def _compared(sources: Sequence[str]) -> list[str]:
-    """Return the expressions that the suite compares and that need nothing local to a test."""
+def _compared(tree: ast.Module) -> list[str]:
+    """Return the expressions that tests compare and that need nothing local to a test."""
     found = []
-    for source in sources:
-        tree = ast.parse(source)
-        local = _local_names(tree)
-        for node in ast.walk(tree):
-            match node:
-                case ast.Assert(test=ast.Compare(left=ast.Call() as left, ops=[ast.Eq()])):
-                    pass
-                case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[ast.Call() as left, _]):
-                    pass
-                case _:
-                    continue
-            if not local & {n.id for n in ast.walk(left) if isinstance(n, ast.Name)}:
-                found.append(ast.unparse(left))
+    local = _local_names(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assert(test=ast.Compare(left=ast.Call() as left, ops=[ast.Eq()])):
+                pass
+            case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[ast.Call() as left, _]):
+                pass
+            case _:
+                continue
+        if not local & {n.id for n in ast.walk(left) if isinstance(n, ast.Name)}:
+            found.append(ast.unparse(left))
     return found
 
 

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from grader.errors import SuiteError
+from grader.judging.trees import module_tree, script_trees
 from grader.model import PytestTests, ScriptTests
 
 _CHANGING = frozenset(
@@ -30,28 +32,24 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def are_independent(tests: ScriptTests | PytestTests) -> bool:
     """Tell whether each test of a suite can be had without those before it."""
     if isinstance(tests, ScriptTests):
-        helpers = _helpers(tests.setup)
-        return all(_only_asserts(case.source, helpers) for case in tests.cases)
+        try:
+            setup, *cases = script_trees(tests)
+        except SuiteError:
+            return True  # it fails either way
+        helpers = _helpers(setup)
+        return all(_only_asserts(case, helpers) for case in cases)
     sources = (f.content.decode("utf-8", "replace") for f in tests.files if f.path.endswith(".py"))
-    return not any(map(_keeps_something, sources))
+    return not any(tree and _keeps_something(tree) for tree in map(module_tree, sources))
 
 
-def _helpers(setup: str) -> frozenset[str]:
+def _helpers(tree: ast.Module) -> frozenset[str]:
     """Return the names that a script's setup defines."""
-    try:
-        tree = ast.parse(setup)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
     defined = (s.name for s in tree.body if isinstance(s, _Function | ast.ClassDef))
     return frozenset([*_assigned(tree), *defined])
 
 
-def _only_asserts(source: str, helpers: frozenset[str]) -> bool:
+def _only_asserts(tree: ast.Module, helpers: frozenset[str]) -> bool:
     """Tell whether a script's case leaves no name for the next, and asks for more than a deed."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True  # it fails either way
     return all(_asserts(statement, helpers) for statement in tree.body) and not any(
         isinstance(node, ast.NamedExpr) for node in ast.walk(tree)
     )
@@ -70,11 +68,7 @@ def _asserts(statement: ast.stmt, helpers: frozenset[str]) -> bool:
             return False
 
 
-def _keeps_something(source: str) -> bool:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+def _keeps_something(tree: ast.Module) -> bool:
     lasting = frozenset(_assigned(tree))
     return any(_is_order_mark(node) for node in ast.walk(tree)) or any(
         _reaches_out(function, lasting) for function in _outermost_functions(tree)

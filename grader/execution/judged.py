@@ -1,6 +1,5 @@
 """Tests that are code themselves: scripts of assertions, modules of pytest and unittest tests."""
 
-import ast
 from dataclasses import replace
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ from grader.execution.standing import leaves_no_trace
 from grader.execution.stateless import keeps_nothing
 from grader.execution.task import Graded, Task, require_cases
 from grader.judging.report import Report, read_report
+from grader.judging.trees import script_trees
 from grader.model import PytestTests, ScriptTests, TestSuite
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, Slot
@@ -226,12 +226,7 @@ def _require_sound(tests: ScriptTests) -> None:
         SuiteError: It has none, or they are not.
     """
     require_cases(tests.cases)
-    for name, source in (("setup", tests.setup), *((c.id, c.source) for c in tests.cases)):
-        try:
-            ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            message = f"the suite's case {name!r} does not parse: {error}"
-            raise SuiteError(message) from error
+    script_trees(tests)
 
 
 _PRELOADED = ("numpy", "pandas")

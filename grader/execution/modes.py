@@ -8,9 +8,11 @@ the suite itself is served: its reference solution tells, else a look at what th
 import ast
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from grader.judging.trees import module_tree, script_trees
 from grader.model import PytestTests, ScriptTests, TestSuite
 
 JudgedTests = ScriptTests | PytestTests
@@ -81,26 +83,31 @@ _PATCHES = frozenset({"patch", "setattr", "setitem", "delattr"})
 
 
 def look(suite: TestSuite) -> Mode:
-    """Return the mode of a suite without a reference, by what its sources do."""
+    """Return the mode of a suite without a reference, by what its sources do.
+
+    Raises:
+        SuiteError: A case of a script is no Python.
+    """
     tests = suite.tests
+    trees: Iterable[ast.Module | None]
     if isinstance(tests, ScriptTests):
-        sources = [tests.setup, *(case.source for case in tests.cases)]
+        trees = script_trees(tests)
         solution = "solution"
     elif isinstance(tests, PytestTests):
-        sources = [
-            f.content.decode("utf-8", "replace") for f in tests.files if f.path.endswith(".py")
-        ]
+        trees = (
+            module_tree(file.content.decode("utf-8", "replace"))
+            for file in tests.files
+            if file.path.endswith(".py")
+        )
         solution = tests.solution_path.removesuffix(".py").replace("/", ".")
     else:
         return Mode.SPLIT
-    return Mode.SHARED if any(_needs_sharing(s, solution) for s in sources) else Mode.SPLIT
+    # What is no Python fails in either mode.
+    needs_sharing = any(tree is not None and _needs_sharing(tree, solution) for tree in trees)
+    return Mode.SHARED if needs_sharing else Mode.SPLIT
 
 
-def _needs_sharing(source: str, solution: str) -> bool:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False  # it fails in either mode
+def _needs_sharing(tree: ast.Module, solution: str) -> bool:
     imported = _names_from(tree, solution)
     return any(_reaches_in(node, solution, imported) for node in ast.walk(tree))
 

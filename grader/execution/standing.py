@@ -13,6 +13,8 @@ import builtins
 import sys
 from functools import lru_cache
 
+from grader.errors import SuiteError
+from grader.judging.trees import script_trees
 from grader.model import ScriptTests
 
 
@@ -92,8 +94,8 @@ _LEAVES = (ast.boolop, ast.cmpop, ast.expr_context, ast.operator, ast.unaryop)
 def leaves_no_trace(tests: ScriptTests) -> bool:
     """Tell whether a script's tests may run in a process that other tests run in afterwards."""
     try:
-        trees = [ast.parse(source) for source in (tests.setup, *(c.source for c in tests.cases))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        trees = script_trees(tests)
+    except SuiteError:
         return False
     nodes = [node for tree in trees for node in _telling_nodes(tree)]
     read_from = {

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from grader.execution.constants import IMMUTABLE, MAKERS, Constants
 from grader.execution.standing import HARMLESS, is_listed
+from grader.judging.trees import UNPARSABLE
 
 _BUILTINS = frozenset(
     "ArithmeticError AssertionError AttributeError BaseException EOFError Exception False "
@@ -64,7 +65,7 @@ def keeps_nothing(source: str) -> bool:
     """Tell whether every call finds a submission as it was when it had been loaded."""
     try:
         _Proof(ast.parse(source)).check()
-    except (SyntaxError, ValueError, RecursionError, MemoryError, _Doubt):
+    except (*UNPARSABLE, _Doubt):
         return False
     return True
 

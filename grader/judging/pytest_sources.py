@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
+from grader.judging.trees import module_tree
 from grader.model import PytestTests
 
 
@@ -24,9 +25,8 @@ def source_of(tests: PytestTests, id: str) -> str:
 def _functions(content: bytes) -> Mapping[str, str]:
     """Return the functions of a module and the methods of its classes, by their dotted path."""
     text = content.decode("utf-8", "replace")
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = module_tree(text)
+    if module is None:
         return MappingProxyType({})
     lines = text.splitlines(keepends=True)
     found: dict[str, str] = {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from grader.errors import SuiteError
+from grader.judging.trees import UNPARSABLE
 from grader.model import PytestTests
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
@@ -67,7 +68,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
 def _parse(path: str, source: bytes) -> ast.Module:
     try:
         return ast.parse(source, path)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except UNPARSABLE as error:
         message = f"the test module {path!r} does not parse: {error}"
         raise SuiteError(message) from error
 

@@ -1,0 +1,40 @@
+"""Sources of a suite are parsed once for all who look at them."""
+
+import ast
+import dataclasses
+
+import pytest
+
+from grader.errors import SuiteError
+from grader.execution.modes import Mode, look
+from grader.execution.standing import leaves_no_trace
+from grader.judging.trees import module_tree, script_trees
+from tests.factories import make_suite, make_tests
+
+
+def test_a_script_is_parsed_once_for_all_who_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = ast.parse
+
+    def counting(source: str) -> ast.Module:
+        parsed.append(source)
+        return parse(source)
+
+    monkeypatch.setattr(ast, "parse", counting)
+    tests = make_tests("assert add(1, 2) == 3  # once", "assert add(2, 2) == 4  # once")
+    script_trees(tests)
+    assert leaves_no_trace(tests)
+    assert look(make_suite(tests)) is Mode.SPLIT
+    assert parsed == [tests.setup, *(case.source for case in tests.cases)]
+
+
+def test_case_that_is_no_python_is_named() -> None:
+    tests = make_tests("assert add(1, 2) == 3")
+    broken = dataclasses.replace(tests.cases[0], id="seventh", source="assert (")
+    with pytest.raises(SuiteError, match="case 'seventh' does not parse"):
+        script_trees(dataclasses.replace(tests, cases=(broken,)))
+
+
+@pytest.mark.parametrize("source", ["def (", "\0", "(" * 5000])
+def test_module_that_is_no_python_has_no_tree(source: str) -> None:
+    assert module_tree(source) is None
