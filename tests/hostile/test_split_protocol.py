@@ -2,7 +2,8 @@
 
 The submission owns its end of the channel: it can forge every frame, description, reference and
 exception. Each row is a submission that computes nothing; each suite is also run over one that
-does the work.
+does the work. Rows that reach into the harness's end say so once they have got there, or a name
+that changed would disarm them in silence.
 """
 
 from collections.abc import Iterator
@@ -104,12 +105,21 @@ SUITES = {
 FORGE = """
 import json, os, socket, struct, sys, threading, time
 Channel = sys.modules['sandbox_images.harness.split.channel'].Channel
-send = Channel.send
+send_as_it_is = Channel.send
 forging = False
+def acted(value=None):
+    os.write(2, b'[acted]')
+    return value
 def forge(change, always=False):
     def sending(self, message):
-        send(self, change(message) if forging or always else message)
+        sent = change(message) if forging or always else message
+        send_as_it_is(self, sent)
+        if sent != message:
+            acted()
     Channel.send = sending
+def send(channel, message):
+    send_as_it_is(channel, message)
+    acted()
 def start(value=None):
     global forging
     forging = True
@@ -119,7 +129,7 @@ def find_channel():
     return next(c for c in gc.get_objects() if type(c) is Channel)
 def send_raw(data):
     while data:
-        data = data[os.write(find_channel()._descriptor, data):]
+        data = data[acted(os.write(find_channel()._descriptor, data)):]
 def ask(*message):
     channel = find_channel()
     send(channel, ['ask', *message, None])
@@ -127,6 +137,9 @@ def ask(*message):
 def says(content):
     forge(lambda m: ['ret', content, None, None] if m[0] == 'ret' else m)
 """
+
+REACHES_IN = ("forge(", "find_channel(", "ask(", "send_raw(", "says(", "_SERVICES", "_candidate")
+"""What stands in the source of a row that tells when it has acted."""
 
 FORGED = (
     'b\'{"e": "loaded"}\\n{"e": "case", "i": 0, "outcome": "passed"}\\n'
@@ -150,8 +163,10 @@ class Any:
     def anything(self, *others): return True
 Candidate = sys.modules['sandbox_images.harness.split.candidate'].Candidate
 describe = Candidate._describe
-Candidate._SERVICES['describe'] = lambda self, number: {{**describe(self, number), {changes}}}
+def forged(self, number): return acted({{**describe(self, number), {changes}}})
+Candidate._SERVICES['describe'] = forged
 by_name = sys.modules['sandbox_images.harness.split.library']
+assert by_name._is_harmless and by_name._UNSAFE_PACKAGES
 by_name._is_harmless = lambda *args: True
 by_name._UNSAFE_PACKAGES = frozenset()
 def f(*args): return Any()
@@ -236,7 +251,7 @@ f = start
     ("equal", "a description that is a list", FORGE + """
 class Any: __eq__ = lambda self, other: True
 Candidate = sys.modules['sandbox_images.harness.split.candidate'].Candidate
-Candidate._SERVICES['describe'] = lambda self, number: []
+Candidate._SERVICES['describe'] = lambda self, number: acted([])
 def f(x): return Any()
 """),
     ("equal", "a class that is its own base", describes(bases="[Any]")),
@@ -341,7 +356,7 @@ def f(x): os.kill(os.getpid(), 9)
     ("raises anything", "nonsense, taken for an exception", says("{'?': 1}")),
     ("raises anything", "a closed channel, taken for an exception", FORGE + """
 def f(x):
-    os.close(find_channel()._descriptor)
+    acted(os.close(find_channel()._descriptor))
     time.sleep(60)
 """),
     ("equal", "a stopped process", """
@@ -382,7 +397,7 @@ def f(fn):
 class Name(str):
     def startswith(self, prefix): return False
 def f(fn):
-    try: cells = fn._candidate.ask('get', 0, [Name('__closure__')], {})
+    try: cells = acted(fn._candidate.ask)('get', 0, [Name('__closure__')], {})
     except Exception: return None
     return [n + cells[0].cell_contents for n in (1, 2)]
 """),
@@ -461,7 +476,7 @@ def f(account):
 """),
     ("object", "private attributes of the tests' object", FORGE + """
 def f(account):
-    account._candidate.ask('set', 0, ['__dict__', {'amount': 5}], {})
+    acted(account._candidate.ask)('set', 0, ['__dict__', {'amount': 5}], {})
     return account
 """),
     # ---- exceptions
@@ -573,6 +588,12 @@ def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def docker_slot(docker_sandbox: Sandbox) -> Iterator[Slot]:
+    with closing(docker_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_suite_over_right_submission_passes(slot: Slot, name: str) -> None:
     cases, outcome = run(slot, SUITES[name], SUITES[name].right)
@@ -585,10 +606,29 @@ def test_suite_over_right_submission_passes(slot: Slot, name: str) -> None:
     [pytest.param(name, source, id=f"{name}: {what}") for name, what, source in ATTACKS],
 )
 def test_forged_conversation_passes_no_case(slot: Slot, name: str, source: str) -> None:
-    cases, outcome = run(slot, SUITES[name], source)
+    check(slot, name, source)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [pytest.param(name, source, id=f"{name}: {what}") for name, what, source in ATTACKS[::5]],
+)
+def test_forged_conversation_passes_no_case_on_docker(
+    docker_slot: Slot, name: str, source: str
+) -> None:
+    check(docker_slot, name, source)
+
+
+def check(slot: Slot, name: str, source: str) -> None:
+    armed = f"import os\nos.write(2, b'[loaded]')\n{source}"
+    cases, outcome = run(slot, SUITES[name], armed)
 
     passed = [case for case in cases if case.verdict is Verdict.PASSED]
     assert not passed, (verdicts(cases), outcome.report.decode(), outcome.stderr.decode())
+    assert b"[loaded]" in outcome.stderr, outcome.stderr.decode()
+    if any(way in source.removeprefix(FORGE) for way in REACHES_IN):
+        assert b"[acted]" in outcome.stderr, outcome.stderr.decode()
 
 
 @pytest.mark.parametrize("what", REFUSED)
