@@ -12,7 +12,7 @@ from grader.errors import GraderError, SandboxError
 from grader.execution import compared, interactive, judged
 from grader.execution.modes import ModeBook
 from grader.execution.task import Graded, Task
-from grader.extract import extract
+from grader.extract import Extraction, extract
 from grader.judging import evidence
 from grader.judging.suspicion import find_suspicion
 from grader.model import (
@@ -26,6 +26,7 @@ from grader.model import (
     Submission,
     TestSuite,
 )
+from grader.rules import ExtractionRule
 from grader.sandbox.base import Slot
 from grader.score import find_policy, score_report
 from grader.settings import Settings
@@ -58,14 +59,7 @@ def grade(
         calibration: What reference solutions took.
     """
     suite, settings = submission.suite, settings.under(submission.rules)
-    rule = settings.extraction or suite.extraction
-    extraction = extract(
-        submission.completion,
-        prompt=submission.prompt,
-        rule=rule,
-        entry_point=suite.entry_point,
-        continues=suite.prompt if suite.continues_prompt else None,
-    )
+    rule, extraction = find_code(submission, settings)
     in_force = calibration.in_force(suite, settings.limits)
     conditions = Conditions(
         format=suite.format,
@@ -137,6 +131,25 @@ def _report(
         if graded.integrity is Integrity.ISOLATED
         else evidence.of_output(graded.outcomes[0]),
     )
+
+
+def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRule, Extraction]:
+    """Return the code of a submission, and the rule by which it was looked for.
+
+    Args:
+        submission: What to look in.
+        settings: Those in force for it.
+    """
+    suite = submission.suite
+    rule = settings.extraction or suite.extraction
+    extraction = extract(
+        submission.completion,
+        prompt=submission.prompt,
+        rule=rule,
+        entry_point=suite.entry_point,
+        continues=suite.prompt if suite.continues_prompt else None,
+    )
+    return rule, extraction
 
 
 def not_graded(

@@ -10,11 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from grader import calibration, wire
-from grader.extract import extract
 from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite
 from grader.queueing.ledger import Ticket
 from grader.rules import ExtractionRule
-from grader.service import not_graded
+from grader.service import find_code, not_graded
 from grader.settings import Settings
 from grader.suites.files import check_files
 from grader.verdict import Integrity
@@ -136,14 +135,7 @@ class JobMaker:
             WireError: Its suite holds something that is not plain data.
         """
         suite, settings = submission.suite, self._settings.under(submission.rules)
-        rule = settings.extraction or suite.extraction
-        extraction = extract(
-            submission.completion,
-            prompt=submission.prompt,
-            rule=rule,
-            entry_point=suite.entry_point,
-            continues=suite.prompt if suite.continues_prompt else None,
-        )
+        rule, extraction = find_code(submission, settings)
         code = extraction.code
         if code is None:
             return None

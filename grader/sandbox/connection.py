@@ -6,7 +6,8 @@ The supervisor's side, with the list of frames, is sandbox_images/harness/superv
 import contextlib
 import select
 import socket
-from collections.abc import Generator, Mapping
+import threading
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
@@ -47,6 +48,15 @@ class Transport(Protocol):
 
     def log_tail(self) -> str:
         """Return the last of what the supervisor wrote to its standard error."""
+
+
+def kill_all(transports: Iterable[Transport]) -> None:
+    """Kill slots at once, each of which takes its time to go, and wait until all are gone."""
+    threads = [threading.Thread(target=transport.kill) for transport in transports]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def has_hung_up(stream: socket.socket) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 from grader.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
 from grader.model import MiB
 from grader.sandbox import hardening, images
-from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hung_up
+from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hung_up, kill_all
 from grader.sandbox.docker_engine import Attachment, Engine, EngineInfo
 from grader.sandbox.hardening import SlotContainer
 from grader.sandbox.owner import Owner
@@ -269,11 +269,7 @@ class DockerSandbox:
         """Close every slot that is still open, and the connection. Repeats harmlessly."""
         with self._lock:
             transports = list(self._open.values())
-        threads = [threading.Thread(target=transport.kill) for transport in transports]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        kill_all(transports)
         with self._lock:
             connected, self._connected = self._connected, None
         if connected is not None:

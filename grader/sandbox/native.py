@@ -24,7 +24,7 @@ from grader.model import MiB
 from grader.sandbox import native_needs, slot_users
 from grader.sandbox.base import Slot
 from grader.sandbox.cgroups import CgroupHome, find_home
-from grader.sandbox.connection import SlotConnection, has_hung_up
+from grader.sandbox.connection import SlotConnection, has_hung_up, kill_all
 from grader.sandbox.hardening import MAX_PROCESSES, MEMORY_OVERHEAD_BYTES
 from grader.sandbox.jail_plan import make_plan, warden_command
 from grader.sandbox.slot_users import SlotUser
@@ -198,11 +198,7 @@ class NativeSandbox:
         """Close every slot that is still open. Repeats harmlessly."""
         with self._lock:
             transports = list(self._open.values())
-        threads = [threading.Thread(target=transport.kill) for transport in transports]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        kill_all(transports)
         with self._lock:
             home, self._cgroups = self._cgroups, None
         if isinstance(home, CgroupHome):

@@ -48,6 +48,17 @@ class ValueDecodeError(ValueError):
     """The JSON is no encoded value."""
 
 
+UNDECODABLE = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+)
+"""What taking apart something that is no encoded value raises."""
+
+
 def encode(value: object) -> Json:
     """Return `value` in terms that `json` can write.
 
@@ -207,14 +218,7 @@ def decode(encoded: Json) -> Any:
         return _decode(encoded, 0)
     except ValueDecodeError:
         raise
-    except (
-        ValueError,
-        TypeError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-    ) as error:
+    except UNDECODABLE as error:
         raise ValueDecodeError(f"not an encoded value: {type(error).__name__}: {error}") from None
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from sandbox_images.harness import set_order, values
 from sandbox_images.harness.split import library
 from sandbox_images.harness.split.channel import MAX_MESSAGE_BYTES
-from sandbox_images.harness.values import UnencodableError, ValueDecodeError
+from sandbox_images.harness.values import UNDECODABLE, UnencodableError, ValueDecodeError
 
 MAX_DEPTH = 100
 MAX_NODES = 2_500_000
@@ -177,14 +177,7 @@ class Decoder:
             return self._decode(encoded, 0)
         except ValueDecodeError:
             raise
-        except (
-            ValueError,
-            TypeError,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-        ) as error:
+        except UNDECODABLE as error:
             raise ValueDecodeError(f"not a value: {type(error).__name__}: {error}") from None
 
     def _decode(self, encoded: Any, depth: int) -> Any:
