@@ -49,8 +49,8 @@ lock:  ## Write requirements.lock from the environment in use
 faults:  ## Workers, engines, Redis, networks and clients that fail, with 300 submissions each
 	FAULT_SUBMISSIONS=300 $(PYTEST) tests/faults
 
-soak:  ## The same with 3,000 submissions each
-	FAULT_SUBMISSIONS=3000 $(PYTEST) tests/faults
+soak:  ## The same with 3,000 submissions each, and half an hour of everything at work
+	FAULT_SUBMISSIONS=3000 SOAK_S=1800 $(PYTEST) -s tests/faults
 
 stability:  ## The same verdicts for 1,000 submissions on an idle machine and with 8 busy processes
 	$(PYTEST) tests/acceptance/test_stability.py

@@ -1,6 +1,7 @@
 """`make bench`: print rates and ratios measured in one run on this machine, and keep them.
 
-python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [--rounds N]
+python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [http]
+                     [--rounds N]
 """
 
 import argparse
@@ -16,6 +17,7 @@ from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
 from benchmarks.measure import Entry, as_json, show, throughput
 from benchmarks.queued import compare as compare_queue
 from benchmarks.rewards import THREADS, compare
+from benchmarks.served import compare as compare_service
 from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered, stdin_samples
 from grader.cores import usable_cores
 from grader.engine import Grader
@@ -23,7 +25,7 @@ from grader.errors import GraderError
 from grader.sandbox.choose import choose_sandbox
 from grader.settings import SandboxChoice, Settings
 
-PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue")
+PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue", "http")
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
 AGAINST = (USUAL, DOCKER_RUN, BARE)
 JOBS = 2
@@ -48,6 +50,8 @@ def main() -> None:
         results["rewards"] = _rewards(backends[0], arguments.rows or 1000, arguments.rounds)
     if "queue" in arguments.parts:
         results["queue"] = _queue(arguments.rounds)
+    if "http" in arguments.parts:
+        results["http"] = _http(arguments.rows or 1000, arguments.rounds)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(results, indent=2) + "\n")
     print(f"written to {arguments.output}")
@@ -57,7 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rows", type=int, help="of the memory and rewards parts")
+    parser.add_argument("--rows", type=int, help="of the memory, rewards and http parts")
     parser.add_argument("-o", "--output", type=Path, default=REPO / "build/bench.json")
     arguments = parser.parse_args()
     arguments.parts = arguments.parts or ["throughput", "latency"]
@@ -129,6 +133,18 @@ def _queue(rounds: int) -> list[dict[str, object]]:
         if way.queued_p50_s is not None and way.queued_p99_s is not None:
             line += f"; a queued call takes {way.queued_p50_s:.2f} s (p99 {way.queued_p99_s:.2f} s)"
         print(line)
+    return [asdict(way) for way in found]
+
+
+def _http(rows: int, rounds: int) -> list[dict[str, object]]:
+    found = compare_service(rows=rows, rounds=rounds, slots=JOBS)
+    for way in found:
+        print(
+            f"{way.way}: {way.local_per_second:.0f}/s here, {way.served_per_second:.0f}/s served,"
+            f" ratio {way.ratio:.2f}; CPU a submission {1000 * way.local_cpu_s:.1f} ms here,"
+            f" {1000 * way.service_cpu_s:.1f} ms of the service's process;"
+            f" a request takes {way.p50_s:.2f} s (p99 {way.p99_s:.2f} s)"
+        )
     return [asdict(way) for way in found]
 
 

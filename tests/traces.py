@@ -1,6 +1,7 @@
 """What the processes that a test started may leave behind on this machine."""
 
 import contextlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -39,10 +40,13 @@ def living(known: set[Known]) -> set[Known]:
 
 def cgroups_of(known: set[Known]) -> set[Path]:
     """Return the control groups that these processes made for slots."""
+    # Not a glob, which trips over groups that others remove meanwhile.
     return {
-        folder
-        for folder in Path("/sys/fs/cgroup").glob("**/grader/*,*")
-        if any(f",{pid},{started}." in folder.name for pid, started in known)
+        Path(folder, name)
+        for folder, names, _ in os.walk("/sys/fs/cgroup")
+        for name in names
+        if Path(folder).name == "grader"
+        and any(f",{pid},{started}." in name for pid, started in known)
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import contestants
+from benchmarks import contestants, served
 from benchmarks.command import first_verdict_s, peak_memory_bytes
 from benchmarks.measure import Entry, throughput
 from benchmarks.rewards import compare
@@ -76,3 +76,13 @@ def test_single_calls_are_held_against_the_command(
     found = compare(rows=6, rounds=1, backend=native_sandbox.name, slots=2)
     assert found.rows == 6
     assert found.wall_ratio == found.command.wall_s / found.single_calls.wall_s
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("native_sandbox", "shared_dir")  # which has the problems
+def test_service_is_held_against_this_process() -> None:
+    found = served.compare(rows=6, rounds=1, slots=1)
+    assert len(found) == 4
+    for way in found:
+        assert way.ratio == way.served_per_second / way.local_per_second
+        assert 0 < way.p50_s <= way.p99_s
