@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak manifests stability trainers screenshots
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak fuzz manifests stability trainers screenshots
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -51,6 +51,9 @@ faults:  ## Workers, engines, Redis, networks and clients that fail, with 300 su
 
 soak:  ## The same with 3,000 submissions each, and half an hour of everything at work
 	FAULT_SUBMISSIONS=3000 SOAK_S=1800 $(PYTEST) -s tests/faults
+
+fuzz:  ## Requests and tasks that no client means, many more than the tests of every commit send
+	FUZZ_S=60 FUZZ_EXAMPLES=50 $(PYTEST) tests/integration/test_server_fuzz.py tests/integration/test_queue_fuzz.py
 
 stability:  ## The same verdicts for 1,000 submissions on an idle machine and with 8 busy processes
 	$(PYTEST) tests/acceptance/test_stability.py

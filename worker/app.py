@@ -11,6 +11,7 @@ app = make_app(settings)
 app.conf.update(
     task_queues={queue_name(image): {} for image in settings.queue.images.split(",")},
     worker_pool="threads",
+    worker_consumer="worker.consumer:HintConsumer",
     # More than slots: while one job is on its way to or from the ledger, another has its slot.
     worker_concurrency=settings.slots + 1 + settings.slots // 4,
 )

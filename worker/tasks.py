@@ -9,9 +9,7 @@ from worker.lifecycle import Lifecycle
 def register(app: Any, lifecycle: Lifecycle) -> None:
     """Give a Celery application its one task."""
 
-    @app.task(  # type: ignore[untyped-decorator]
-        name=GRADE_TASK, Strategy="worker.strategy:refuse_malformed"
-    )
+    @app.task(name=GRADE_TASK)  # type: ignore[untyped-decorator]
     def grade(keys: list[str]) -> None:
         """Grade the jobs of these keys; every other outcome than a report is the ledger's."""
         lifecycle.bench.work([str(key) for key in keys])

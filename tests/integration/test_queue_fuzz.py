@@ -2,12 +2,13 @@
 
 import itertools
 import json
+import os
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from grader import wire
@@ -26,16 +27,16 @@ from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.factories import make_submission
 
-pytestmark = [pytest.mark.redis, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.redis, pytest.mark.timeout(900)]
 
 FEW = settings(
-    max_examples=3,
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "3")),
     deadline=None,
     database=None,
-    derandomize=True,
+    derandomize="FUZZ_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-"""Each example is a batch, whose members are tried at once."""
+"""Each example is a batch, whose members are tried at once; `make fuzz` sets more."""
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -54,6 +55,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     deployed.add_worker()
     deployed.wait_for_workers(1)
     yield deployed
+    # A worker may hold a few messages, and after those takes no more.
+    with deployed.redis.connect() as client:
+        wait_until(lambda: not client.exists("unacked"), 10, "every message is acknowledged")
     deployed.close()
 
 
@@ -193,28 +197,50 @@ def test_program_with_one_wrong_part_is_answered(
             assert result.outcome is not None or result.reason
 
 
-def headers() -> dict[str, str]:
+def headers() -> dict[str, Any]:
     return {"task": names.GRADE_TASK, "id": f"fuzz-{next(_numbers)}", "lang": "py"}
 
 
 @FEW
 @given(batch=st.lists(JSON, min_size=5, max_size=10))
+@example(batch=["abc", {"a": [], "b": {}, "c": None}, ["a", {}, {"chain": [{}]}]])
 def test_hints_of_any_shape_do_no_harm(where: Settings, batch: list[Any]) -> None:
+    publish(
+        where,
+        [
+            ((args, {}, {}) if isinstance(args, list) else args, headers())
+            for value in batch
+            for args in (value, [value], [[value]], [value, value])
+        ],
+    )
+
+
+HEADERS = (
+    "argsrepr", "compression", "eta", "expires", "group", "group_index", "id", "kwargsrepr", "lang",
+    "meth", "origin", "parent_id", "retries", "root_id", "shadow", "stamped_headers", "stamps",
+    "task", "timelimit",
+)  # fmt: skip
+
+
+@FEW
+@given(batch=st.lists(st.tuples(st.sampled_from(HEADERS), JSON), min_size=10, max_size=20))
+@example(batch=[(name, value) for name in ("eta", "expires") for value in ("9999-01-01", 1e9)])
+@example(batch=[("timelimit", value) for value in ("abc", [0.1, 0.1], [{}, 1], 7)])
+def test_hints_with_any_header_do_no_harm(where: Settings, batch: list[tuple[str, Any]]) -> None:
+    publish(where, [(([["nowhere"]], {}, {}), headers() | {name: value}) for name, value in batch])
+
+
+def publish(where: Settings, messages: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Send bodies with headers as they are."""
     app = make_app(where)
     with app.connection_for_write() as connection:
-        for value in batch:
-            for args in (value, [value], [[value]], [value, value]):
-                body = (args, {}, {}) if isinstance(args, list) else args
-                app.amqp.Producer(connection).publish(
-                    body,
-                    routing_key=names.queue_name("python"),
-                    serializer="json",
-                    headers={
-                        "task": names.GRADE_TASK,
-                        "id": f"fuzz-{next(_numbers)}",
-                        "lang": "py",
-                    },
-                )
+        for body, its_headers in messages:
+            app.amqp.Producer(connection).publish(
+                body,
+                routing_key=names.queue_name("python"),
+                serializer="json",
+                headers=its_headers,
+            )
 
 
 def test_hints_of_jobs_that_are_not_there_do_no_harm(dispatcher: Dispatcher) -> None:

@@ -1,28 +1,69 @@
 """Requests that no client means: an answer with a reason, never a 500, never none at all."""
 
+import contextlib
 import json
+import os
 import random
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grader.queueing import names
+from tests.conftest import missing
+from tests.deployment import Deployment, redis_program, wait_until
 from tests.serving import Service, serving
 
-pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
+FUZZ_S = int(os.environ.get("FUZZ_S", "5"))
+"""How long a fuzzer goes on; `make fuzz` sets more."""
 
-FUZZ_S = 5
+pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120 + 3 * FUZZ_S)]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+@pytest.fixture(
+    scope="module",
+    params=["slots", pytest.param("queue", marks=[pytest.mark.redis, pytest.mark.slow])],
+)
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """One with slots of its own, and one with a queue."""
     # Programs that fuzzing makes may ask for the longest time there is.
-    with serving(tmp_path_factory.mktemp("service"), server__max_time_s=2) as running:
-        yield running
-        assert not [line for line in running.log() if "exception" in line]
+    settings: dict[str, Any] = {"server__max_time_s": 2}
+    folder = tmp_path_factory.mktemp("service")
+    with contextlib.ExitStack() as held:
+        if request.param == "queue":
+            settings["broker"] = held.enter_context(working_queue(folder))
+        with serving(folder, **settings) as running:
+            yield running
+            assert not [line for line in running.log() if "exception" in line]
+
+
+@contextlib.contextmanager
+def working_queue(folder: Path) -> Iterator[str]:
+    """Run a Redis and a worker; in the end the worker is the same, and nothing is stuck."""
+    if redis_program() is None:
+        missing("Redis", "there is no redis-server")
+    deployed = Deployment(folder)
+    try:
+        worker = deployed.add_worker()
+        deployed.wait_for_workers(1)
+        pid = worker.pid
+        yield deployed.redis.url
+        assert (worker.is_running, worker.pid) == (True, pid)
+        # The service has left, and what it waited for with it.
+        wait_until(lambda: not open_jobs(deployed), 30, "no job is stuck")
+        assert deployed.redis.stats().get("redelivered", 0) == 0
+    finally:
+        deployed.close()
+
+
+def open_jobs(deployed: Deployment) -> list[str]:
+    return [key for key in deployed.redis.key_names() if key.startswith(names.JOB)]
 
 
 # Like SandboxFusion, /run_code takes "10" for 10.
