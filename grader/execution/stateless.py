@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from grader.execution.constants import IMMUTABLE, MAKERS, Constants
 from grader.execution.standing import HARMLESS, is_listed
-from grader.judging.trees import UNPARSABLE
+from grader.extract.source import Reader
 
 _BUILTINS = frozenset(
     "ArithmeticError AssertionError AttributeError BaseException EOFError Exception False "
@@ -51,6 +51,8 @@ _SPECIAL = frozenset(
     "__mul__ __name__ __ne__ __neg__ __next__ __post_init__ __pow__ __repr__ __reversed__ "
     "__setitem__ __str__ __sub__ __truediv__".split()
 )
+_MOST_CHARS = 16 * 1024
+"""The text is hostile; so much of it takes up to a quarter of a second."""
 _FRAMES = ("ag_", "co_", "cr_", "f_", "gi_", "tb_")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Annotated = ast.AnnAssign | ast.arg | ast.FunctionDef | ast.AsyncFunctionDef
@@ -63,11 +65,13 @@ class _Doubt(Exception):
 @lru_cache(maxsize=1024)
 def keeps_nothing(source: str) -> bool:
     """Tell whether every call finds a submission as it was when it had been loaded."""
-    try:
-        _Proof(ast.parse(source)).check()
-    except (*UNPARSABLE, _Doubt):
+    if len(source) > _MOST_CHARS:
         return False
-    return True
+    tree = Reader().read(source).tree  # which keeps from the parser what hurts it
+    try:
+        return tree is not None and _Proof(tree).check()
+    except (RecursionError, _Doubt):
+        return False
 
 
 class _Proof:
@@ -84,8 +88,8 @@ class _Proof:
         """Methods that set attributes of their `self`."""
         self._constants = Constants()
 
-    def check(self) -> None:
-        """Return if there is nothing to doubt.
+    def check(self) -> bool:
+        """Return True if there is nothing to doubt.
 
         Raises:
             _Doubt: There is.
@@ -100,6 +104,7 @@ class _Proof:
             if isinstance(node, ast.ClassDef):  # those inside of functions have not been seen
                 self._check_class(node)
             self._check(node)
+        return True
 
     def _walk(self, top: ast.AST) -> Iterator[ast.AST]:
         """Yield every node but those of annotations, which nothing reads that is on the list."""

@@ -150,3 +150,17 @@ def test_submission_without_a_state_is_proven(source: str) -> None:
 )
 def test_submission_that_may_have_a_state_is_not_proven(source: str) -> None:
     assert not keeps_nothing(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("x = f'" + "{1}" * 200_000 + "'", id="an f-string of many fields"),
+        pytest.param("x = " + "(" * 5_000 + ")" * 5_000, id="brackets"),
+        pytest.param("x = " + "-" * 10_000 + "1", id="signs"),
+        pytest.param("x = 1\n" * 100_000, id="a long text"),
+    ],
+)
+def test_text_that_is_made_to_hurt_the_parser_is_not_looked_at(source: str) -> None:
+    """CPython 3.11 needs minutes for the first, and holds up every thread of the grader."""
+    assert not keeps_nothing(source)
