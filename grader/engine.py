@@ -4,7 +4,7 @@ import logging
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -53,6 +53,7 @@ class Grader:
             outage_s=self.settings.outage_s,
         )
         self._warming: threading.Thread | None = None
+        self._warming_error: GraderError | None = None
 
     def __enter__(self) -> Self:
         """Return the grader itself."""
@@ -106,10 +107,21 @@ class Grader:
     def warm(self, image: str = "python") -> None:
         """Start opening a slot, so that the first submission need not wait for all of it.
 
-        Where that fails, the first submission says so.
+        Where that fails, `look` and the first submission say so.
         """
         self._warming = threading.Thread(target=self._open_one, args=(image,), daemon=True)
         self._warming.start()
+
+    def look(self) -> None:
+        """Wait for what `warm` began, which the first submission would wait for anyway.
+
+        Raises:
+            GraderError: No slot can be opened.
+        """
+        if self._warming is not None:
+            self._warming.join()
+        if self._warming_error is not None:
+            raise self._warming_error
 
     def close(self) -> None:
         """Close every slot and the sandbox. Repeats harmlessly."""
@@ -119,8 +131,11 @@ class Grader:
             self._warming.join()
 
     def _open_one(self, image: str) -> None:
-        with suppress(GraderError), self._borrow(image, 0):
-            pass
+        try:
+            with self._borrow(image, 0):
+                pass
+        except GraderError as error:
+            self._warming_error = error
 
     def _borrow(self, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
         return self._pool.borrow(image=image, memory_bytes=memory_bytes)

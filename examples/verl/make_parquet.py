@@ -1,6 +1,7 @@
 """Write verl's data: make_parquet.py PROMPTS.jsonl OUT.parquet.
 
-PROMPTS is what `examples/openrlhf/make_prompts.py` writes: a `prompt` and a `label` a row.
+PROMPTS is what `examples/openrlhf/make_prompts.py` writes of a file of problems: a `prompt` and a
+`label` a row.
 """
 
 import json
@@ -14,6 +15,8 @@ import pyarrow.parquet as pq
 
 def row(given: dict[str, Any], index: int) -> dict[str, Any]:
     """Return a row as verl reads it; the label becomes the `ground_truth`."""
+    if not {"prompt", "label"} <= given.keys():
+        sys.exit(f"row {index + 1} has no prompt and label: make them with make_prompts.py first")
     return {
         "data_source": "code",
         "prompt": given["prompt"],
@@ -31,4 +34,6 @@ def main(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from grader.stoppable import StoppableGrader
 
 
+WARM_IMAGE = "python"
+"""Of the slot that is opened before the first row is read."""
+
+
 class Graders:
     """Both the grader and the rater of `grader.offline.run.grade_rows`."""
 
@@ -62,7 +66,7 @@ class Graders:
         first = next(source, None)
         if first is not None:
             tests = self._open_tests()
-            _look(tests)
+            _look(tests, first)
             yield from tests.as_completed(itertools.chain((first,), source))
 
     def ask(self, question: "Question", tell: "Callable[[GradeReport], None]") -> None:
@@ -88,7 +92,7 @@ class Graders:
                     from grader.stoppable import StoppableGrader
 
                     self._tests = StoppableGrader(self._settings)
-                    self._tests.warm()
+                    self._tests.warm(WARM_IMAGE)
                 else:
                     from grader.client import open_grader
 
@@ -116,9 +120,16 @@ class Graders:
         return tests
 
 
-def _look(tests: "StoppableGrader | FutureGrader") -> None:
-    """See that somebody answers before a wrong address costs a deadline without a word."""
+def _look(tests: "StoppableGrader | FutureGrader", first: "Submission") -> None:
+    """See that the first submission can be graded, before a whole file is found not to be.
+
+    Raises:
+        GraderError: Nobody answers, or no slot can be opened.
+    """
     from grader.queueing.futures import FutureGrader
 
-    if isinstance(tests, FutureGrader) and (trouble := tests.look()):
-        note(f"waiting: {trouble}")
+    if isinstance(tests, FutureGrader):
+        if trouble := tests.look():
+            note(f"waiting: {trouble}")
+    elif first.suite.image == WARM_IMAGE:
+        tests.look()

@@ -100,6 +100,17 @@ def test_queue_that_does_not_answer_is_told_at_once(tmp_path: Path, run: Run) ->
     assert "Redis does not answer" in done.stderr
 
 
+def test_sandbox_that_cannot_be_opened_ends_the_command_before_any_row(
+    tmp_path: Path, run: Run, environment: dict[str, str]
+) -> None:
+    environment["DOCKER_HOST"] = "tcp://127.0.0.1:1"
+    write_rows(tmp_path / "in.jsonl", [{"completion": GOOD, "label": LABEL}] * 3)
+    done = run("grade", "in.jsonl", "-o", "out.jsonl", "--sandbox", "docker")
+    assert done.returncode == 3
+    assert "error: the Docker engine did not connect" in done.stderr
+    assert read_rows(tmp_path / "out.jsonl") == []
+
+
 def test_output_is_not_overwritten_unasked(tmp_path: Path, run: Run) -> None:
     write_rows(tmp_path / "in.jsonl", [{"id": "a", "completion": GOOD, "label": LABEL}])
     (tmp_path / "out.jsonl").write_text("mine\n")
