@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from grader.judging.trees import script_trees
 from grader.model import CaseResult, PytestTests, ScriptCase, ScriptTests, SuiteFile
+from grader.syntax import parse
 from grader.verdict import Verdict
 
 _WORDS = (
@@ -70,7 +71,7 @@ def into_pytest(tests: PytestTests) -> tuple[PytestTests, Canaries]:
     path = tests.test_paths[0]
     files = {file.path: file for file in tests.files}
     source = files[path].content + b"\n"
-    tree = ast.parse(source)
+    tree = parse(source)
     compared = _compared(tree)
     names = [_new_name(tree) for _ in range(2)]
     canaries = Canaries(must_pass=f"{path}::{names[0]}", must_fail=f"{path}::{names[1]}")

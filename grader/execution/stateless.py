@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from grader.execution.constants import IMMUTABLE, MAKERS, Constants
 from grader.execution.standing import HARMLESS, is_listed
-from grader.extract.source import Reader
+from grader.syntax import UNPARSABLE, may_be_parsed, parse
 
 _BUILTINS = frozenset(
     "ArithmeticError AssertionError AttributeError BaseException EOFError Exception False "
@@ -65,12 +65,11 @@ class _Doubt(Exception):
 @lru_cache(maxsize=1024)
 def keeps_nothing(source: str) -> bool:
     """Tell whether every call finds a submission as it was when it had been loaded."""
-    if len(source) > _MOST_CHARS:
+    if len(source) > _MOST_CHARS or not may_be_parsed(source):
         return False
-    tree = Reader().read(source).tree  # which keeps from the parser what hurts it
     try:
-        return tree is not None and _Proof(tree).check()
-    except (RecursionError, _Doubt):
+        return _Proof(parse(source)).check()
+    except (*UNPARSABLE, _Doubt):
         return False
 
 

@@ -10,9 +10,10 @@ from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
-from grader.extract.source import MAX_PARSE_CHARS, Reader, Reading
+from grader.extract.source import Reader, Reading
 from grader.extract.text import after_prompt, encodable, normalise
 from grader.rules import ExtractionRule
+from grader.syntax import MAX_PARSE_CHARS
 
 _UNFINISHED = "The answer ends inside a thinking section; code in one is a draft."
 

@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from grader.extract.source import MAX_PARSE_CHARS, Reader
+from grader.extract.source import Reader
+from grader.syntax import MAX_PARSE_CHARS
 
 MAX_MARKS = 5000
 """Lines with a fence or marker that are looked at: the last ones."""

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.extract.source import (
-    MAX_PARSE_CHARS,
     Reader,
     Reading,
     bound_names,
     is_idle,
     module_level,
 )
+from grader.syntax import MAX_PARSE_CHARS
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -1,43 +1,28 @@
 """Look at hostile source text without ever running it, crashing on it or waiting for it.
 
-`ast.parse` is the only part of Python that sees a submission inside the trusted process, so
-everything that is known to hurt it is kept away: text above a size, deep nesting, f-strings
-with thousands of fields (CPython 3.11 needs quadratic time for them).
+The parser is the only part of Python that sees a submission inside the trusted process, so
+everything that is known to hurt it is kept away (`grader.syntax`), and it reads so much in all.
 """
 
 import ast
 import builtins
 import re
-import threading
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from itertools import islice
 
-MAX_PARSE_CHARS = 64 * 1024
-"""A longer text is taken unparsed. Dense hostile text of this size costs 0.15 s and 70 MB."""
+from grader.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
+
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
 """Over all the texts that one extraction tries."""
-MAX_NESTING = 100
-"""Of brackets, and of unary operators in a row. The parser's own bound of 6000 levels needs up
-to 1 MiB of C stack, which a thread has unless somebody made it smaller."""
-MAX_FSTRING_FIELDS = 4000
-
-_BRACKET = re.compile(r"[(\[{)\]}]")
-_UNARY_RUN = re.compile(rf"[-+~]{{{MAX_NESTING}}}")
-_FSTRING = re.compile(r"[fF][rR]?[\"']")
 _CODE_LINE = re.compile(
     r"[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+[\w.]+[ \t]+import\b|(?:if|elif|while|for|with)\b.*:[ \t]*(?:#.*)?$"
     r"|(?:else|try|finally)[ \t]*:|except\b.*:|return\b|raise[ \t]+\w+\(|pass$|print[ \t]*\("
     r"|[\w.\[\], ]+(?:[-+*/%|&^]|//|\*\*|<<|>>)?=[^=]|[\w.]+\(.*\)[ \t]*(?:#.*)?$)"
 )
-# ast.parse reports doubtful escapes through the process-wide warning filters; changing those
-# is not thread-safe. The parser holds the interpreter lock anyway, so this costs nothing.
-_PARSE_LOCK = threading.Lock()
-
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -116,7 +101,7 @@ class Reader:
             return Reading(code=code, syntax=Syntax.UNREAD)
         known = self._seen.get(code)
         if known is None:
-            if len(code) > self._budget or not _safe(code):
+            if len(code) > self._budget or not may_be_parsed(code):
                 return Reading(code=code, syntax=Syntax.UNREAD)
             known = self._seen[code] = _parse(code)
             self._budget -= _cost(known)
@@ -142,9 +127,7 @@ class Reader:
 
 def _parse(code: str) -> Reading:
     try:
-        with _PARSE_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code)
+        tree = parse(code)
     except SyntaxError as error:
         return Reading(code=code, syntax=Syntax.BROKEN, error_line=error.lineno or 0)
     except (ValueError, OverflowError):
@@ -162,22 +145,6 @@ def _cost(reading: Reading) -> int:
         return size
     lines = reading.code.count("\n") + 1
     return max(size * min(reading.error_line, lines) // lines, size // 16)
-
-
-def _safe(code: str) -> bool:
-    """Tell whether the parser can be let loose on `code`."""
-    if _UNARY_RUN.search(code):
-        return False
-    if code.count("{") > MAX_FSTRING_FIELDS and _FSTRING.search(code):
-        return False
-    if code.count("(") + code.count("[") + code.count("{") <= MAX_NESTING:
-        return True
-    depth = 0
-    for bracket in _BRACKET.finditer(code):
-        depth = depth + 1 if bracket[0] in "([{" else max(0, depth - 1)
-        if depth > MAX_NESTING:
-            return False
-    return True
 
 
 def _statement_start(code: str, line: int) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from grader.errors import SuiteError
-from grader.judging.trees import UNPARSABLE
 from grader.model import PytestTests
+from grader.syntax import UNPARSABLE, parse
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 _ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
@@ -67,7 +67,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
 
 def _parse(path: str, source: bytes) -> ast.Module:
     try:
-        return ast.parse(source, path)
+        return parse(source, path)
     except UNPARSABLE as error:
         message = f"the test module {path!r} does not parse: {error}"
         raise SuiteError(message) from error

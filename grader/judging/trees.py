@@ -9,9 +9,7 @@ from functools import lru_cache
 
 from grader.errors import SuiteError
 from grader.model import ScriptTests
-
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What `ast.parse` raises for a source that is no Python."""
+from grader.syntax import UNPARSABLE, parse
 
 _KEPT = 4
 
@@ -26,7 +24,7 @@ def script_trees(tests: ScriptTests) -> tuple[ast.Module, ...]:
     trees = []
     for name, source in (("setup", tests.setup), *((c.id, c.source) for c in tests.cases)):
         try:
-            trees.append(ast.parse(source))
+            trees.append(parse(source))
         except UNPARSABLE as error:
             message = f"the suite's case {name!r} does not parse: {error}"
             raise SuiteError(message) from error
@@ -37,6 +35,6 @@ def script_trees(tests: ScriptTests) -> tuple[ast.Module, ...]:
 def module_tree(source: str) -> ast.Module | None:
     """Return the tree of a module; None where it is no Python."""
     try:
-        return ast.parse(source)
+        return parse(source)
     except UNPARSABLE:
         return None

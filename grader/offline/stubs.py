@@ -11,6 +11,8 @@ import ast
 import builtins
 from enum import Enum
 
+from grader.syntax import UNPARSABLE, parse
+
 _NONE = "None"
 _ODD_NAME = "_grader_odd"
 _ODD_CLASS = f"""
@@ -48,8 +50,8 @@ class Stub(Enum):
 def stub_of(source: str, stub: Stub) -> str | None:
     """Return a stub of a solution's source; None: it does not parse."""
     try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        module = parse(source)
+    except UNPARSABLE:
         return None
     value = _NONE if stub is Stub.NOTHING else _ODD_NAME
     classes = {node.name for node in module.body if isinstance(node, ast.ClassDef)}

@@ -7,6 +7,8 @@ them, and could make them whatever lets the tests pass; so the tests get the pro
 
 import ast
 
+from grader.syntax import UNPARSABLE, parse
+
 
 def helpers_of(prompt: str, entry_point: str, tests: str) -> str:
     """Return the prompt's definitions without the entry point, if the tests use any of them.
@@ -21,12 +23,12 @@ def helpers_of(prompt: str, entry_point: str, tests: str) -> str:
         one does not that breaks off in the middle.
     """
     try:
-        body = ast.parse(prompt).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = parse(prompt).body
+    except UNPARSABLE:
         return ""
     others = [statement for statement in body if not _is_function(statement, entry_point)]
     defined = {name for statement in others for name in _names(statement)}
-    tree = ast.walk(ast.parse(tests)) if defined else ()
+    tree = ast.walk(parse(tests)) if defined else ()
     own: set[str] = set()
     used: set[str] = set()
     for node in tree:

@@ -5,8 +5,6 @@ import builtins
 import re
 import symtable
 import sys
-import threading
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from grader import syntax
 from grader.errors import SuiteError
 
 SCIENCE_MODULES = frozenset(
@@ -23,7 +22,6 @@ SCIENCE_MODULES = frozenset(
 
 _KNOWN_MODULES = sys.stdlib_module_names | SCIENCE_MODULES | {"pytest", "hypothesis"}
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\w.]+)[ \t]+import\b)", re.M)
-_warnings_lock = threading.Lock()
 
 
 class SourceKind(StrEnum):
@@ -58,7 +56,7 @@ def parse(source: str, what: str = "the tests") -> ast.Module:
         SuiteError: It does not parse.
     """
     with _reading(what):
-        return ast.parse(source)
+        return syntax.parse(source)
 
 
 def outline(source: str, what: str = "the tests") -> Outline:
@@ -67,7 +65,7 @@ def outline(source: str, what: str = "the tests") -> Outline:
     Raises:
         SuiteError: It does not parse.
     """
-    with _reading(what):
+    with _reading(what), syntax.quiet():
         symbols = symtable.symtable(source, "<tests>", "exec").get_symbols()
     return Outline(
         defined=frozenset(symbol.get_name() for symbol in symbols if symbol.is_assigned()),
@@ -77,16 +75,14 @@ def outline(source: str, what: str = "the tests") -> Outline:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    with _warnings_lock, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # invalid escapes are the dataset's business
-        try:
-            yield
-        except SyntaxError as error:
-            message = f"cannot parse {what} as Python: {error.msg} (line {error.lineno})"
-            raise SuiteError(message) from error
-        except (ValueError, RecursionError, MemoryError) as error:
-            message = f"cannot parse {what} as Python: {type(error).__name__} {error}"
-            raise SuiteError(message) from error
+    try:
+        yield
+    except SyntaxError as error:
+        message = f"cannot parse {what} as Python: {error.msg} (line {error.lineno})"
+        raise SuiteError(message) from error
+    except syntax.UNPARSABLE as error:
+        message = f"cannot parse {what} as Python: {type(error).__name__} {error}"
+        raise SuiteError(message) from error
 
 
 def kind_of(tree: ast.Module) -> SourceKind:

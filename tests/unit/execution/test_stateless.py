@@ -146,6 +146,7 @@ def test_submission_without_a_state_is_proven(source: str) -> None:
         # no Python, or too much of it
         "def f(:",
         "(" * 500 + ")" * 500,
+        "ONE = 1\n" * 10_000,
     ],
 )
 def test_submission_that_may_have_a_state_is_not_proven(source: str) -> None:

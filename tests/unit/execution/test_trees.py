@@ -16,9 +16,9 @@ def test_a_script_is_parsed_once_for_all_who_look_at_it(monkeypatch: pytest.Monk
     parsed: list[str] = []
     parse = ast.parse
 
-    def counting(source: str) -> ast.Module:
+    def counting(source: str, name: str) -> ast.Module:
         parsed.append(source)
-        return parse(source)
+        return parse(source, name)
 
     monkeypatch.setattr(ast, "parse", counting)
     tests = make_tests("assert add(1, 2) == 3  # once", "assert add(2, 2) == 4  # once")
