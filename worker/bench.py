@@ -30,6 +30,7 @@ from grader.queueing.programs import (
     encode_result,
     is_program,
 )
+from grader.queueing.repeats import Repeats
 from grader.service import not_graded
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
@@ -105,6 +106,7 @@ class Bench:
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
         self._closed = threading.Event()
+        self._repeats = Repeats()
         self._patience = threading.Timer(settings.queue.drain_s, self._abandon)
         self._patience.daemon = True
         self._counts: Counter[str] = Counter()
@@ -269,7 +271,8 @@ class Bench:
             try:
                 return step()
             except QueueUnavailableError as error:
-                _log.warning("trying again: %s", error)
+                if self._repeats.is_due(f"again: {error}"):
+                    _log.warning("trying again: %s", error)
                 if self._abandoned.wait(_RETRY_S[min(tries, len(_RETRY_S) - 1)]):
                     raise AbandonedError from error
                 tries += 1
@@ -281,7 +284,8 @@ class Bench:
             try:
                 self._beat()
             except QueueUnavailableError as error:
-                _log.warning("no heartbeat: %s", error)
+                if self._repeats.is_due(str(error)):
+                    _log.warning("no heartbeat: %s", error)
             except Exception:  # noqa: BLE001 - and it is logged
                 # Without a heart everything here would be taken away again and again.
                 _log.exception("the heartbeat met a fault")

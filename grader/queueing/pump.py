@@ -19,6 +19,7 @@ from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import Job, Reader
 from grader.queueing.ledger import Hint, Ledger, Message, Submitted
 from grader.queueing.names import Answer
+from grader.queueing.repeats import Repeats
 from grader.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Pump:
         self._dispatcher = Dispatcher(make_app(settings))
         self._calls = Calls(settings.queue.in_flight)
         self._deadlines = Deadlines()
+        self._repeats = Repeats()
         self._start_lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self.counts: Counter[str] = Counter()
@@ -117,7 +119,7 @@ class Pump:
                     self._send_entries(entries)
                 failures = 0
             except GraderError as error:
-                _log.warning("the queue cannot be reached: %s", error)
+                self._complain(error)
                 if self._calls.is_closed:
                     return
                 self._calls.unsend(entries, cancelled)
@@ -152,6 +154,10 @@ class Pump:
         self._dispatcher.send(together, together=max(1, chunk))
         return outcomes
 
+    def _complain(self, error: GraderError) -> None:
+        if self._repeats.is_due(str(error)):
+            _log.warning("the queue cannot be reached: %s", error)
+
     # ------------------------------------------------------------ and back
 
     def _receive(self) -> None:
@@ -167,7 +173,7 @@ class Pump:
                     next_check = time.monotonic() + _CHECK_INTERVAL_S
                 failures = 0
             except GraderError as error:
-                _log.warning("the queue cannot be reached: %s", error)
+                self._complain(error)
                 time.sleep(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])
                 failures += 1
 
