@@ -11,12 +11,20 @@ from grader.errors import SuiteError
 from grader.feedback import quote
 from grader.judging.report import Trouble
 
-ACCEPTED, WRONG, PRESENTATION, POINTS = 0, 1, 2, 7
-"""The exit statuses of testlib that judge a submission; 3 is a failure of its program."""
+ACCEPTED, WRONG, PRESENTATION, FAILURE, POINTS = 0, 1, 2, 3, 7
+"""The exit statuses of testlib. With `FAILURE` a program says that its suite is wrong."""
 
 _WORDS = {WRONG: "refused", PRESENTATION: "refused for its form"}
 _POINTS_LINE = re.compile(rb"^points[ \t]+(\S{1,40})", re.MULTILINE)
 _SAID_CHARS = 200
+
+
+class DeclaredFailureError(SuiteError):
+    """The suite's own program says that the suite is wrong.
+
+    An answer may be better than the best that the suite knows. That is no crash, which what the
+    program read could have caused, and is believed.
+    """
 
 
 def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
@@ -28,7 +36,8 @@ def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
         stderr: What it wrote to standard error.
 
     Raises:
-        SuiteError: The status is none that judges, or there is no share for `POINTS`.
+        DeclaredFailureError: It is `FAILURE`.
+        SuiteError: It is none that judges, or there is no share for `POINTS`.
     """
     match status:
         case 0:
@@ -42,7 +51,7 @@ def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
         case _:
             said = stderr[-_SAID_CHARS:].strip()
             message = f"the suite's {who} ended with exit code {status!r:.20}: {quote(said)}"
-            raise SuiteError(message)
+            raise (DeclaredFailureError if status == FAILURE else SuiteError)(message)
 
 
 def by_value(who: str, value: object) -> CheckResult:

@@ -64,8 +64,8 @@ def run_checker(
         find_right: Asked about the cases in which the checker failed.
 
     Raises:
-        SuiteError: The checker crashed, hit a limit or gave no answer that means anything, and
-            not only on what the submission printed.
+        SuiteError: The checker says that the suite is wrong; or it crashed, hit a limit or gave
+            no answer that means anything, and not only on what the submission printed.
         SandboxUnavailableError: The slot broke.
     """
     said = _ask(checker, questions, slot)
@@ -113,6 +113,8 @@ def _ask(
         for outcome in running:
             try:
                 said.append(_answer(checker, outcome))
+            except answers.DeclaredFailureError:
+                raise
             except SuiteError as error:
                 said.append(error)
     return said

@@ -72,7 +72,7 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     """Have a program talk to the suite's interactor, once per case.
 
     Raises:
-        SuiteError: The suite has no case, or its interactor failed.
+        SuiteError: The suite has no case, or its interactor failed or says that the suite is wrong.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
@@ -84,6 +84,8 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
             outcomes.append(outcome)
             try:
                 cases.append(_judge(case, outcome, task.limits))
+            except answers.DeclaredFailureError:
+                raise
             except SuiteError as error:
                 doubts.append((case, error))
                 cases.append(_blame(case, outcome, task.limits, error))

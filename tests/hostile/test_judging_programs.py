@@ -159,6 +159,25 @@ def test_program_that_fails_on_what_is_right_is_the_suites_fault(grader: Grader)
         assert grade(grader, says("b'x'"), tests, reference).verdict is Verdict.INTERNAL_ERROR
 
 
+@pytest.mark.parametrize("judges", ["checks", "interacts"])
+def test_program_that_calls_its_suite_wrong_is_believed(grader: Grader, judges: str) -> None:
+    """A best answer that is not the best is the suite's fault, whoever finds the better one."""
+    better = "if int({0}) > int(open(sys.argv[3]).read()): sys.exit(3)\nsys.exit({0} != '42')"
+    if judges == "checks":
+        source = f"import sys\nsaid = open(sys.argv[2]).read().strip()\n{better.format('said')}"
+        checker = Checker(source=source, kind=CheckerKind.TESTLIB)
+        comparison = Comparison(comparator=Comparator.CHECKER, checker=checker)
+        tests: Tests = replace(checked("a function"), comparison=comparison)
+    else:
+        source = f"import sys\nprint(21, flush=True)\nsaid = input()\n{better.format('said')}"
+        interactor = Interactor(source=source, kind=CheckerKind.TESTLIB)
+        tests = replace(talked("a function"), interactor=interactor)
+    assert grade(grader, RIGHT, tests, RIGHT).verdict is Verdict.PASSED
+    assert grade(grader, says("b'41'"), tests, RIGHT).verdict is Verdict.FAILED
+    assert grade(grader, says("b'words'"), tests, RIGHT).verdict is Verdict.FAILED
+    assert grade(grader, says("b'43'"), tests, RIGHT).verdict is Verdict.INTERNAL_ERROR
+
+
 def test_answer_that_only_the_solution_knows_proves_a_checker_sound(grader: Grader) -> None:
     source = "def check(input, output, answer):\n    return int(output) == 2 * int(input)\n"
     comparison = Comparison(
