@@ -22,6 +22,8 @@ class Constants:
         """Nothing yet."""
         self.containers: set[str] = set()
         """Names of those that hold containers, wherever."""
+        self.modules: set[str] = set()
+        """Names that mean the library's module of that name, and nothing else anywhere."""
         self._immutable: set[str] = set()
 
     def define(self, name: str, value: ast.expr) -> str | None:
@@ -72,10 +74,10 @@ class Constants:
                 return self._call(name, args, local)
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="re"), attr="compile"), args=args, keywords=[]
-            ):
+            ) if "re" in self.modules:
                 return self._if_all(args, IMMUTABLE, local)
-            case ast.Attribute(value=ast.Name(id="math" | "string")):
-                return IMMUTABLE
+            case ast.Attribute(value=ast.Name(id="math" | "string" as name)):
+                return IMMUTABLE if name in self.modules else None
             case ast.Call(func=ast.Attribute(value=text, attr="split" | "splitlines"), args=args):
                 return self._if_all([text, *args], CONTAINER, local)
             case _:
@@ -133,5 +135,7 @@ class Constants:
         if not all(self._is_iterable(arg, local) for arg in args):
             return None
         if name in _MAKE_IMMUTABLE:
-            return IMMUTABLE
+            # What is given beside the items may itself be what is returned.
+            alone = args[1:] if len(args) == 1 or name == "sum" else args
+            return self._if_all(alone, IMMUTABLE, local)
         return CONTAINER if name in _MAKE_CONTAINERS else None

@@ -56,6 +56,11 @@ _MOST_CHARS = 16 * 1024
 _FRAMES = ("ag_", "co_", "cr_", "f_", "gi_", "tb_")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Annotated = ast.AnnAssign | ast.arg | ast.FunctionDef | ast.AsyncFunctionDef
+_NAMING = (
+    *(ast.Attribute, ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.Load, ast.Name),
+    *(ast.Subscript, ast.Tuple),
+)
+"""What annotations consist of that name a type and do nothing else; they are executed."""
 
 
 class _Doubt(Exception):
@@ -77,12 +82,12 @@ class _Proof:
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
         self._parents: dict[ast.AST, ast.AST] = {}
-        self._modules: set[str] = set()
+        self._modules: dict[str, str] = {}
+        """By the names that they are given."""
         self._classes: set[str] = set()
         self._bound: set[str] = set()
-        self._imported: set[str] = set()
-        """What means what it should, since it was imported by its own name."""
         self._rebound: set[str] = set()
+        """Those that may mean something else than where they come from."""
         self._storing: set[str] = set()
         """Methods that set attributes of their `self`."""
         self._constants = Constants()
@@ -96,8 +101,11 @@ class _Proof:
         nodes = list(self._walk(self._tree))
         for node in nodes:
             self._note(node)
-        if self._rebound & _KEPT or (self._bound - self._imported) & _KEPT:
+        if self._rebound & _KEPT:
             raise _Doubt
+        self._constants.modules = {
+            name for name, module in self._modules.items() if name == module
+        } - self._rebound
         self._check_body(self._tree.body)
         for node in nodes:
             if isinstance(node, ast.ClassDef):  # those inside of functions have not been seen
@@ -106,7 +114,11 @@ class _Proof:
         return True
 
     def _walk(self, top: ast.AST) -> Iterator[ast.AST]:
-        """Yield every node but those of annotations, which nothing reads that is on the list."""
+        """Yield every node but those of annotations, which nothing reads that is on the list.
+
+        Raises:
+            _Doubt: An annotation may do something.
+        """
         pending = [top]
         while pending:
             node = pending.pop()
@@ -117,7 +129,7 @@ class _Proof:
                     if not isinstance(child, ast.AST):
                         continue
                     if isinstance(node, _Annotated) and name in ("annotation", "returns"):
-                        if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(child)):
+                        if not all(isinstance(inner, _NAMING) for inner in ast.walk(child)):
                             raise _Doubt
                         continue
                     self._parents[child] = node
@@ -129,48 +141,55 @@ class _Proof:
         match node:
             case ast.ClassDef(name=name):
                 self._classes.add(name)
-                self._bound.add(name)
+                self._bind(name)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 if _is_special(name) and name not in _SPECIAL - {"__exit__"}:
                     raise _Doubt  # such as those that are given a class
-                # A method's name hides nothing but another attribute.
+                # A method's name hides something in its class's body only; see `_check_class`.
                 if not isinstance(self._parents[node], ast.ClassDef):
                     self._bind(name)
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                self._bind(name)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                self._bound.add(name)
-            case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                self._bound.add(name)
             case ast.Import(names=names):
                 for alias in names:
-                    if alias.name not in HARMLESS or alias.name == "random":
-                        raise _Doubt
-                    self._modules.add(alias.asname or alias.name)
-                    self._bound.add(alias.asname or alias.name)
+                    self._import(alias)
             case ast.ImportFrom(module=str(module), names=names, level=0):
                 for alias in names:
-                    if not _may_be_imported(module, alias.name):
-                        raise _Doubt
-                    if alias.asname is None and module in ("abc", "dataclasses", "functools"):
-                        self._imported.add(alias.name)
-                    elif module == "string":
-                        self._constants.define(alias.asname or alias.name, ast.Constant(""))
-                    self._bound.add(alias.asname or alias.name)
+                    self._import_from(module, alias)
             case ast.ImportFrom() | ast.Global() | ast.MatchClass():
                 raise _Doubt
             case ast.Attribute(ctx=ast.Store() | ast.Del(), attr=name):
                 self._storing.add(self._method_of(node).name)
                 if _is_special(name):
                     raise _Doubt
+            case ast.arg(arg=name):
+                self._bind(name)
             case _:
-                pass
+                for name in _bound_by(node):
+                    self._bind(name)
 
     def _bind(self, name: str) -> None:
         self._bound.add(name)
         self._rebound.add(name)
         if _is_special(name) and name not in _OWN_NAMES:
             raise _Doubt
+
+    def _import(self, alias: ast.alias) -> None:
+        name = alias.asname or alias.name
+        if alias.name not in HARMLESS or alias.name == "random" or name in _KEPT:
+            raise _Doubt
+        if self._modules.setdefault(name, alias.name) != alias.name:
+            raise _Doubt
+        self._bound.add(name)
+
+    def _import_from(self, module: str, alias: ast.alias) -> None:
+        if not _may_be_imported(module, alias.name):
+            raise _Doubt
+        name = alias.asname or alias.name
+        if name == alias.name and module in ("abc", "dataclasses", "functools"):
+            self._bound.add(name)
+        else:
+            self._bind(name)
+        if module == "string":
+            self._constants.define(name, ast.Constant(""))
 
     def _method_of(self, node: ast.Attribute) -> _Function:
         """Return the method that sets an attribute of its own object."""
@@ -188,10 +207,9 @@ class _Proof:
             or not is_plain
             or [arg.arg for arg in first] != [node.value.id]
             or any(
-                isinstance(inner, ast.Name)
-                and inner.id == node.value.id
-                and not isinstance(inner.ctx, ast.Load)
+                node.value.id in _bound_by(inner)
                 for inner in ast.walk(method)
+                if inner is not method
             )
         ):
             raise _Doubt
@@ -200,12 +218,13 @@ class _Proof:
     # ------------------------------------------------------------ modules and classes
 
     def _check_body(self, body: list[ast.stmt]) -> None:
+        properties: set[str] = set()
         for statement in body:
             match statement:
                 case ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Expr(value=ast.Constant()):
                     pass
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    self._check_function(statement)
+                    self._check_function(statement, properties)
                 case ast.ClassDef():
                     self._check_class(statement)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -237,15 +256,25 @@ class _Proof:
                 raise _Doubt
             self._define(target.id, ast.Constant(0))  # as good as what it is
 
-    def _check_function(self, function: _Function) -> None:
+    def _check_function(self, function: _Function, properties: set[str]) -> None:
+        """Check what becomes of a function where it is defined.
+
+        Args:
+            function: One of a module or a class.
+            properties: Those that were defined there before; this one may be added.
+        """
         for decorator in function.decorator_list:
             match decorator:
                 case ast.Name(id=name) if name in _DECORATORS:
-                    pass
-                case ast.Attribute(value=ast.Name(), attr="setter" | "deleter"):
-                    pass
+                    if name == "property":
+                        properties.add(function.name)
+                case ast.Attribute(value=ast.Name(id=name), attr="setter" | "deleter"):
+                    if {name, function.name} - properties:
+                        raise _Doubt
                 case _:
                     raise _Doubt
+        if not function.decorator_list:
+            properties.discard(function.name)
         if any(isinstance(d, ast.Name) and d.id == "classmethod" for d in function.decorator_list):
             # There, its own name is the only one for the class, and `super` finds bare functions.
             first = [*function.args.posonlyargs, *function.args.args][:1]
@@ -273,6 +302,9 @@ class _Proof:
                 case _:
                     raise _Doubt
         self._check_body(kind.body)
+        methods = {statement.name for statement in kind.body if isinstance(statement, _Function)}
+        if methods.intersection(_read_in_body(kind)):
+            raise _Doubt
 
     # ------------------------------------------------------------ what code does
 
@@ -292,7 +324,7 @@ class _Proof:
         if not known and not is_setter:  # of a property, which is no name elsewhere
             raise _Doubt
         if name in self._modules and not (
-            isinstance(parent, ast.Attribute) and is_listed(self._module(name), parent.attr)
+            isinstance(parent, ast.Attribute) and is_listed(self._modules[name], parent.attr)
         ):
             raise _Doubt
         if (name in self._classes or name == "cls") and not self._is_class_used_well(node, parent):
@@ -300,16 +332,8 @@ class _Proof:
         if name in self._constants.containers and not self._is_only_read(node):
             raise _Doubt
 
-    def _module(self, name: str) -> str:
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if (alias.asname or alias.name) == name:
-                        return alias.name
-        raise _Doubt
-
     def _check_attribute(self, node: ast.Attribute, name: str) -> None:
-        if name.startswith(_FRAMES) or name in _REVEALING:
+        if name.startswith(_FRAMES) or name in _REVEALING or name in self._classes:
             raise _Doubt
         if _is_special(name) and name not in _SPECIAL:
             parent = self._parents[node]
@@ -364,6 +388,39 @@ class _Proof:
                 return True
             case _:
                 return False
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    """Return the names that a node gives to something, or takes away, but for parameters."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return [name]
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            return [name]
+        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return [name]
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return [alias.asname or alias.name for alias in names]
+        case _:
+            return []
+
+
+def _read_in_body(kind: ast.ClassDef) -> Iterator[str]:
+    """Yield the names that a class's body reads while it is executed, but for its properties."""
+    pending: list[ast.AST] = []
+    for statement in kind.body:
+        if isinstance(statement, _Function):
+            arguments = statement.args
+            pending += [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
+            pending += [d for d in statement.decorator_list if not isinstance(d, ast.Attribute)]
+        else:
+            pending.append(statement)
+    for top in pending:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                yield node.id
 
 
 def _is_special(name: str) -> bool:

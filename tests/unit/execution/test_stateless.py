@@ -35,6 +35,13 @@ LEAK = "class A:\n    def __eq__(self, other):\n        self.other = other\n    
         "    def __init__(self):\n        super().__init__()\n        self.y = 2",
         "def f():\n    yield 1\nasync def g():\n    return 1",
         "def f(x):\n    return x\nif __name__ == '__main__':\n    print(f(1))",
+        "from typing import Optional\n"
+        "def f(x: 'int', y: Optional[list[int]] = None) -> int | str:\n    return x",
+        "import re, math\nWORD = re.compile('a')\nCIRCLE = 2 * math.pi\n"
+        "def f(x):\n    return WORD.match(x)",
+        "TOP = max(1, 2)\nLAST = max([1, 2])\nALL = sum([1, 2], 3)",
+        "class Stack:\n    def max(self):\n        return max(self.items)\n"
+        "    def list(self, items=()):\n        return list(items)",
     ],
 )
 def test_submission_without_a_state_is_proven(source: str) -> None:
@@ -140,6 +147,46 @@ def test_submission_without_a_state_is_proven(source: str) -> None:
         "def f():\n    isinstance(A(), C)",
         f"{BUMP}class D:\n    def __get__(self, it, kind):\n        kind.bump(f, 1)",
         "from abc import ABC\nclass A(ABC):\n    pass\ndef f():\n    A.register(int)",
+        f"{BUMP}class C:\n    class D(A):\n        pass\n    def g(self):\n"
+        "        self.D.bump(self.D, 1)",
+        # a `self` that is no longer what the method was called on
+        "class A:\n    def bump(self, x):\n        match x:\n            case self:\n"
+        "                self.n = 1\ndef f():\n    A().bump(f)",
+        "class A:\n    def bump(self, x):\n        match x:\n            case {**self}:\n"
+        "                self.n = 1",
+        "class A:\n    def bump(self):\n        from dataclasses import dataclass as self\n"
+        "        self.n = 1",
+        "class A:\n    def bump(self):\n        try:\n            f()\n"
+        "        except ValueError as self:\n            self.n = 1",
+        "class A:\n    def bump(self):\n        def self():\n            pass\n        self.n = 1",
+        # names that mean something else than they say
+        "class re:\n    @staticmethod\n    def compile(x):\n        return [x]\n"
+        "seen = re.compile(1)\ndef f(x):\n    seen.append(x)",
+        "class math:\n    @property\n    def made(self):\n        return 1\nseen = math.made",
+        "import itertools\ndef f():\n    import json as itertools\n"
+        "    return itertools.codecs.open('x', 'w')",
+        "from dataclasses import dataclass\nfrom functools import partial as dataclass\n"
+        "@dataclass\nclass A:\n    pass\ndef f():\n    A.keywords['n'] = 1",
+        "from dataclasses import dataclass\nclass dataclass:\n    def __init__(self, kind):\n"
+        "        self.items = []\n@dataclass\nclass A:\n    pass\ndef f():\n"
+        "    A.items.append(1)",
+        "class K:\n    @staticmethod\n    def setter(g):\n        return [0]\n"
+        "@K.setter\ndef seen():\n    pass\ndef f():\n    seen.append(1)",
+        "class A:\n    def tuple(x):\n        return [x]\n    seen = tuple(1)\n"
+        "    def g(self):\n        self.seen.append(1)",
+        "class A:\n    def property(g):\n        return [1]\n    @property\n"
+        "    def seen(self):\n        return 1\n    def g(self):\n        self.seen.append(1)",
+        "class A:\n    def Exception(x):\n        return x\n    class B(Exception):\n        pass",
+        "bump = 1\nclass A:\n    def bump(self):\n        self.n = 1\n"
+        "    def g(self, h=bump):\n        h(f)\ndef f():\n    A().g()",
+        # a container that is returned by what makes none
+        "seen = sum((), [])\ndef f(x):\n    seen.append(x)",
+        "seen = max([1], [2])\ndef f(x):\n    seen.append(x)",
+        # annotations are executed
+        "def f(x: exec('seen = [0]')):\n    return x",
+        "def f(x) -> [exec('seen = [0]')][0]:\n    return x",
+        "class A:\n    x: exec('seen = [0]')",
+        "x: (lambda: 0)() = 1",
         # code that only seems never to run
         "__name__ = '__main__'\nseen = (1,)\nif __name__ == '__main__':\n    pass",
         "if __name__ == '__main__' or True:\n    pass",
