@@ -1,9 +1,11 @@
 """The commands, put together, and what becomes of their errors.
 
-Exit codes: 0 done, whatever the verdicts; 2 bad usage or input that cannot be read; 3 something
-of ours failed, or rows ended as internal errors; 130 stopped by Ctrl-C.
+Exit codes: 0 done, whatever the verdicts; 1 nobody reads the output any more; 2 bad usage or input
+that cannot be read; 3 something of ours failed, or rows ended as internal errors; 130 stopped by
+Ctrl-C.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -57,6 +59,8 @@ app.command()(version)
 
 _USER_ERRORS = (ConfigurationError, InputError, ImageNotFoundError)
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code.
@@ -65,6 +69,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
         arguments: Default: those of this process.
     """
     try:
+        code = _run(arguments)
+        # What is still buffered would fail as Python exits, with a code and words of its own.
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        _drop_output()
+        return 1
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _drop_output()
+        fail(f"cannot write {error.filename or 'standard output'}: {error.strerror}")
+        return 3
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
         app(arguments, prog_name="grader")
     except _USER_ERRORS as error:
         fail(str(error))
@@ -72,10 +94,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except GraderError as error:
         fail(str(error))
         return 3
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
     return 0
+
+
+def _drop_output() -> None:
+    """Keep Python from complaining once more at exit about what is still buffered."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

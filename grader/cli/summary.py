@@ -61,7 +61,8 @@ def _facts(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[tuple
         signs = ", ".join(f"{sign} {count:,}" for sign, count in summary.suspicion.items())
         yield "suspicion", signs
     if summary.internal_errors:
-        yield "not graded", f"{summary.internal_errors:,}: our errors or bad rows, see `feedback`"
+        count = f"{summary.internal_errors:,} of {summary.reports:,}"
+        yield "not graded", f"{count} rows: our errors or bad rows, see `feedback`"
 
 
 def _lines(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[str]:

@@ -44,7 +44,8 @@ class Address:
             # What the library says may quote a part of the token.
             raise ConfigurationError(_complaint("its host or port is none")) from None
         if parts.scheme not in ("http", "https"):
-            raise ConfigurationError(_complaint(f"it begins with {parts.scheme or 'no scheme'!r}"))
+            begins = f"it begins with {parts.scheme!r}" if parts.scheme else "it has no scheme"
+            raise ConfigurationError(_complaint(begins))
         if not parts.hostname or parts.query or parts.fragment:
             raise ConfigurationError(_complaint("it has no host, or more than a path behind it"))
         path = parts.path.rstrip("/")

@@ -60,7 +60,7 @@ def test_labels_of_every_kind_are_graded_in_one_run(tmp_path: Path, run: Run) ->
     assert "expected 41" in found["json text"]["feedback"]
     assert len(found["half"]["cases"]) == 2
     assert "GRADER_CONVERSATION_MODEL" in found["no model"]["feedback"]
-    assert "not graded: 2: " in done.stdout
+    assert "not graded: 2 of 9 rows: " in done.stdout
     assert "pass rate: 42.9 %" in done.stdout
 
 

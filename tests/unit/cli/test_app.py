@@ -1,6 +1,7 @@
 """The command line without a sandbox: help, mistakes, and what starting it costs."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from grader import wire
 from grader.cli.app import run
+from tests.factories import make_report
 
-COMMANDS = ("grade", "check", "doctor", "images", "formats", "config", "version")
+COMMANDS = (
+    *("grade", "check", "report", "explain", "try", "doctor", "images", "serve", "worker"),
+    *("status", "formats", "config", "version"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -149,3 +155,49 @@ def test_starting_imports_only_what_every_command_needs(repo_dir: Path) -> None:
     loaded = set(done.stdout.split())
     heavy = {"docker", "pydantic", "pyarrow", "requests", "rich", "grader.engine", "grader.suites"}
     assert loaded & heavy == set()
+
+
+@pytest.fixture
+def anywhere(repo_dir: Path) -> dict[str, str]:
+    """The environment in which `python -m grader` works in any folder."""
+    return {**os.environ, "PYTHONPATH": str(repo_dir)}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["version"], id="buffered to the end"),
+        pytest.param(["formats"], id="in parts"),
+        pytest.param(["explain", "graded.jsonl", "a"], id="by rich"),
+    ],
+)
+def test_standard_output_without_room_is_told_in_words(
+    arguments: list[str], anywhere: dict[str, str]
+) -> None:
+    report = json.loads(wire.report_json(make_report()))
+    Path("graded.jsonl").write_text(json.dumps({"id": "a", "completion": "", "report": report}))
+    command = [sys.executable, "-m", "grader", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=anywhere)
+    assert done.stderr == "error: cannot write standard output: No space left on device\n"
+    assert done.returncode == 3
+
+
+def test_reader_that_leaves_ends_the_command_in_silence(anywhere: dict[str, str]) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "grader", "version"]
+    done = subprocess.run(
+        command, stdout=write_end, stderr=subprocess.PIPE, text=True, env=anywhere
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(closed: str, anywhere: dict[str, str]) -> None:
+    Path("empty.jsonl").touch()
+    grade = f"{sys.executable} -m grader grade empty.jsonl -o out.jsonl --sandbox native"
+    done = subprocess.run(["/bin/sh", "-c", f"{grade} {closed}"], env=anywhere)
+    assert done.returncode == 0
+    assert Path("out.jsonl").read_bytes() == b""
