@@ -13,7 +13,7 @@ from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
 from grader.settings import Settings
 from grader.stoppable import StoppableGrader
-from worker.bench import Bench
+from worker.executor import Executor
 
 _log = logging.getLogger(__name__)
 
@@ -24,29 +24,29 @@ _CHATTY = ("celery.app.trace", "celery.worker.strategy")
 
 
 class Lifecycle:
-    """Holds the bench of this process, from Celery's start signal to its last."""
+    """Holds the executor of this process, from Celery's start signal to its last."""
 
     def __init__(self, app: Any, settings: Settings) -> None:
         """Connect to Celery's signals; nothing is started yet."""
         self._app = app
         self._settings = settings
-        self._bench: Bench | None = None
+        self._executor: Executor | None = None
         signals.after_setup_logger.connect(self._quieten, weak=False)
         signals.worker_init.connect(self._open, weak=False)
         signals.worker_shutting_down.connect(self._stop, weak=False)
         signals.worker_shutdown.connect(self._close, weak=False)
 
     @property
-    def bench(self) -> Bench:
-        """The bench.
+    def executor(self) -> Executor:
+        """The executor.
 
         Raises:
             ConfigurationError: The worker was not started as a worker.
         """
-        if self._bench is None:
+        if self._executor is None:
             message = "no worker is running in this process"
             raise ConfigurationError(message)
-        return self._bench
+        return self._executor
 
     def _quieten(self, **_: Any) -> None:
         for name in _CHATTY:
@@ -58,13 +58,13 @@ class Lifecycle:
         Opening the first slot also removes what dead workers of this machine left behind.
         """
         try:
-            self._bench = Bench(
+            self._executor = Executor(
                 self._settings,
                 ledger=Ledger(self._settings),
                 dispatcher=Dispatcher(self._app),
                 grader=self._warm_grader(),
             )
-            self._bench.open()
+            self._executor.open()
         except Exception as error:
             # Celery would swallow it, go on, and lose every task. Its log is not open yet.
             reason = error if isinstance(error, GraderError) else traceback.format_exc()
@@ -83,9 +83,9 @@ class Lifecycle:
         return grader
 
     def _stop(self, **_: Any) -> None:
-        self.bench.stop()
+        self.executor.stop()
 
     def _close(self, **_: Any) -> None:
-        if self._bench is not None:
-            self._bench.close()
+        if self._executor is not None:
+            self._executor.close()
         _log.info("worker %d has left nothing behind", os.getpid())

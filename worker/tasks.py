@@ -12,4 +12,4 @@ def register(app: Any, lifecycle: Lifecycle) -> None:
     @app.task(name=GRADE_TASK)  # type: ignore[untyped-decorator]
     def grade(keys: list[str]) -> None:
         """Grade the jobs of these keys; every other outcome than a report is the ledger's."""
-        lifecycle.bench.work([str(key) for key in keys])
+        lifecycle.executor.execute([str(key) for key in keys])

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -89,6 +89,14 @@ class QueueStatus:
         return 1 - outcomes["miss"] / submitted if submitted else 0.0
 
 
+def encode_worker(status: WorkerStatus) -> str:
+    """Return what a worker leaves in Redis, under its id, for `read_status`."""
+    told = asdict(status)
+    del told["id"]
+    told["started"] = status.started.timestamp()
+    return json.dumps(told)
+
+
 def read_status(settings: Settings) -> QueueStatus:
     """Ask Redis; changes nothing there.
 
@@ -127,7 +135,7 @@ def _read(client: Any) -> QueueStatus:
     }
     oldest = client.zrange(names.QUEUED, 0, 0, withscores=True)
     return QueueStatus(
-        workers=tuple(_worker(worker, json.loads(text)) for worker, text in told.items()),
+        workers=tuple(_decode_worker(worker, text) for worker, text in told.items()),
         silent=frozenset(until_ms.keys() & set(known)) - told.keys(),
         queued=client.zcard(names.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
@@ -142,7 +150,9 @@ def _read(client: Any) -> QueueStatus:
     )
 
 
-def _worker(worker: str, told: Mapping[str, Any]) -> WorkerStatus:
+def _decode_worker(worker: str, text: bytes) -> WorkerStatus:
+    told = json.loads(text)
+    # By name: a worker of another version may say more.
     return WorkerStatus(
         id=worker,
         host=told["host"],

@@ -1,0 +1,95 @@
+"""From a job of the ledger to what is handed in for it, whatever the job says."""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader import wire
+from grader.cache import is_cacheable
+from grader.errors import GraderError, WireError
+from grader.model import Submission
+from grader.queueing.jobs import SuiteReader, apply
+from grader.queueing.ledger import Started, Taken
+from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
+from grader.service import not_graded
+from grader.settings import Settings
+from grader.stoppable import Run, StoppableGrader
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What is handed in for a job."""
+
+    body: bytes
+    error: str
+    """What is told to operators; "" where all went well."""
+    keep: bool
+    """Whether it may answer the next equal job."""
+
+
+class JobRunner:
+    """Grades submissions and runs programs. Safe for many threads."""
+
+    def __init__(self, settings: Settings, grader: StoppableGrader) -> None:
+        """Run nothing yet.
+
+        Args:
+            settings: Of this worker; a job may have others of its own.
+            grader: Has the slots. Its owner closes it.
+        """
+        self._settings = settings
+        self._grader = grader
+        self._suites = SuiteReader()
+
+    def lacks_suite(self, job: Taken) -> bool:
+        """Tell whether `run` needs the job's suite: it remembers the last ones."""
+        return not self._suites.knows(job.suite)
+
+    def run(self, job: Taken, started: Started, run: Run) -> Finished:
+        """Do what a job says; somebody waits for an answer, so there always is one."""
+        try:
+            settings = _settings_of(started)
+            code = started.code.decode()
+            if is_program(settings):
+                return self._run_program(code, run)
+            return self._grade(job, started, code, settings, run)
+        except (GraderError, LookupError, ValueError, TypeError) as error:
+            reason = f"the job cannot be read: {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - and it is logged
+            _log.exception("a job met a fault in the worker")
+            reason = f"{type(error).__name__}: {error}"
+        report = not_graded(reason, self._settings)
+        return Finished(body=wire.encode_report(report), error=reason, keep=False)
+
+    def _run_program(self, code: str, run: Run) -> Finished:
+        try:
+            program, image = decode_program(code)
+            result = ProgramResult(outcome=self._grader.run_program(program, run, image=image))
+        except GraderError as error:
+            result = ProgramResult(reason=f"{type(error).__name__}: {error}")
+        return Finished(body=encode_result(result), error=result.reason, keep=False)
+
+    def _grade(
+        self, job: Taken, started: Started, code: str, given: Mapping[str, Any], run: Run
+    ) -> Finished:
+        suite = self._suites.read(job.suite, started.suite)
+        settings = apply(given, self._settings)
+        submission = Submission(id=job.key, completion=code, suite=suite)
+        report = self._grader.grade_run(submission, run, settings)
+        return Finished(
+            body=wire.encode_report(report),
+            error="" if report.graded else report.feedback,
+            keep=is_cacheable(report, settings.limits.override(suite.limits)),
+        )
+
+
+def _settings_of(started: Started) -> Mapping[str, Any]:
+    settings = json.loads(started.settings)
+    if not isinstance(settings, dict):
+        message = f"its settings are {type(settings).__name__}; expected an object"
+        raise WireError(message)
+    return settings
