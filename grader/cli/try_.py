@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from grader.cli.console import note
 from grader.errors import ConfigurationError, GraderError, InputError
 from grader.visible import visible
 
@@ -64,7 +65,7 @@ def try_(
     """
     os.environ.setdefault("GRADER_DEBUG", "1")
     function = _load(file)
-    failed = False
+    failed, number = False, 0
     for number, columns in _rows(data, row):
         prompt = _text(columns, prompt_key, _PROMPT_KEYS) or ""
         label = _label(columns, label_key)
@@ -77,6 +78,8 @@ def try_(
                 raise InputError(message)
             typer.echo("  with the solution of its own label, as it has no response")
         failed |= not _show(function, prompt + response, prompt, label)
+    if number == 0:
+        note(f"{data} holds no rows: nothing was tried")
     if failed:
         raise typer.Exit(3)
 
@@ -90,10 +93,13 @@ def _load(file: Path) -> RewardFunction:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        function: RewardFunction = module.reward_func
     except Exception as error:  # whatever the file does at its loading
         message = f"{file} does not load: {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
+    function: RewardFunction | None = getattr(module, "reward_func", None)
+    if function is None:
+        message = f"{file} defines no reward_func(queries, prompts, labels)"
+        raise ConfigurationError(message)
     return function
 
 
@@ -110,7 +116,12 @@ def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str,
     for number, row in enumerate(source, start=1):
         if not wanted or number in left:
             left.discard(number)
-            yield number, dict(parse_object(row.text))
+            try:
+                columns = parse_object(row.text)
+            except InputError as error:
+                message = f"{data}, row {number}: {error}"
+                raise InputError(message) from error
+            yield number, columns
         if wanted and not left:
             return
     if left:

@@ -1,6 +1,7 @@
 """Rows of a graded file, read back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +45,7 @@ def read_row(text: bytes, number: int) -> GradedRow:
     Raises:
         InputError: It is no such row; the message says what is wrong with it.
     """
-    try:
+    with _as_line(number):
         row = parse_object(text)
         if REPORT_KEY not in row:
             message = f"it has no field {REPORT_KEY!r}; is it graded?"
@@ -61,9 +62,6 @@ def read_row(text: bytes, number: int) -> GradedRow:
             report=report_of(row.get(REPORT_KEY)),
             origin=origin,
         )
-    except GraderError as error:
-        message = f"line {number} is no row that `grader grade` wrote: {error}"
-        raise InputError(message) from error
 
 
 def name_of(text: bytes, number: int) -> tuple[str, str]:
@@ -74,9 +72,20 @@ def name_of(text: bytes, number: int) -> tuple[str, str]:
     Raises:
         InputError: The line is no JSON object.
     """
-    row = parse_object(text)
+    with _as_line(number):
+        row = parse_object(text)
     origin = row.get(ORIGIN_KEY)
     return _names(row, origin if isinstance(origin, dict) else {}, number)
+
+
+@contextmanager
+def _as_line(number: int) -> Iterator[None]:
+    """Say of what is wrong with a line which one it is."""
+    try:
+        yield
+    except GraderError as error:
+        message = f"line {number} is no row that `grader grade` wrote: {error}"
+        raise InputError(message) from error
 
 
 def _names(row: Mapping[str, Any], origin: Mapping[str, Any], number: int) -> tuple[str, str]:

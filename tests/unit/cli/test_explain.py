@@ -100,3 +100,10 @@ def test_explain_says_which_rows_there_are(
     rows = [("p/1", "", make_report()), ("p/1", "", WRONG), ("p/2", "", WRONG)]
     assert run(["explain", str(write(tmp_path, *rows)), id]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_line_that_is_no_row_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, ("p/1", "", make_report()))
+    file.write_text(file.read_text() + "broken\n")
+    assert run(["explain", str(file), "p/1"]) == 2
+    assert "line 2 is no row that `grader grade` wrote: not JSON" in capsys.readouterr().err

@@ -123,3 +123,26 @@ def test_row_without_a_response_or_a_solution_is_refused(
     rows.write_text(json.dumps({"prompt": "Q", "label": "assert f() == 1"}) + "\n")
     assert run(["try", reward_file, str(rows)]) == 2
     assert "row 1 has no response" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("program", "rows", "code", "message"),
+    [
+        pytest.param(REWARD_FILE, "", 0, "holds no rows: nothing was tried", id="no row"),
+        pytest.param(REWARD_FILE, '{"label": 1}\n[]\n', 2, "row 1 has no response", id="no field"),
+        pytest.param(REWARD_FILE, "\n[]\n", 2, "row 1: JSON, but an array", id="no object"),
+        pytest.param("x = 1", "{}", 2, "defines no reward_func(", id="no function"),
+    ],
+)
+def test_what_cannot_be_tried_is_said(
+    tmp_path: Path,
+    program: str,
+    rows: str,
+    code: int,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "reward.py").write_text(program)
+    (tmp_path / "rows.jsonl").write_text(rows)
+    assert run(["try", str(tmp_path / "reward.py"), str(tmp_path / "rows.jsonl")]) == code
+    assert message in capsys.readouterr().err
