@@ -6,6 +6,7 @@ the grader reads in any of its formats.
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,25 @@ def messages(problem: dict[str, Any]) -> list[dict[str, str]]:
     return [{"role": "user", "content": TASK + text}]
 
 
+def read(source: Path) -> Iterator[dict[str, Any]]:
+    """Yield the problems of a JSONL file."""
+    number = 0
+    try:
+        with source.open() as lines:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    yield json.loads(line)
+    except OSError as error:
+        sys.exit(f"cannot read {source}: {error.strerror}")
+    except ValueError as error:
+        sys.exit(f"{source}, line {number}: {error}; expected plain JSONL, one object a line")
+
+
 def main(source: Path, target: Path) -> None:
     """Write a row for each problem."""
-    with source.open() as problems, target.open("w") as rows:
-        for line in problems:
-            problem = json.loads(line)
-            row = {"prompt": messages(problem), "label": json.dumps(problem)}
-            rows.write(json.dumps(row) + "\n")
+    rows = [{"prompt": messages(each), "label": json.dumps(each)} for each in read(source)]
+    target.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,13 @@ def row(given: dict[str, Any], index: int) -> dict[str, Any]:
 
 def main(source: Path, target: Path) -> None:
     """Write a row for each prompt."""
-    with source.open() as lines:
-        rows = [row(json.loads(line), index) for index, line in enumerate(lines)]
+    try:
+        with source.open() as lines:
+            rows = [row(json.loads(line), index) for index, line in enumerate(lines)]
+    except OSError as error:
+        sys.exit(f"cannot read {source}: {error.strerror}")
+    except ValueError as error:
+        sys.exit(f"{source}: {error}; expected the JSONL that make_prompts.py writes")
     pq.write_table(pa.Table.from_pylist(rows), target)
 
 

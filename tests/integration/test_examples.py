@@ -62,3 +62,26 @@ def test_python_of_the_readme_runs(repo_dir: Path, environment: dict[str, str]) 
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.returncode) == ("a passed 1.0\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("script", ["openrlhf/make_prompts.py", "verl/make_parquet.py"])
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        pytest.param(None, "cannot read .*: No such file or directory", id="no file"),
+        pytest.param(b'{"prompt": "a", "label": "b"}\n{broken\n', "Expecting", id="broken row"),
+        pytest.param(b"\x1f\x8b\x08", "codec can't decode .*; expected", id="gzip"),
+    ],
+)
+def test_script_for_data_says_what_it_cannot_read(
+    repo_dir: Path, tmp_path: Path, script: str, content: bytes | None, complaint: str
+) -> None:
+    source, target = tmp_path / "in.jsonl", tmp_path / "out"
+    if content is not None:
+        source.write_bytes(content)
+    command = [sys.executable, repo_dir / "examples" / script, source, target]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(complaint, done.stderr), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not target.exists()
