@@ -70,7 +70,8 @@ def shared_dir() -> Path:
 
 def docker_settings() -> "Settings":
     """Return the defaults, but with the images that the environment names."""
-    from grader.settings import Settings, load_settings
+    from grader.configuration import load_settings
+    from grader.settings import Settings
 
     return Settings(images=load_settings().settings.images)
 

@@ -1,8 +1,8 @@
 """The Celery application of the workers: `celery -A worker.app worker`, or `python -m worker`."""
 
+from grader.configuration import load_settings
 from grader.queueing.dispatch import make_app
 from grader.queueing.names import queue_name
-from grader.settings import load_settings
 from worker.lifecycle import Lifecycle
 from worker.tasks import register
 

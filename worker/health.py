@@ -3,9 +3,9 @@
 import platform
 import sys
 
+from grader.configuration import load_settings
 from grader.errors import GraderError
 from grader.queueing.status import read_status
-from grader.settings import load_settings
 
 
 def main() -> int:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from grader.cli.console import terminal
+from grader.configuration import LoadedSettings, load_settings, value_of, variable
 from grader.redaction import HIDDEN, redacted
-from grader.settings import DESCRIPTIONS, LoadedSettings, load_settings, value_of, variable
+from grader.settings import DESCRIPTIONS
 
 _SECRETS = frozenset({"server.token"})
 _ADDRESSES = frozenset({"broker", "url"})

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from grader.configuration import complete_key, load_settings, value_of
 from grader.errors import ConfigurationError
 from grader.model import LimitOverrides
 from grader.reward_settings import Task
-from grader.settings import SandboxChoice, Settings, complete_key, load_settings, value_of
+from grader.settings import SandboxChoice, Settings
 from grader.verdict import Integrity
 
 SandboxOption = Annotated[

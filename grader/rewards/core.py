@@ -206,7 +206,7 @@ def shared_core() -> RewardCore:
     pid = os.getpid()
     core = _shared.get(pid)
     if core is None:
-        from grader.settings import load_settings
+        from grader.configuration import load_settings
 
         with _lock:
             core = _shared.get(pid)

@@ -79,7 +79,7 @@ def test_script_for_data_says_what_it_cannot_read(
     source, target = tmp_path / "in.jsonl", tmp_path / "out"
     if content is not None:
         source.write_bytes(content)
-    command = [sys.executable, repo_dir / "examples" / script, source, target]
+    command = [sys.executable, *map(str, (repo_dir / "examples" / script, source, target))]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search(complaint, done.stderr), done.stderr

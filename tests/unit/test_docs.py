@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.configuration import variable
 from grader.score import POLICIES
-from grader.settings import DESCRIPTIONS, variable
+from grader.settings import DESCRIPTIONS
 from grader.suites.registry import FORMATS
 from grader.verdict import Verdict
 

@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
+from grader.configuration import complete_key, load_settings, value_of, variable
 from grader.errors import ConfigurationError
 from grader.model import Limits, MiB
 from grader.rules import ExtractionRule
-from grader.settings import (
-    DESCRIPTIONS,
-    SandboxChoice,
-    Settings,
-    complete_key,
-    load_settings,
-    value_of,
-    variable,
-)
+from grader.settings import DESCRIPTIONS, SandboxChoice, Settings
 from grader.sizes import parse_size
 
 
@@ -167,7 +160,7 @@ def test_size_with_a_unit(text: str, size: int) -> None:
 
 def test_loading_with_a_variable_imports_no_pydantic() -> None:
     code = (
-        "import sys; from grader.settings import load_settings; "
+        "import sys; from grader.configuration import load_settings; "
         "load_settings(environ={'GRADER_SLOTS': '2'}); print('pydantic' in sys.modules)"
     )
     done = subprocess.run(
