@@ -1,0 +1,170 @@
+"""A run of `grader grade`: from its rows to its output, and what is said meanwhile."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.cli.console import note
+from grader.cli.graders import Graders
+from grader.cli.options import Chosen
+from grader.cli.progress import Progress, progress
+from grader.cli.summary import print_summary
+from grader.errors import ConfigurationError
+from grader.verdict import Verdict
+
+if TYPE_CHECKING:
+    from grader.model import GradeReport
+    from grader.offline.resume import DoneRow, DoneRows
+    from grader.offline.rows import RowRules, Sample
+    from grader.offline.source import RowSource
+
+_NOTES_SHOWN = 10
+"""How many rows that could not be graded are named while the run goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradingJob:
+    """One run of the command, once its arguments make sense."""
+
+    chosen: Chosen
+    rows: "RowSource"
+    samples: Path
+    """Where the rows are from."""
+    out: Path
+    completion_key: str | None
+    label_key: str | None
+    limit: int | None
+    """How many rows are graded at most."""
+
+    def run(
+        self, *, resume: bool, force: bool, cut_off: Callable[[Callable[[], None]], None]
+    ) -> int:
+        """Grade and print the summary; return how many rows could not be graded."""
+        from grader.offline.output import STDOUT, Output
+        from grader.score import find_policy
+
+        settings = self.chosen.settings
+        find_policy(settings.policy)
+        self._refuse_own_input()
+        with ExitStack() as stack:
+            output = stack.enter_context(Output(self.out, resume=resume, force=force))
+            # A slot starts while what reads tests and encodes reports is loaded.
+            graders = Graders(settings)
+            stack.callback(graders.close)
+            cut_off(graders.close)
+            from grader import wire
+            from grader.offline.finder import SuiteFinder
+            from grader.offline.problems import load_problems
+            from grader.offline.run import grade_rows
+
+            problems = (
+                None
+                if settings.problems is None
+                else stack.enter_context(load_problems(settings.problems))
+            )
+            wire.prepare()
+            graders.check()
+            rules = self._rules()
+            seen = _Seen(progress("Grading", things="rows", good="passed"))
+            done = self._done(rules, seen) if resume else None
+            stack.callback(seen.print_summary, err=self.out == STDOUT)
+            stack.enter_context(seen.progress.shown())
+            grade_rows(
+                islice(self.rows, self.limit),
+                grader=graders,
+                rater=graders,
+                finder=SuiteFinder(problems),
+                rules=rules,
+                policy=settings.policy,
+                output=output,
+                observe=seen.now,
+                done=done,
+            )
+            seen.note_emptiness(self.samples)
+            return seen.ungraded
+
+    def _rules(self) -> "RowRules":
+        from grader.offline.resume import run_key
+        from grader.offline.rows import RowRules
+
+        settings, limits = self.chosen.settings, self.chosen.limits
+        key = run_key(
+            settings,
+            limits=limits,
+            completion_key=self.completion_key,
+            label_key=self.label_key,
+            problems=settings.problems,
+        )
+        return RowRules(
+            run=key,
+            completion_key=self.completion_key,
+            label_key=self.label_key,
+            task=settings.task,
+            limits=limits,
+        )
+
+    def _done(self, rules: "RowRules", seen: "_Seen") -> "DoneRows":
+        """Return the rows of an earlier run, once they are sure to be of this one."""
+        from grader.offline.resume import read_done
+
+        done = read_done(self.out, rules.run, seen.before)
+        done.check(self.rows, self.out)
+        return done
+
+    def _refuse_own_input(self) -> None:
+        """Refuse to write over what is read."""
+        if not self.out.exists():
+            return
+        for path in (self.samples, self.chosen.settings.problems):
+            if path is not None and path.exists() and path.samefile(self.out):
+                message = f"OUT is {path}, which is read; name another file with -o"
+                raise ConfigurationError(message)
+
+
+class _Seen:
+    """What came out so far: for the progress, the notes and the summary."""
+
+    def __init__(self, progress: Progress) -> None:
+        from grader.stats import RunningSummary
+
+        self.progress = progress
+        self.ungraded = 0
+        """Rows of the whole output, those of an earlier run included."""
+        self._all = RunningSummary()
+        self._earlier = 0
+        self._start = time.monotonic()
+
+    def before(self, row: "DoneRow") -> None:
+        """Take in a row of an earlier run."""
+        self._earlier += 1
+        self._add(row.report, row.id, row.problem_id)
+
+    def now(self, sample: "Sample", report: "GradeReport") -> None:
+        """Take in a row that was just written."""
+        self._add(report, sample.id, sample.problem_id)
+        if not report.graded and self.ungraded <= _NOTES_SHOWN:
+            self.progress.note(f"not graded: {sample.id}: {report.feedback}")
+            if self.ungraded == _NOTES_SHOWN:
+                self.progress.note("more of these are only written to OUT")
+        self.progress.advance(behind=sample.row.progress, good=report.verdict is Verdict.PASSED)
+
+    def note_emptiness(self, samples: Path) -> None:
+        """Say so where there was nothing to grade: no summary will."""
+        if not self._all.summary().reports:
+            note(f"{samples} holds no rows: nothing was graded")
+
+    def print_summary(self, *, err: bool) -> None:
+        """Print what it all comes to; nothing where there is nothing."""
+        summary = self._all.summary()
+        if not summary.reports:
+            return
+        elapsed_s = time.monotonic() - self._start
+        print_summary(summary, earlier=self._earlier, elapsed_s=elapsed_s, err=err)
+
+    def _add(self, report: "GradeReport", row_id: str, problem_id: str | None) -> None:
+        self._all.add(report, id=row_id, problem_id=problem_id)
+        self.ungraded += not report.graded
