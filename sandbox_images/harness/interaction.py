@@ -13,9 +13,10 @@ from functools import partial
 
 from sandbox_images.harness import idleness, processes
 from sandbox_images.harness.cgroup import CgroupReader
+from sandbox_images.harness.ended import Ended, exit_of
 from sandbox_images.harness.relay import Relay
 from sandbox_images.harness.sides import Side, Talker
-from sandbox_images.harness.watch import Ended, RunStopped, exit_of
+from sandbox_images.harness.watch import RunStopped
 
 _TICK_S = 0.025
 _SATISFIED = (0, 7)

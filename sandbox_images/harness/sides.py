@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sandbox_images.harness import orders, processes
+from sandbox_images.harness.ended import Ended, broken, exit_of
 from sandbox_images.harness.limit_hit import limit_of
+from sandbox_images.harness.party import Party
 from sandbox_images.harness.pipes import CappedPipe
 from sandbox_images.harness.relay import Relay
-from sandbox_images.harness.watch import Ended, Party, exit_of
-from sandbox_images.harness.zygotes import SlotBroken, Zygote
+from sandbox_images.harness.zygotes import Zygote
 
 _REPORT_BYTES = 1024 * 1024
 
@@ -124,8 +125,7 @@ class Side:
             pipe.drain_rest()
         ended = self.party.ended
         if ended is None or (self.party.started_at is None and not self.was_killed):
-            said = self.stderr.content.decode(errors="replace")[-1000:]
-            raise SlotBroken(f"a run did not start: {said}")
+            raise broken("a run did not start", self.stderr.content)
         cpu_time_s = max(ended["cpu_time_s"], self.reading.cpu_time_s)
         exit_code, exit_signal = exit_of(self.party.status)
         oom_killed = oom_happened and exit_signal == signal.SIGKILL and not self.was_killed

@@ -30,10 +30,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox_images.harness import cgroup, frames, orders, reduced
+from sandbox_images.harness.ended import Ended
 from sandbox_images.harness.frames import Header
 from sandbox_images.harness.interaction import Dialogue, Interaction
+from sandbox_images.harness.party import Party
 from sandbox_images.harness.sides import Talker
-from sandbox_images.harness.watch import Ended, Party, RunStopped, Watch
+from sandbox_images.harness.watch import RunStopped, Watch
 from sandbox_images.harness.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
 
 _STDIN = 0

@@ -4,16 +4,15 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox_images.harness import orders, processes
 from sandbox_images.harness.cgroup import CgroupReader
+from sandbox_images.harness.ended import Ended, broken, exit_of
 from sandbox_images.harness.limit_hit import limit_of
+from sandbox_images.harness.party import Party
 from sandbox_images.harness.pipes import CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
-from sandbox_images.harness.telling import Tellings
-from sandbox_images.harness.zygotes import RunSource, SlotBroken
 
 _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024
@@ -24,104 +23,6 @@ _FLOOD_FACTOR = 16
 
 class RunStopped(Exception):
     """The grader wants no more of this job."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a run ended; the fields of grader.sandbox.base.RunOutcome."""
-
-    exit_code: int | None
-    exit_signal: int | None
-    stdout: bytes
-    stderr: bytes
-    report: bytes
-    dropped_bytes: int
-    cpu_time_s: float
-    wall_time_s: float
-    peak_memory_bytes: int
-    limit_hit: str | None
-    oom_killed: bool
-    forbidden_calls: tuple[str, ...]
-
-    @property
-    def streams(self) -> tuple[bytes, bytes, bytes]:
-        """What the run wrote: output, errors, report."""
-        return self.stdout, self.stderr, self.report
-
-
-class Party:
-    """One process of a run, from the order for it to its end."""
-
-    def __init__(
-        self,
-        source: RunSource,
-        program: str,
-        *,
-        bundle: orders.Parcel,
-        channel: int | None = None,
-    ) -> None:
-        """Order nothing yet.
-
-        Args:
-            source: The process comes from it; it has no other run at the time.
-            program: Which runner it is for.
-            bundle: What is put into its work area.
-            channel: Descriptor of its end of the connection to the other process; closed here.
-        """
-        self.source = source
-        self.program = program
-        self.bundle = bundle
-        self.channel = channel
-        self.started_at: float | None = None
-        self.ended: dict[str, Any] | None = None
-        self.listener: int | None = None
-        """Where the kernel tells of calls that no honest program makes; this object's own."""
-        self.tellings = Tellings()
-
-    def order(
-        self, limits: dict[str, Any], *, payload: int, stdout: int, stderr: int, report: int
-    ) -> None:
-        """Have the process forked; all arguments but `limits` are descriptors that it gets."""
-        self.source.start(
-            orders.RunOrder(
-                program=self.program,
-                limits=limits,
-                staged_bytes=self.bundle.bytes,
-                staged_files=self.bundle.files,
-                bundle=self.bundle.descriptor,
-                payload=payload,
-                stdout=stdout,
-                stderr=stderr,
-                report=report,
-                channel=self.channel,
-            )
-        )
-        if self.source.is_standing:
-            self.started_at = time.monotonic()
-        if self.channel is not None:
-            # Only the two processes hold it, so that each sees the end of the other.
-            os.close(self.channel)
-
-    def hear(self) -> None:
-        """Take a message about the process; waits for it."""
-        message, descriptors = self.source.receive()
-        if message["event"] == "started":
-            self.started_at = time.monotonic()
-            self.listener = descriptors[0] if descriptors else None
-        else:
-            self.ended = message
-
-    def close(self) -> None:
-        """Close what the process sent."""
-        if self.listener is not None:
-            os.close(self.listener)
-            self.listener = None
-
-    @property
-    def status(self) -> int:
-        """The wait status of a process that has ended."""
-        status: int = (self.ended or {})["status"]
-        return status
 
 
 class Watch:
@@ -337,11 +238,9 @@ class Watch:
         if oom_killed:
             self._limit_hit = "memory"
         if any(party.started_at is None for party in self._parties):
-            said = self._stderr.content.decode(errors="replace")[-1000:]
-            raise SlotBroken(f"a run did not start: {said}")
+            raise broken("a run did not start", self._stderr.content)
         if self._judge_said(JUDGE_BROKEN):
-            said = self._stderr.content.decode(errors="replace")[-1000:]
-            raise SlotBroken(f"a judge did not begin: {said}")
+            raise broken("a judge did not begin", self._stderr.content)
         ends = [party.ended for party in self._parties if party.ended is not None]
         # The kernel's account of a process lacks what processes took that outlived it.
         cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._seen_cpu_time_s)
@@ -368,10 +267,3 @@ class Watch:
             # Where there are two, the first is the candidate, and what tests do is their affair.
             forbidden_calls=tuple(self._parties[0].tellings.names),
         )
-
-
-def exit_of(status: int) -> tuple[int | None, int | None]:
-    """Return exit code and signal of a wait status; one of them is None."""
-    if os.WIFSIGNALED(status):
-        return None, os.WTERMSIG(status)
-    return os.WEXITSTATUS(status), None

@@ -17,6 +17,7 @@ import signal
 import site
 import socket
 import sys
+from functools import partial
 from typing import Any
 
 from sandbox_images.harness import confinement, namespaces, orders, processes, reduced
@@ -57,7 +58,7 @@ def main(args: list[str]) -> None:
     if kind == "pytest":
         from sandbox_images.harness.runners import pytest_suite
 
-        pytest_suite.serve_from_session(control, room)
+        pytest_suite.serve_from_session(partial(wait_for_run, control, room))
     else:
         from sandbox_images.harness import runners
 

@@ -9,16 +9,13 @@ import importlib.abc
 import importlib.machinery
 import json
 import os
-import socket
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pytest
 
-from sandbox_images.harness import zygote
 from sandbox_images.harness.confinement import WORK, Run
-from sandbox_images.harness.reduced import Room
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.branching import Branching
 from sandbox_images.harness.runners.events import Reporter, describe
@@ -39,10 +36,14 @@ _BASE_ARGS = (
 )
 
 
-def serve_from_session(control: socket.socket, room: Room | None) -> NoReturn:
-    """Start a pytest session and be a zygote inside it, as `zygote.main`; never returns."""
+def serve_from_session(wait_for_run: Callable[[], Run]) -> NoReturn:
+    """Start a pytest session and be a zygote inside it; never returns.
+
+    Args:
+        wait_for_run: Carries out orders, and returns in the processes that it forks for runs.
+    """
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    pytest.main([*_BASE_ARGS], plugins=[_Session(lambda: zygote.wait_for_run(control, room))])
+    pytest.main([*_BASE_ARGS], plugins=[_Session(wait_for_run)])
     os._exit(0)
 
 
