@@ -9,7 +9,8 @@ die() { say "$*"; exit 1; }
 # Whether this is a machine on which packages may simply be installed: root, with apt.
 can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
-# Install Debian packages. The daemons in them are not started: the caller starts what it needs.
+# Install those of these Debian packages that this release has. The daemons in them are not
+# started: the caller starts what it needs.
 apt_install() (
     say "Installing $* with apt-get"
     policy=/usr/sbin/policy-rc.d
@@ -19,7 +20,12 @@ apt_install() (
         chmod +x "$policy"
     fi
     apt-get update -qq >/dev/null
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    known=()
+    for package in "$@"; do
+        apt-cache show --quiet "$package" >/dev/null 2>&1 && known+=("$package")
+    done
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${known[@]}" \
+        >/dev/null
 )
 
 # Install the compose plugin of Docker where one is packaged: by Ubuntu, by Debian from 13 on, and

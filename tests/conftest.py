@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 REPO = Path(__file__).resolve().parent.parent
 
-TIMEOUTS_S = {"docker": 60, "slow": 900}
-"""How long a test of a marker may take where it does not say so itself; 20 s else."""
+TIMEOUTS_S = {"docker": 120, "slow": 900}
+"""How long a test of a marker may take where it does not say so itself; 60 s else."""
 
 LEAK_GRACE_S = 5.0
 """How long what is being torn down may take to vanish."""

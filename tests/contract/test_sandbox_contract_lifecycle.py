@@ -1,7 +1,6 @@
 """Slots and runs: fresh each time, one at a time, and gone when they are closed."""
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -27,12 +26,10 @@ def test_runs_come_in_order_each_with_its_input(slot: Slot) -> None:
 
 
 def test_outcome_is_yielded_while_later_runs_wait(slot: Slot) -> None:
-    source = "import time\nif input() == 'slow': time.sleep(1.5)"
-    started_at = time.monotonic()
-    outcomes = slot.run(make_job(source, b"quick\n", b"slow\n"))
-    next(outcomes)
-    assert time.monotonic() - started_at < 1.2
-    assert [o.index for o in outcomes] == [1]
+    source = "import time\nif input() == 'slow': time.sleep(600)"
+    outcomes = slot.run(make_job(source, b"quick\n", b"slow\n", limits={"wall_time_s": 600}))
+    assert next(outcomes).index == 0
+    outcomes.close()
 
 
 def test_slot_takes_job_after_job(slot: Slot) -> None:
@@ -93,9 +90,8 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-    started_at = time.monotonic()
-    run_one(slot, make_job(source))
-    assert time.monotonic() - started_at < 5.0
+    # Had it been waited for, this would be a limit.
+    assert run_one(slot, make_job(source)).limit_hit is None
     listing = "import os\nprint(sum(name.isdigit() for name in os.listdir('/proc')))"
     seen = int(run_one(slot, make_job(listing)).stdout)
     assert seen <= 2  # the run and its pid namespace's first process
@@ -105,24 +101,13 @@ os.wait()
 
 
 def test_closing_the_iterator_drops_the_runs_that_are_left(slot: Slot) -> None:
-    source = "import time\nprint(input(), flush=True)\ntime.sleep(0.5)"
-    outcomes = slot.run(make_job(source, b"first\n", b"second\n", b"third\n"))
+    source = "import time\nprint(word := input(), flush=True)\nif word != 'first': time.sleep(600)"
+    runs = (b"first\n", b"second\n", b"third\n")
+    outcomes = slot.run(make_job(source, *runs, limits={"wall_time_s": 600}))
     assert next(outcomes).stdout == b"first\n"
-    started_at = time.monotonic()
+    # Also the one that has begun.
     outcomes.close()
     assert run_one(slot, make_job(HELLO)).stdout == b"hello\n"
-    assert time.monotonic() - started_at < 2.0
-
-
-@pytest.mark.usefixtures("isolated")
-def test_closing_the_iterator_stops_the_run_in_progress(slot: Slot) -> None:
-    source = "import time\nif input() == 'slow': time.sleep(8)"
-    outcomes = slot.run(make_job(source, b"quick\n", b"slow\n"))
-    next(outcomes)
-    started_at = time.monotonic()
-    outcomes.close()
-    assert run_one(slot, make_job(HELLO)).stdout == b"hello\n"
-    assert time.monotonic() - started_at < 4.0
 
 
 # ---------------------------------------------------------------- slots
@@ -163,10 +148,8 @@ def test_slot_closed_by_another_thread_ends_a_run_in_progress(open_slot: OpenSlo
     slot = open_slot()
     timer = threading.Timer(0.3, slot.close)
     timer.start()
-    started_at = time.monotonic()
     with pytest.raises(SandboxUnavailableError):
-        run_one(slot, make_job("import time\ntime.sleep(9)"))
-    assert time.monotonic() - started_at < 5.0
+        run_one(slot, make_job("import time\ntime.sleep(600)", limits={"wall_time_s": 600}))
     timer.join()
 
 

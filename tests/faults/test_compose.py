@@ -1,5 +1,6 @@
 """docker compose: everything that docs/deploy.md starts with it, really started."""
 
+import ipaddress
 import json
 import os
 import subprocess
@@ -181,7 +182,11 @@ def test_another_host_joins_with_one_variable(projects: Callable[..., Project]) 
 
 
 def address_of_this_host() -> str:
-    """Return where containers of any project reach it."""
-    template = "{{(index .IPAM.Config 0).Gateway}}"
-    command = ["docker", "network", "inspect", "bridge", "--format", template]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    """Return where containers of any project reach it.
+
+    An engine that was started for the first time names no gateway; it is the first address then.
+    """
+    command = ["docker", "network", "inspect", "bridge", "--format", "{{json .IPAM.Config}}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    (config, *_) = json.loads(done.stdout)
+    return str(config.get("Gateway") or ipaddress.ip_network(config["Subnet"])[1])

@@ -8,12 +8,16 @@ that changed would disarm them in silence.
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from grader.sandbox.base import Sandbox, Slot
 from grader.verdict import Verdict
-from tests.hostile.splitting import Suite, run, verdicts
+from tests.hostile.splitting import LIMITS, Suite, run, verdicts
+
+ATTACK_LIMITS = replace(LIMITS, wall_time_s=6.0)
+"""Some have their judge wait for as long as it does."""
 
 SQUARE = "def f(x):\n    return x * x\n"
 IMPORTED = "import pytest\nfrom solution import f\n"
@@ -622,7 +626,7 @@ def test_forged_conversation_passes_no_case_on_docker(
 
 def check(slot: Slot, name: str, source: str) -> None:
     armed = f"import os\nos.write(2, b'[loaded]')\n{source}"
-    cases, outcome = run(slot, SUITES[name], armed)
+    cases, outcome = run(slot, SUITES[name], armed, limits=ATTACK_LIMITS)
 
     passed = [case for case in cases if case.verdict is Verdict.PASSED]
     assert not passed, (verdicts(cases), outcome.report.decode(), outcome.stderr.decode())

@@ -3,6 +3,7 @@
 import random
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 
 import pytest
 
@@ -11,13 +12,13 @@ from tests.hostile.conftest import LIMITS, PRELUDE, Target
 
 SOURCES = {
     "nothing": "",
-    "sleeper": "time.sleep(60)",
+    "sleeper": "time.sleep(600)",
     "busy": "while True:\n    pass",
     "fork bomb": "while True:\n    attempt(os.fork)",
     "flood": "while True:\n    os.write(1, bytes(65536))",
     "immortal orphans": (
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork():\n        os._exit(0)\n"
-        "    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n    time.sleep(60)"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n    time.sleep(600)"
     ),
 }
 
@@ -30,7 +31,7 @@ def test_job_given_up_between_two_runs_leaves_the_slot_usable(target: Target, so
         program=Program.STDIN,
         source=PRELUDE + rest,
         runs=(b"first", *([b"later"] * 5)),
-        limits=LIMITS,
+        limits=replace(LIMITS, cpu_time_s=600, wall_time_s=600),
     )
     delays = random.Random(7)  # noqa: S311 - to hit every moment
     for _ in range(20):
@@ -38,6 +39,4 @@ def test_job_given_up_between_two_runs_leaves_the_slot_usable(target: Target, so
             next(running)
             with suppress(StopIteration):
                 time.sleep(delays.random() * 0.004)
-        started_at = time.monotonic()
         assert target.tell("1 + 1") == 2
-        assert time.monotonic() - started_at < 3.0

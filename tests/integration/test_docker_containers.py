@@ -194,11 +194,11 @@ def test_sending_to_a_dead_container_is_unavailable(start: Start, engine: Engine
     transport = start("sleep", "60")
     engine.remove(transport.container)
     with pytest.raises(SandboxUnavailableError):
-        send_for_a_second(transport)
+        send_for_a_while(transport)
 
 
-def send_for_a_second(transport: DockerTransport) -> None:
-    deadline = time.monotonic() + 1.0
+def send_for_a_while(transport: DockerTransport) -> None:
+    deadline = time.monotonic() + 30.0
     while time.monotonic() < deadline:
         transport.send(bytes(1 << 16))
 
@@ -231,7 +231,7 @@ def test_container_of_a_killed_grader_goes_away(
 
         assert len(theirs()) == 1
         owner.send_signal(signal.SIGKILL)
-    eventually(lambda: theirs() == [], 10.0)
+    eventually(lambda: theirs() == [], 30)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
-import os
-import resource
-import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from grader.errors import ConfigurationError
-from grader.offline.output import STDOUT, Output, OutputError
+from grader.offline.output import STDOUT, Output
 
 
 def test_lines_are_there_as_soon_as_they_are_written(tmp_path: Path) -> None:
@@ -93,19 +93,21 @@ def test_missing_folder_is_a_users_mistake(tmp_path: Path) -> None:
 def test_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
     """A limit on the size of files stands in for a full disk: part of the write succeeds."""
     path = tmp_path / "out"
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (6, 6))
-            with Output(path) as output:
-                output.write(b"one\n")
-                try:
-                    output.write(b"too long\n")
-                except OutputError:
-                    status = 0
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    program = """
+        import resource, signal, sys
+        from pathlib import Path
+        from grader.offline.output import Output, OutputError
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6, 6))
+        with Output(Path(sys.argv[1])) as output:
+            output.write(b"one\\n")
+            try:
+                output.write(b"too long\\n")
+            except OutputError:
+                print("did not fit")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(path)], capture_output=True, text=True
+    )
+    assert done.stdout == "did not fit\n", done.stderr
     assert path.read_bytes() == b"one\n"

@@ -24,7 +24,7 @@ def test_alarms_ring_in_the_order_of_their_times(
     deadlines.add(start + 0.2, lambda: rung.append("later"))
     deadlines.add(start + 0.1, lambda: rung.append("sooner"))
     eventually(lambda: rung == ["sooner", "later"], 5)
-    assert 0.2 <= time.monotonic() - start < 0.4
+    assert time.monotonic() - start >= 0.2
 
 
 def test_cancelled_alarm_does_not_ring(deadlines: Deadlines) -> None:
