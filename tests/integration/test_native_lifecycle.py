@@ -18,6 +18,7 @@ from grader.sandbox.base import Job, Program, Slot
 from grader.sandbox.cgroups import CgroupHome, find_home
 from grader.sandbox.native import NativeSandbox
 from grader.settings import Settings
+from tests.traces import mounts
 
 Eventually = Callable[[Callable[[], bool], float], None]
 
@@ -79,12 +80,12 @@ def sandbox(native_sandbox: NativeSandbox) -> Iterator[NativeSandbox]:
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     processes, groups = set(jail_processes()), slot_groups(os.getpid())
-    mounts = Path("/proc/self/mountinfo").read_text()
+    mounted = mounts()
     descriptors = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - the count is all
     yield
     assert {p: c for p, c in jail_processes().items() if p not in processes} == {}
     assert slot_groups(os.getpid()) <= groups
-    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert mounts() <= mounted
     assert len(os.listdir("/proc/self/fd")) <= descriptors  # noqa: PTH208
 
 
