@@ -8,7 +8,7 @@ from typing import assert_never
 
 from grader import judge
 from grader.calibration import Calibration
-from grader.errors import GraderError, SandboxError
+from grader.errors import GraderError, GradingStoppedError, SandboxError
 from grader.execution import compared, interactive, judged
 from grader.execution.modes import ModeBook
 from grader.execution.task import Graded, Task
@@ -83,7 +83,9 @@ def grade(
         graded, slot_name = _run_with_retries(task, borrow, modes, settings)
         return _report(task, graded, slot_name, conditions, settings)
     except GraderError as error:
-        _log.error("submission %s was not graded: %s", submission.id, error)
+        # What was stopped is missed by nobody, and no fault of anything here.
+        level = logging.INFO if isinstance(error, GradingStoppedError) else logging.ERROR
+        _log.log(level, "submission %s was not graded: %s", submission.id, error)
         reason = f"{type(error).__name__}: {error}"
         return not_graded(reason, settings, code=extraction.code, conditions=conditions)
 
