@@ -8,7 +8,7 @@ from grader.judging.report import Trouble
 from grader.model import Limits, SuiteFile, Usage
 from grader.sandbox.base import Job, Program, RunOutcome
 from grader.server.fetching import Fetching, Shown
-from grader.server.run_code import describe
+from grader.server.run_code_answer import describe
 from grader.verdict import LimitKind
 
 
