@@ -8,6 +8,7 @@ from grader.errors import SuiteError
 from grader.execution import canaries
 from grader.execution.independent import are_independent
 from grader.execution.modes import Decision, Mode, ModeBook, look
+from grader.execution.own_process import knows_its_process
 from grader.execution.standing import leaves_no_trace
 from grader.execution.stateless import keeps_nothing
 from grader.execution.task import Graded, Task, require_cases
@@ -82,8 +83,8 @@ def _decide(task: Task, slot: Slot, graded: Graded) -> Decision:
         graded: What came of it.
     """
     if task.suite.reference is None:
-        mode = Mode.SPLIT if _all_passed(graded) else look(task.suite)
-        return Decision(mode=mode, together=graded.crossed)
+        # Nothing of what this submission did may decide about others.
+        return Decision(mode=look(task.suite))
     reference = replace(task, code=task.suite.reference, stop_early=True)
     apart = graded if task.code == reference.code else _run_apart(reference, slot, together=False)
     if _all_passed(apart):
@@ -137,7 +138,8 @@ def run_suite(task: Task, slot: Slot, *, split: bool, together: bool = True) -> 
         raise TypeError(tests)
     together = together or not (split and are_independent(tests))
     branch = not together and not keeps_nothing(task.source)
-    if branch and isinstance(tests, ScriptTests) and len(tests.cases) > _MOST_COPIES:
+    too_many = isinstance(tests, ScriptTests) and len(tests.cases) > _MOST_COPIES
+    if branch and (too_many or knows_its_process(task.source)):
         together, branch = True, False
     if isinstance(tests, ScriptTests):
         (outcome,) = slot.run(_script_job(task, tests, split=split, branch=branch))

@@ -12,7 +12,9 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from grader.execution.bindings import bound_by, read_in_body
 from grader.execution.constants import IMMUTABLE, MAKERS, Constants
+from grader.execution.importable import may_be_imported
 from grader.execution.standing import HARMLESS, is_listed
 from grader.syntax import UNPARSABLE, may_be_parsed, parse
 
@@ -39,10 +41,6 @@ _DECORATORS = frozenset(
 _REVEALING = frozenset({"mapping", "mro", "obj", "register"})
 """Attributes by which a container or a class is handed on, or a class is changed."""
 _OWN_NAMES = frozenset("__all__ __author__ __slots__ __version__".split())
-_TYPING = frozenset(
-    "Callable Final Generator Hashable Iterable Iterator Literal Mapping Sequence Type "
-    "TypeVar".split()
-)
 _KEPT = _READERS | _BASES | _DECORATORS | MAKERS | {"isinstance", "issubclass", "super"}
 """Names that mean here what they mean elsewhere."""
 _SPECIAL = frozenset(
@@ -163,7 +161,7 @@ class _Proof:
             case ast.arg(arg=name):
                 self._bind(name)
             case _:
-                for name in _bound_by(node):
+                for name in bound_by(node):
                     self._bind(name)
 
     def _bind(self, name: str) -> None:
@@ -181,7 +179,7 @@ class _Proof:
         self._bound.add(name)
 
     def _import_from(self, module: str, alias: ast.alias) -> None:
-        if not _may_be_imported(module, alias.name):
+        if not may_be_imported(module, alias.name):
             raise _Doubt
         name = alias.asname or alias.name
         if name == alias.name and module in ("abc", "dataclasses", "functools"):
@@ -207,7 +205,7 @@ class _Proof:
             or not is_plain
             or [arg.arg for arg in first] != [node.value.id]
             or any(
-                node.value.id in _bound_by(inner)
+                node.value.id in bound_by(inner)
                 for inner in ast.walk(method)
                 if inner is not method
             )
@@ -303,7 +301,7 @@ class _Proof:
                     raise _Doubt
         self._check_body(kind.body)
         methods = {statement.name for statement in kind.body if isinstance(statement, _Function)}
-        if methods.intersection(_read_in_body(kind)):
+        if methods.intersection(read_in_body(kind)):
             raise _Doubt
 
     # ------------------------------------------------------------ what code does
@@ -390,52 +388,5 @@ class _Proof:
                 return False
 
 
-def _bound_by(node: ast.AST) -> list[str]:
-    """Return the names that a node gives to something, or takes away, but for parameters."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            return [name]
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return [name]
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-            return [name]
-        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            return [name]
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            return [alias.asname or alias.name for alias in names]
-        case _:
-            return []
-
-
-def _read_in_body(kind: ast.ClassDef) -> Iterator[str]:
-    """Yield the names that a class's body reads while it is executed, but for its properties."""
-    pending: list[ast.AST] = []
-    for statement in kind.body:
-        if isinstance(statement, _Function):
-            arguments = statement.args
-            pending += [*arguments.defaults, *(d for d in arguments.kw_defaults if d)]
-            pending += [d for d in statement.decorator_list if not isinstance(d, ast.Attribute)]
-        else:
-            pending.append(statement)
-    for top in pending:
-        for node in ast.walk(top):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                yield node.id
-
-
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
-
-
-def _may_be_imported(module: str, name: str) -> bool:
-    if module == "abc":
-        return name in ("ABC", "abstractmethod")
-    if module == "dataclasses":
-        return name == "dataclass"
-    if module == "functools":
-        return name in ("cmp_to_key", "partial", "reduce", "total_ordering")
-    if module == "__future__":
-        return True
-    if module == "typing" and name in _TYPING:
-        return True
-    return module != "random" and is_listed(module, name)

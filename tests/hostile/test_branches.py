@@ -9,8 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from grader.execution.judged import run_judged
+from grader.execution.modes import ModeBook
+from grader.execution.task import Task
 from grader.judging.report import read_report
-from grader.verdict import LimitKind, Verdict
+from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.rules import ExtractionRule
+from grader.verdict import LimitKind, StateSpan, Verdict
 from tests.hostile.conftest import LIMITS, Target
 from tests.hostile.splitting import Suite, run, verdicts
 
@@ -75,6 +80,7 @@ STOPS = {
 }
 
 
+@pytest.mark.timeout(120)
 def test_attacks_on_copies_pass_no_case(target: Target) -> None:
     # In one test, since to see that nothing stays takes longer than most of them.
     for name, attack in ATTACKS.items():
@@ -116,10 +122,21 @@ KEEPING_STATE = {
         "suite",
         [1, 2, 3],
     ),
+    "has memory that a fork does not copy": (
+        "import mmap\nshared = mmap.mmap(-1, 4096)",
+        "suite",
+        [1, 2, 3],
+    ),
+    "has a timer": (
+        "signal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.setitimer(signal.ITIMER_REAL, 60)",
+        "suite",
+        [1, 2, 3],
+    ),
     "holds a lot of memory": ("much = bytearray(b'x') * (40 << 20)", "suite", [1, 2, 3]),
 }
 
 
+@pytest.mark.timeout(120)
 def test_state_is_reported_as_it_was(target: Target) -> None:
     for name, (source, span, counts) in KEEPING_STATE.items():
         tests = "".join(f"def test_{i}(): assert count() == {n}\n" for i, n in enumerate(counts))
@@ -129,6 +146,60 @@ def test_state_is_reported_as_it_was(target: Target) -> None:
 
         assert [case.verdict for case in cases] == [Verdict.PASSED] * 3, (name, verdicts(cases))
         assert read_report(outcome.report).state_per == span, name
+
+
+LEAVING_FILES = {
+    "nothing": ("open('a', 'w').close(); os.remove('a')", False),
+    "a file": ("open('a', 'w').close()", True),
+    "more in a file": ("open('log', 'a').write('x')", True),
+    "a folder": ("os.mkdir('a')", True),
+    "a file in a folder": ("open('folder/a', 'w').close()", True),
+    "a temporary file": ("tempfile.mkstemp()", True),
+    "shared memory": ("open('/dev/shm/a', 'w').close()", True),
+    "one file less": ("os.remove('log')", True),
+}
+
+
+@pytest.mark.timeout(120)
+def test_copy_that_leaves_files_to_the_next_test_is_found_out(target: Target) -> None:
+    for name, (deed, found_out) in LEAVING_FILES.items():
+        source = (
+            "import os, tempfile\nopen('log', 'w').close()\nos.mkdir('folder')\n"
+            f"def f(x):\n    if x == 4:\n        {deed}\n    return x * x\n"
+        )
+
+        cases, outcome = run(target.slot, Suite(right="", module=MODULE), source, limits=LIMITS)
+
+        assert read_report(outcome.report).crossed is found_out, name
+        passed = [case.verdict is Verdict.PASSED for case in cases]
+        assert passed == [True, True, not found_out], (name, verdicts(cases))
+
+
+COUNTED_FILES = """
+import os
+count = 0
+def save():
+    global count
+    count += 1
+    os.mkdir(str(count))
+    return len(os.listdir()) >= count
+"""
+
+
+def test_submission_whose_files_and_memory_belong_together_passes(target: Target) -> None:
+    module = "".join(f"def test_{i}(): assert save()\n" for i in range(3))
+    tests = PytestTests(
+        files=(SuiteFile(path="test_it.py", content=f"from solution import *\n{module}".encode()),),
+        test_paths=("test_it.py",),
+        solution_path="solution.py",
+    )
+    suite = TestSuite(format="pytest", tests=tests, extraction=ExtractionRule.VERBATIM)
+    task = Task(suite=suite, code=COUNTED_FILES, limits=LIMITS, stop_early=False, require=None)
+
+    graded = run_judged(task, target.slot, ModeBook())
+
+    assert [case.verdict for case in graded.cases] == [Verdict.PASSED] * 3
+    assert graded.state is StateSpan.PER_SUITE
 
 
 ENDS = {
@@ -142,6 +213,7 @@ ENDS = {
 }
 
 
+@pytest.mark.timeout(120)
 def test_copy_that_ends_means_what_the_end_of_the_submission_does(target: Target) -> None:
     for words, end in ENDS.items():
         source = f"import os, signal\ndef f(x):\n    {end}\n"

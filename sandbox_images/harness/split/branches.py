@@ -2,7 +2,7 @@
 
     judge -> candidate        candidate -> judge
     ["branch"]                nothing: its copy answers what follows
-    ["return"]                ["returned", whether there was a copy]
+    ["return"]                ["returned", whether there was a copy; "files" if it has left any]
 
 A branch begins with the first request of a test, so that a test without any costs nothing. What
 the submission says of its copies is its word: one that keeps no copy, or answers from an old one,
@@ -10,7 +10,8 @@ has the state that it would have without branches.
 
 Numbers of objects and classes that the judge first met in a branch mean nothing after it. What
 the tests keep of them is marked as gone, and its use is no failure of the submission's: the suite
-is judged again with one copy for all (`crossed`).
+is judged again with one copy for all (`crossed`). So it is where a copy has left files that a later
+test may meet, since that finds the files without all that the submission knew of them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,8 @@ class Branches:
         """Whether a call has returned an object of the submission's."""
         self.failed = False
         """Whether a test was served by a process that other tests have changed."""
+        self.left_files = False
+        """Whether a copy has left files behind."""
 
     def have_objects(self) -> bool:
         """Tell whether the tests hold anything that may have a state for all of them."""
@@ -89,6 +92,7 @@ class Branches:
             answer = self._channel.receive()
             if answer[0] != "returned":
                 raise ChannelError("a test's process is not over")
+            self.left_files = self.left_files or answer[1:] == ["files"]
             self.failed = self.failed or answer[1:] != [True]
         if self._wanted:
             self._wanted, self._within = False, True

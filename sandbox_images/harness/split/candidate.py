@@ -65,6 +65,8 @@ class Candidate:
         self._load = load
         self._own_descriptors = own_descriptors
         self._is_copy = False
+        self._files: frozenset[tuple[object, ...]] = frozenset()
+        """What the work area held when the submission was loaded."""
         self._module: types.ModuleType | None = None
         self._objects: list[Any] = []
         self._object_numbers: dict[int, int] = {}
@@ -98,7 +100,8 @@ class Candidate:
         elif pid is not None:
             forking.wait_for(pid)
             self._channel.forget()  # what was read before the fork was the copy's
-            self._channel.send(["returned", True])
+            left_files = forking.files() != self._files
+            self._channel.send(["returned", "files" if left_files else True])
 
     def _return(self) -> None:
         """Leave, where this is a copy: a test is over."""
@@ -199,6 +202,7 @@ class Candidate:
         """
         if self._module is None or not forking.can_fork(self._own_descriptors):
             return None
+        self._files = forking.files()
         pending = list(vars(self._module).values())
         for value in pending:
             if isinstance(value, type) and value not in self._class_numbers:

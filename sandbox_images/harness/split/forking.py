@@ -6,8 +6,10 @@ before the fork stay good in every child, since the tables are copied with all e
 """
 
 import os
+import re
 import resource
 import signal
+import stat
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -17,6 +19,11 @@ from sandbox_images.harness.split.statuses import BRANCH_OVER
 _MOST_MEMORY_BYTES = 96 * 1024 * 1024
 """Anonymous memory; to copy the tables of more costs too much, and it would be counted twice where
 only the sum over the processes of a run is known."""
+_WRITABLE = ("/work", "/tmp", "/dev/shm")  # noqa: S108 - the whole work area
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+_SHARED = re.compile(rb"^\S+ .w.s ", re.MULTILINE)
+"""A line of /proc/self/maps about memory that a fork does not copy."""
+_scandir = os.scandir  # a submission may patch what it finds in `os`
 _MOST_MEMORY_SHARE = 4
 """Of the limit, for the second reason."""
 
@@ -24,8 +31,9 @@ _MOST_MEMORY_SHARE = 4
 def can_fork(own_descriptors: Iterable[int]) -> bool:
     """Tell whether a fork of this process would be a copy of all that the submission has.
 
-    Not of threads, nor of child processes; and an open file has one position for both. Where
-    ended children are not kept for their parent, it could not learn how a test ended.
+    Not of threads, timers, nor child processes; memory may be one for both, and an open file has
+    one position for both. Where ended children are not kept for their parent, it could not learn
+    how a test ended.
 
     Args:
         own_descriptors: Those that the process began with.
@@ -36,7 +44,9 @@ def can_fork(own_descriptors: Iterable[int]) -> bool:
             len(os.listdir("/proc/self/task")) == 1
             and not _has_children()
             and signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
+            and not any(signal.getitimer(timer)[0] for timer in _TIMERS)
             and not any(map(_is_open, _descriptors() - set(own_descriptors)))
+            and not _has_shared_memory()
             and memory < _MOST_MEMORY_BYTES
             and memory * _MOST_MEMORY_SHARE < resource.getrlimit(resource.RLIMIT_DATA)[0]
         )
@@ -63,6 +73,29 @@ def wait_for(pid: int) -> None:
         _end_alike(status)
 
 
+def files() -> frozenset[tuple[object, ...]]:
+    """Return what tells whether the work area is as it was.
+
+    A copy's files are there after it, while all that it knew of them is not.
+    """
+    found: list[tuple[object, ...]] = []
+    waiting = [*_WRITABLE]
+    while waiting:
+        try:
+            with _scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    is_folder = stat.S_ISDIR(status.st_mode)
+                    # A folder's time also tells of what was there for a while.
+                    changed = None if is_folder else (status.st_size, status.st_mtime_ns)
+                    found.append((entry.path, status.st_ino, status.st_mode, changed))
+                    if is_folder:
+                        waiting.append(entry.path)
+        except OSError:  # out of reach, or gone meanwhile
+            continue
+    return frozenset(found)
+
+
 def leave() -> NoReturn:
     """End a copy in order."""
     os._exit(BRANCH_OVER)
@@ -74,6 +107,11 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
+
+
+def _has_shared_memory() -> bool:
+    with open("/proc/self/maps", "rb", buffering=0) as file:
+        return _SHARED.search(file.readall()) is not None
 
 
 def _descriptors() -> set[int]:

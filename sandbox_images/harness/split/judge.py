@@ -69,7 +69,7 @@ class Judge:
             leave: Called when the conversation has broken off. It had better not return: a test
                 may swallow the exception that follows.
             tell_forged: Called before that where the candidate sent what none of ours sends.
-            tell_crossed: Called where a test uses what an earlier one has left it of a branch. It
+            tell_crossed: Called where a test may meet what an earlier one has left of a branch. It
                 had better not return either.
         """
         self.named = named
@@ -152,9 +152,9 @@ class Judge:
                 self.lost(str(error))
 
     def crossed(self) -> NotServed:
-        """Return what to raise where a test uses what an earlier one had of a branch."""
+        """Return what to raise where a test may meet what an earlier one had of a branch."""
         self._tell_crossed()
-        return self.refuse("a test uses what an earlier one has left of a copy of the submission")
+        return self.refuse("a test meets what an earlier one has left of a copy of the submission")
 
     def close(self) -> None:
         """End the conversation in order."""
@@ -196,6 +196,8 @@ class Judge:
             try:
                 if self.branches.settle():
                     self._environment.branch()
+                if self.branches.left_files:
+                    raise self.crossed()
                 self._send_environ()
                 encoder = Encoder(self._reference)
                 parts = [encoder.encode(part) for part in (*fixed, *arguments)]

@@ -32,6 +32,16 @@ def _independent(module: str) -> bool:
         "    def test_a(self): assert self.account",
         "def test_a():\n    def add(x):\n        seen.append(x)\n    seen = []\n    f(add)",
         "def test_a(: no python",
+        "import json, re\nfrom decimal import Decimal\nfrom collections import namedtuple\n"
+        "Point, WORD = namedtuple('Point', 'x y'), re.compile('a')\n"
+        "ROWS = json.loads('[1]')\nCENT = Decimal('0.01')\n"
+        "def test_a(): assert f(Point(1, 2), CENT) == WORD.match('a') or f(ROWS) == ROWS[0]",
+        "RIGHT = f(1)\nROWS = sorted([2, 1])\ndef test_a(): assert f(ROWS) == RIGHT",
+        "ROWS = [[1]]\ndef test_a():\n    rows = [list(row) for row in ROWS]\n"
+        "    rows.append(f(1))\n    more = ROWS.copy()\n    more.append(1)",
+        "from contextlib import contextmanager\n@contextmanager\ndef there(): yield\n"
+        "def test_a():\n    with there(): assert f(1)",
+        "def near(a, b, rel=1e-9): return abs(a - b) < rel\ndef test_a(): assert near(f(1), 1)",
     ],
 )
 def test_tests_of_their_own_are_independent(module: str) -> None:
@@ -55,6 +65,27 @@ def test_tests_of_their_own_are_independent(module: str) -> None:
         "class TestX:\n    def test_a(self): self.__class__.made = f(1)",
         "class TestX:\n    def test_a(self): TestX.made = f(1)",
         "class TestX:\n    @classmethod\n    def keep(cls, x): cls.made = x",
+        "class TestX:\n    made = []\n    def test_a(self): self.made += [f(1)]",
+        "class TestX:\n    made = []\n    def test_a(self):\n        made = self.made\n"
+        "        made.append(f(1))",
+        "made = []\ndef test_a():\n    here = made\n    here += [f(1)]",
+        "made = [[]]\ndef test_a():\n    for row in made:\n        row.append(f(1))",
+        "made = {'a': []}\ndef test_a():\n    for _, row in made.items():\n        row[0] = f(1)",
+        "made = []\ndef test_a(): list.append(made, f(1))",
+        "import heapq\nmade = []\ndef test_a(): heapq.heappush(made, f(1))",
+        "def note(x, made=[]):\n    made.append(x)\ndef test_a(): note(f(1))",
+        # objects of classes that are not known, and what is consumed
+        "import itertools\nids = itertools.count()\ndef test_a(): assert f() == next(ids)",
+        "ids = iter([1, 2])\ndef test_a(): assert f() == next(ids)",
+        "ids = (i for i in [1, 2])\ndef test_a():\n    for i in ids: assert f(i)",
+        "class Log:\n    def note(self): self.n = 1\nlog = Log()\ndef test_a(): log.note()",
+        "class Log:\n    def note(self): self.n = 1\nclass TestX:\n    log = Log()\n"
+        "    def test_a(self): self.log.note()",
+        "class Log:\n    pass\nlogs = [Log()]\ndef test_a(): logs[0].note()",
+        "from queue import Queue\nmade = Queue()\ndef test_a(): made.put(f(1))",
+        "def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n"
+        "        return n\n    return up\nup = counter()\ndef test_a(): assert f() == up()",
+        "import functools\n@functools.cache\ndef made(): return f(1)\ndef test_a(): assert made()",
         "@pytest.mark.dependency\ndef test_a(): assert f(1)",
         "@pytest.mark.order(1)\ndef test_a(): assert f(1)",
     ],
@@ -75,6 +106,8 @@ def test_tests_that_keep_something_are_not(module: str) -> None:
         (["assert (x := f(1))", "assert x"], False),
         (["push(1)", "assert pop() == 1"], False),
         (["import math", "assert f(math.pi)"], False),
+        (["assert f() == next(rows)", "assert f()"], False),
+        (["assert not rows.append(f(1))", "assert rows == [1]"], False),
     ],
 )
 def test_cases_of_a_script_are_independent_if_they_only_assert(
