@@ -6,10 +6,10 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from grader import calibration, service
+from grader.closing import Closing
 from grader.errors import GraderError
 from grader.execution.modes import ModeBook
 from grader.model import GradeReport, Submission
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _IN_FLIGHT_PER_SLOT = 4
 
 
-class Grader:
+class Grader(Closing):
     """Grades submissions in slots of this process's own. Safe to use from many threads.
 
     Slots are opened when they are first needed and kept warm until `close`.
@@ -54,19 +54,6 @@ class Grader:
         )
         self._warming: threading.Thread | None = None
         self._warming_error: GraderError | None = None
-
-    def __enter__(self) -> Self:
-        """Return the grader itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
     @property
     def slots(self) -> SlotPool:

@@ -4,9 +4,8 @@ import fcntl
 import os
 import stat
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from grader.closing import Closing
 from grader.errors import ConfigurationError, GraderError
 
 STDOUT = Path("-")
@@ -18,7 +17,7 @@ class OutputError(GraderError):
     """The output cannot be written, for a reason of the machine: a full disk, a quota."""
 
 
-class Output:
+class Output(Closing):
     """Appends lines, each with one write, so that a crash leaves one partial line at most.
 
     A regular file is locked while it is open: two runs into one file would grade every row
@@ -73,17 +72,6 @@ class Output:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _prepare(self, *, resume: bool, force: bool) -> None:
         try:

@@ -2,18 +2,17 @@
 
 import asyncio
 import queue
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator
-from types import TracebackType
-from typing import Self
 
+from grader.closing import Closing
 from grader.model import GradeReport, Submission
 from grader.queueing.calls import ReportFuture
 
 Graded = tuple[Submission, GradeReport]
 
 
-class FutureGrader(ABC):
+class FutureGrader(Closing):
     """Grades submissions. Safe for many threads, and for any number of event loops.
 
     No method raises for what it is given. What is not graded by its deadline, or cannot be, gets
@@ -150,19 +149,6 @@ class FutureGrader(ABC):
         finally:
             for task in tasks:
                 task.cancel()
-
-    def __enter__(self) -> Self:
-        """Return the grader itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 class _Putter:

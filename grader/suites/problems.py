@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
+from grader.closing import Closing
 from grader.errors import InputError
 from grader.model import TestSuite
 from grader.suites.cache import SuiteCache
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 """Where a row's JSON is: offset and length in bytes."""
 
 
-class ProblemIndex:
+class ProblemIndex(Closing):
     """Problems by id, parsed when first asked for. Safe to share between threads.
 
     Holds an offset for each problem and the last suites used; the rows stay in the file, or in
@@ -113,17 +113,6 @@ class ProblemIndex:
     def close(self) -> None:
         """Close the file. Repeats harmlessly; the index is unusable from then on."""
         self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _is_gzipped(path: Path) -> bool:
