@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +34,7 @@ def status(
 
     found = read_status(choose(set_, broker=broker).settings)
     if as_json:
-        typer.echo(json.dumps(_plain(found), default=str))
+        typer.echo(json.dumps(_plain(found), default=_json_value))
     else:
         for line in _lines(found):
             typer.echo(visible(line))
@@ -44,6 +45,17 @@ def status(
 def _plain(found: "QueueStatus") -> dict[str, Any]:
     derived = {"slots": found.slots, "running": found.running, "hit_rate": found.hit_rate}
     return {**asdict(found), **derived}
+
+
+def _json_value(value: object) -> Any:
+    match value:
+        case frozenset():
+            return sorted(value)
+        case datetime():
+            return value.isoformat()
+        case _:
+            message = f"{type(value).__name__} has no place in JSON"
+            raise TypeError(message)
 
 
 def _lines(found: "QueueStatus") -> list[str]:

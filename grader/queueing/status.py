@@ -136,7 +136,7 @@ def _read(client: Any) -> QueueStatus:
     oldest = client.zrange(names.QUEUED, 0, 0, withscores=True)
     return QueueStatus(
         workers=tuple(_decode_worker(worker, text) for worker, text in told.items()),
-        silent=frozenset(until_ms.keys() & set(known)) - told.keys(),
+        silent=frozenset((until_ms.keys() & set(known)) - told.keys()),
         queued=client.zcard(names.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
         messages={

@@ -1,6 +1,7 @@
 """The client over a real Redis and a real worker with native slots."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -9,10 +10,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from grader.cli.app import run
 from grader.client import FutureGrader, LocalGrader, QueueGrader, open_grader
 from grader.errors import QueueUnavailableError
 from grader.model import GradeReport, LimitOverrides, Submission, Usage
@@ -261,6 +264,19 @@ def test_status_shows_the_worker(settings: Settings, grader: QueueGrader) -> Non
     assert worker.slots == 2
     assert status.counts["graded"] >= 1
     assert status.errors == ()
+
+
+def test_status_is_json_for_programs(
+    settings: Settings, grader: QueueGrader, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grader.grade(fresh("status for programs"))
+    assert settings.broker is not None
+    assert run(["status", "--broker", settings.broker, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (worker,) = told["workers"]
+    assert datetime.fromisoformat(worker["started"]) < datetime.now(UTC)
+    assert told["silent"] == []
+    assert told["counts"]["graded"] >= 1
 
 
 def test_status_without_redis_says_so() -> None:
