@@ -179,6 +179,11 @@ def test_another_host_joins_with_one_variable(projects: Callable[..., Project]) 
     there = projects(GRADER_BROKER=str(where.broker))
     there("up", "--detach", "--wait", "--no-deps", "workers-native")
     grade_while(where, lambda: None)
+    # Without the profile compose would stop everything else and leave them at work.
+    there("--profile", "native", "stop")
+    assert there("ps", "--quiet") == ""
+    assert workers_serving(where) == 0
+    assert read_status(where).counts.get("workers_lost", 0) == 0
 
 
 def address_of_this_host() -> str:
