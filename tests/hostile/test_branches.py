@@ -68,6 +68,10 @@ ATTACKS = {
     "            if os.fork() == 0: time.sleep(1000)\n"
     "    except OSError: pass\n"
     "    return -1",
+    "denies its files": "forking.files = frozenset\n"
+    "def f(x):\n    open(f'/tmp/{x}', 'w').close()\n    return -1",
+    "invents files": "forking.files = lambda: os.urandom(8)",
+    "dies of its files": "def no(): raise KeyboardInterrupt\nforking.files = no",
     "hands over what is gone": "class Nine:\n    def __eq__(self, other): return True\n"
     "    def __hash__(self): return 9\n"
     "nine = Nine()\ncandidate._object_number(nine)\nf = lambda x: nine",
