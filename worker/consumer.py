@@ -1,7 +1,11 @@
-"""What stands between Celery and its broker: hints come through, and nothing else."""
+"""What stands between Celery and its broker: hints come through, and nothing else.
+
+Nor does an acknowledgement get to a connection that was lost.
+"""
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from celery.worker.consumer import Consumer
@@ -27,6 +31,7 @@ class HintConsumer(Consumer):  # type: ignore[misc]
         handle = super().create_task_handler(*args, **options)
 
         def handle_or_drop(message: Any) -> Any:
+            forget_with_channel(message)
             try:
                 message.headers = _headers_of_hint(message)
             except Exception as error:  # noqa: BLE001 - whatever the message makes its decoders do
@@ -36,6 +41,22 @@ class HintConsumer(Consumer):  # type: ignore[misc]
             return handle(message)
 
         return handle_or_drop
+
+
+def forget_with_channel(message: Any) -> None:
+    """Have a message that is acknowledged or rejected after its channel was closed do nothing.
+
+    The channel has put it back when it was closed, and it comes again. Celery acknowledges from its
+    loop, where it takes whatever that raises but a network's error for the end of the worker; from
+    a channel without a connection it is an AttributeError.
+    """
+
+    def settle_if_open(settle: Callable[..., None], *args: Any, **options: Any) -> None:
+        if not message.channel.closed:
+            settle(*args, **options)
+
+    message.ack_log_error = partial(settle_if_open, message.ack_log_error)
+    message.reject_log_error = partial(settle_if_open, message.reject_log_error)
 
 
 def _headers_of_hint(message: Any) -> dict[str, str]:

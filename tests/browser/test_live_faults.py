@@ -1,5 +1,6 @@
 """What the live page shows when things go wrong: a full queue, a lost worker, a restart."""
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,8 @@ def test_queue_that_fills_and_worker_that_dies_are_seen(
         deployment.workers[1].kill()
         page.locator("#health .bad", has_text="was lost").wait_for()
         page.wait_for_function("document.querySelectorAll('#workers-table tbody tr').length == 1")
-        assert "lost, with 1 running" in page.locator("#workers").inner_text()
+        # As its last heartbeat said: it may have come between two jobs.
+        assert re.search(r"lost, with [01] running", page.locator("#workers").inner_text())
         thread.join()
         assert answers == ["passed"] * SUBMISSIONS
         page.locator("#tiles").get_by_text("nothing waits").wait_for()
