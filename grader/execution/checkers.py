@@ -69,26 +69,36 @@ def run_checker(
         SandboxUnavailableError: The slot broke.
     """
     said = _ask(checker, questions, slot)
-    doubts = [index for index, each in enumerate(said) if isinstance(each, SuiteError)]
+    doubts = [
+        (case, each)
+        for (case, _), each in zip(questions, said, strict=True)
+        if isinstance(each, SuiteError)
+    ]
     if doubts:
-        _require_health(checker, [(questions[i][0], said[i]) for i in doubts], slot, find_right)
+        _require_health(checker, doubts, slot, find_right)
     return [answers.at_fault(each) if isinstance(each, SuiteError) else each for each in said]
 
 
 def _require_health(
     checker: Checker,
-    doubts: Sequence[tuple[StdinCase, CheckResult | SuiteError]],
+    doubts: Sequence[tuple[StdinCase, SuiteError]],
     slot: Slot,
     find_right: FindRight,
 ) -> None:
-    """Make sure that a checker which failed takes what is right in these cases."""
-    right = find_right([case for case, _ in doubts])
-    known = [output for output in right if output is not None]
-    controls = [(case, output) for (case, _), output in zip(doubts, known, strict=False)]
-    said = _ask(checker, controls, slot) if len(known) == len(doubts) else []
-    for index, (_case, error) in enumerate(doubts):
-        control = said[index] if said else error
-        if isinstance(error, SuiteError) and (isinstance(control, SuiteError) or not control.equal):
+    """Make sure that a checker which failed takes what is right in these cases.
+
+    Raises:
+        SuiteError: It does not, or nobody knows.
+        SandboxUnavailableError: The slot broke.
+    """
+    cases = [case for case, _ in doubts]
+    right = find_right(cases)
+    controls = [(c, each) for c, each in zip(cases, right, strict=False) if each is not None]
+    if len(controls) < len(cases):
+        (_, first), *_ = doubts
+        raise first
+    for (_, error), control in zip(doubts, _ask(checker, controls, slot), strict=True):
+        if isinstance(control, SuiteError) or not control.equal:
             raise error
 
 

@@ -62,8 +62,8 @@ def are_independent(tests: ScriptTests | PytestTests) -> bool:
             return True  # it fails either way
         helpers, lasting = _helpers(setup), frozenset(_assigned(setup))
         return all(_only_asserts(case, helpers) for case in cases) and not any(
-            _reaches_out(body, frozenset(_bound(body)), lasting, frozenset())
-            for body in [case.body for case in cases]
+            _reaches_out(case.body, frozenset(_bound(case.body)), lasting, frozenset())
+            for case in cases
         )
     sources = (f.content.decode("utf-8", "replace") for f in tests.files if f.path.endswith(".py"))
     trees = [tree for tree in map(module_tree, sources) if tree]
