@@ -136,9 +136,11 @@ def run_suite(task: Task, slot: Slot, *, split: bool, together: bool = True) -> 
     tests = task.suite.tests
     if not isinstance(tests, PytestTests | ScriptTests):
         raise TypeError(tests)
-    together = together or not (split and are_independent(tests))
+    count = len(tests.cases) if isinstance(tests, ScriptTests) else None
+    # Whatever a script's only case is like, nothing comes after it: most scripts have one.
+    together = together or count == 1 or not (split and are_independent(tests))
     branch = not together and not keeps_nothing(task.source)
-    too_many = isinstance(tests, ScriptTests) and len(tests.cases) > _MOST_COPIES
+    too_many = count is not None and count > _MOST_COPIES
     if branch and (too_many or knows_its_process(task.source)):
         together, branch = True, False
     if isinstance(tests, ScriptTests):
