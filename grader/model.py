@@ -36,6 +36,8 @@ class Comparator(StrEnum):
     """Text: equal sequences of whitespace-separated tokens."""
     FLOATS = "floats"
     """Text: token by token, values: at any depth; numbers are equal within a tolerance."""
+    DECIMALS = "decimals"
+    """Text: line by line; a line of decimal numbers by their values. LiveCodeBench's rule."""
     UNORDERED = "unordered"
     """Text: the same lines in any order. Values: the same items in any order, at the top level."""
     CHECKER = "checker"
@@ -85,8 +87,10 @@ class Comparison:
     comparator: Comparator = Comparator.EXACT
     abs_tol: float = 1e-6
     rel_tol: float = 1e-6
+    abs_tol_share: float | None = None
+    """At most what share of the expected number `abs_tol` covers, so that 0 is not 9e-7."""
     nan_equal: bool = False
-    """Whether NaN equals NaN."""
+    """Values: whether NaN equals NaN."""
     tuples_as_lists: bool = False
     """Values: whether a tuple equals a list of the same items; JSON knows no tuples."""
     checker: Checker | None = None

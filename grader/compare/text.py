@@ -8,6 +8,7 @@ costs neither Python objects per line nor anything worse than linear time.
 import math
 import re
 from collections import Counter
+from decimal import Context, Decimal, InvalidOperation
 from typing import assert_never
 
 from grader.compare.result import EQUAL, CheckResult, different
@@ -23,11 +24,19 @@ _TO_SPACE = bytes.maketrans(_WHITESPACE, b" " * len(_WHITESPACE))
 _TRAILING_BLANKS = re.compile(rb"(?<![ \t\r\v\f])[ \t\r\v\f]+(?=\n)")
 
 _TOKEN = re.compile(rb"[^ ]+")
-_INTEGER = re.compile(rb"([+-]?)0*([0-9]+)")
 _NUMBER = re.compile(
-    rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?P<special>inf(?:inity)?|nan))",
-    re.IGNORECASE,
+    rb"-?(?:(?P<whole>0|[1-9][0-9]*)"
+    rb"|(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+    rb"|(?:0|[1-9][0-9]*)[eE][+-][0-9]{1,4})"
 )
+"""Numbers as programs print them.
+
+`0011` is a grid, a code or a part of a date, and `12e4` the end of a hash: these are text.
+"""
+_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""Numbers in every notation that Python's `Decimal` reads."""
+_WITHOUT_TRAPS = Context(traps=[])
+_HALF = 0.5
 _MAX_NUMBER_BYTES = 1000
 """Longer tokens are text: no double needs them, and reading them takes its time."""
 
@@ -55,6 +64,8 @@ def compare_text(comparison: Comparison, *, expected: str, got: bytes) -> CheckR
             return EQUAL if wanted == got else _differing_token(wanted, got)
         case Comparator.FLOATS:
             return _compare_numbers(comparison, _single_spaced(wanted), _single_spaced(got))
+        case Comparator.DECIMALS:
+            return _compare_decimals(wanted, got)
         case Comparator.UNORDERED:
             wanted, got = _without_trailing_blanks(wanted), _without_trailing_blanks(got)
             return _compare_unordered(wanted, got)
@@ -93,7 +104,7 @@ def _compare_numbers(comparison: Comparison, wanted: bytes, got: bytes) -> Check
     pairs = zip(_TOKEN.finditer(wanted), _TOKEN.finditer(got), strict=True)
     for number, (wanted_match, got_match) in enumerate(pairs, start=1):
         wanted_token, got_token = wanted_match[0], got_match[0]
-        if wanted_token == got_token and wanted_token[-1:] not in b"nN":  # no NaN: the usual case
+        if wanted_token == got_token:  # the usual case
             continue
         if not _tokens_match(comparison, wanted_token, got_token):
             shown = f"expected {quote(wanted_token)}, got {quote(got_token)}"
@@ -102,40 +113,91 @@ def _compare_numbers(comparison: Comparison, wanted: bytes, got: bytes) -> Check
 
 
 def _tokens_match(comparison: Comparison, wanted: bytes, got: bytes) -> bool:
+    """Return whether two tokens that differ are the same number, as near as may be."""
     if max(len(wanted), len(got)) > _MAX_NUMBER_BYTES:
-        return wanted == got
-    wanted_number, got_number = _NUMBER.fullmatch(wanted), _NUMBER.fullmatch(got)
-    if wanted_number is None or got_number is None:
-        return wanted == got
-    wanted_integer, got_integer = _INTEGER.fullmatch(wanted), _INTEGER.fullmatch(got)
-    if wanted_integer is not None and got_integer is not None:
+        return False
+    wanted_form, got_form = _NUMBER.fullmatch(wanted), _NUMBER.fullmatch(got)
+    if wanted_form is None or got_form is None:
+        return False
+    number, other = Decimal(wanted.decode()), Decimal(got.decode())
+    is_whole = wanted_form["whole"] is not None
+    if is_whole and got_form["whole"] is not None:
         # Exact: a relative tolerance would let 1000000007 pass for 1000000008.
-        return _canonical_integer(wanted_integer) == _canonical_integer(got_integer)
-    overflowed = any(
-        math.isinf(float(token)) and number["special"] is None
-        for token, number in ((wanted, wanted_number), (got, got_number))
+        return number == other
+    if math.isinf(float(number)):  # past the range of a double, where tolerances mean nothing
+        return number == other
+    difference = float(_WITHOUT_TRAPS.subtract(number, other).copy_abs())
+    return within(comparison, float(number), difference, is_whole=is_whole)
+
+
+def within(
+    comparison: Comparison, wanted: float, difference: float, *, is_whole: bool = False
+) -> bool:
+    """Return whether a number is near enough to the expected one.
+
+    The relative tolerance is of the expected number, which the submission does not choose.
+
+    Args:
+        comparison: Has the tolerances.
+        wanted: The expected number.
+        difference: How far the other one is from it; NaN is too far.
+        is_whole: Whether the expected number is written as an integer. The other one must then
+            round to it, whatever the tolerances: 1000000008.0 is not 1000000007.
+    """
+    most, size = comparison.abs_tol, abs(wanted)
+    if comparison.abs_tol_share is not None and wanted:
+        most = min(most, comparison.abs_tol_share * size)
+    return difference <= max(most, comparison.rel_tol * size) and not (
+        is_whole and difference >= _HALF
     )
-    if overflowed:  # 1e400 is neither infinity nor 1e500, although all are the same double
-        return wanted == got
-    return numbers_match(comparison, float(wanted), float(got))
 
 
-def numbers_match(comparison: Comparison, wanted: float, got: float) -> bool:
-    """Return whether `got` is within the absolute or the relative tolerance of `wanted`.
+def numbers_match(
+    comparison: Comparison, wanted: float, got: float, *, is_whole: bool = False
+) -> bool:
+    """Return whether `got` is near enough to `wanted`; see `within`.
 
-    The relative one is of `wanted`, which the submission does not choose. Infinity equals only
-    itself; NaN equals nothing, or NaN where the comparison says so.
+    Infinity equals only itself; NaN equals nothing, or NaN if the comparison says so.
     """
     if math.isnan(wanted) or math.isnan(got):
         return comparison.nan_equal and math.isnan(wanted) and math.isnan(got)
     if math.isinf(wanted) or math.isinf(got):
         return wanted == got
-    return abs(got - wanted) <= max(comparison.abs_tol, comparison.rel_tol * abs(wanted))
+    return within(comparison, wanted, abs(got - wanted), is_whole=is_whole)
 
 
-def _canonical_integer(integer: re.Match[bytes]) -> bytes:
-    sign, digits = integer.groups()
-    return digits if sign != b"-" or digits == b"0" else b"-" + digits
+# ---------------------------------------------------------------- lines of decimal numbers
+
+
+def _compare_decimals(wanted: bytes, got: bytes) -> CheckResult:
+    wanted, got = wanted.strip(_WHITESPACE), got.strip(_WHITESPACE)
+    if _count(wanted, b"\n") != _count(got, b"\n"):
+        return _differing_line(wanted, got)
+    lines = zip(wanted.split(b"\n"), got.split(b"\n"), strict=True)
+    for number, (line, other) in enumerate(lines, start=1):
+        if not _lines_match(line.strip(_WHITESPACE), other.strip(_WHITESPACE)):
+            return different(f"line {number}: expected {quote(line)}, got {quote(other)}")
+    return EQUAL
+
+
+def _lines_match(wanted: bytes, got: bytes) -> bool:
+    if wanted == got:
+        return True
+    wanted, got = _single_spaced(wanted), _single_spaced(got)
+    return _count(wanted, b" ") == _count(got, b" ") and all(
+        _are_one_decimal(*tokens)
+        for tokens in zip(wanted.split(b" "), got.split(b" "), strict=True)
+    )
+
+
+def _are_one_decimal(*tokens: bytes) -> bool:
+    if not all(len(token) <= _MAX_NUMBER_BYTES and _DECIMAL.fullmatch(token) for token in tokens):
+        return False
+    try:
+        number, other = (Decimal(token.decode()) for token in tokens)
+    except InvalidOperation:  # an exponent past what Decimal can hold
+        return False
+    return number == other
 
 
 # ---------------------------------------------------------------- lines in any order

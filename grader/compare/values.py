@@ -22,6 +22,7 @@ from grader.model import Comparator, Comparison
 
 _SEQUENCES = (list, tuple)
 _SETS = (set, frozenset)
+_SAFE_INT = 1 << 53
 _MAX_KEY_DEPTH = 200
 _MAX_PATH_STEPS = 8
 
@@ -147,7 +148,10 @@ class _Walk:
             return _equal(wanted, found)
         if any(map(math.isinf, doubles)):  # an exact type past the range of a double is not inf
             return _equal(wanted, found)
-        return numbers_match(self._comparison, *doubles)
+        is_whole = type(wanted) is int
+        if is_whole and abs(wanted) > _SAFE_INT:  # a double would round it
+            return _equal(wanted, found)
+        return numbers_match(self._comparison, *doubles, is_whole=is_whole)
 
     def _complex_match(self, wanted: Any, found: Any) -> bool:
         try:

@@ -18,7 +18,9 @@ from grader.model import (
 )
 from grader.suites.fields import clean, is_list, load_json
 
-TOKENS_OR_NUMBERS = Comparison(comparator=Comparator.FLOATS, abs_tol=1e-6, rel_tol=1e-6)
+TOKENS_OR_NUMBERS = Comparison(
+    comparator=Comparator.FLOATS, abs_tol=1e-6, rel_tol=1e-6, abs_tol_share=0.01
+)
 """For contest problems: blank-separated tokens, numbers within 1e-6.
 
 Of correct programs on real CodeContests cases this accepts 241 of 2,999 that comparing lines

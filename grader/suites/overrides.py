@@ -92,6 +92,8 @@ def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
         else:
             kind = bool if isinstance(getattr(suite.tests.comparison, name), bool) else float
             changes[name] = _number(kind, value, f"comparison.{name}")
+            if name == "abs_tol":  # what the label says itself counts in full
+                changes.setdefault("abs_tol_share", None)
     comparison = replace(suite.tests.comparison, **changes)
     if (comparison.comparator is Comparator.CHECKER) != (comparison.checker is not None):
         message = "comparison: a checker, and only a checker, needs the comparator 'checker'"

@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 
 from grader.compare import CheckResult, compare_text, needs_checker
 from grader.model import Checker, Comparator, Comparison
+from grader.suites.cases import TOKENS_OR_NUMBERS
 
-EXACT, LINES, TOKENS, FLOATS, UNORDERED = (
+EXACT, LINES, TOKENS, FLOATS, DECIMALS, UNORDERED = (
     Comparison(comparator=comparator)
     for comparator in Comparator
     if comparator is not Comparator.CHECKER
 )
-ALL = [EXACT, LINES, TOKENS, FLOATS, UNORDERED]
+ALL = [EXACT, LINES, TOKENS, FLOATS, DECIMALS, UNORDERED]
+CONTEST = TOKENS_OR_NUMBERS
 
 MIB = 1024 * 1024
 MOST_S = 4.0
@@ -55,21 +57,48 @@ def compare(comparison: Comparison, expected: str, got: str | bytes) -> CheckRes
         pytest.param(FLOATS, "0.5 x", "0.50000001\nx", True, id="floats within"),
         pytest.param(FLOATS, "0.5", "0.5001", False, id="floats beyond"),
         pytest.param(FLOATS, "3", "3.0", True, id="floats integer as float"),
-        pytest.param(FLOATS, "1e3", "1000", True, id="floats exponent"),
+        pytest.param(FLOATS, "1000.0", "1e+3", True, id="floats exponent"),
+        pytest.param(FLOATS, "1e-07", "0.0000001", True, id="floats small exponent"),
+        pytest.param(FLOATS, "1.5E10", "15000000000", True, id="floats exponent of Java"),
+        pytest.param(FLOATS, "12e4", "120000", False, id="floats a hash is text"),
+        pytest.param(FLOATS, "0e12", "0e99", False, id="floats two hashes"),
         pytest.param(FLOATS, "1000000007", "1000000008", False, id="floats integers are exact"),
-        pytest.param(FLOATS, "7", "+007", True, id="floats integer spelling"),
+        pytest.param(FLOATS, "1000000007", "1000000008.0", False, id="floats decimal for integer"),
+        pytest.param(FLOATS, "1000000007", "1000000007.0", True, id="floats integer in decimals"),
+        pytest.param(FLOATS, "123456789", "123456789.00001", True, id="floats rounds to integer"),
+        pytest.param(FLOATS, "1" + 30 * "0", "1" + 29 * "0" + "1.0", False, id="floats long"),
+        pytest.param(FLOATS, "0011", "11", False, id="floats leading zeros are text"),
+        pytest.param(FLOATS, "7", "007", False, id="floats leading zeros for a number"),
+        pytest.param(FLOATS, "2024 01 05", "2024 1 5", False, id="floats date"),
+        pytest.param(FLOATS, "001\n010", "1\n10", False, id="floats grid"),
         pytest.param(FLOATS, "0", "-0", True, id="floats minus zero"),
         pytest.param(FLOATS, "-7", "7", False, id="floats sign"),
         pytest.param(FLOATS, "1000", "1_000", False, id="floats underscore"),
         pytest.param(FLOATS, "1", "\u0661", False, id="floats other digits"),
-        pytest.param(FLOATS, "nan", "nan", False, id="floats NaN"),
+        pytest.param(FLOATS, "nan", "nan", True, id="floats NaN"),
+        pytest.param(FLOATS, "Nan", "nan", False, id="floats a name"),
         pytest.param(FLOATS, "1.0", "nan", False, id="floats NaN for number"),
         pytest.param(FLOATS, "inf", "inf", True, id="floats infinity"),
         pytest.param(FLOATS, "inf", "-inf", False, id="floats other infinity"),
         pytest.param(FLOATS, "1.0", "inf", False, id="floats infinity for number"),
-        pytest.param(FLOATS, "inf", "1e999999999", False, id="floats overflow is no infinity"),
-        pytest.param(FLOATS, "2e400", "1e400", False, id="floats overflows differ"),
-        pytest.param(FLOATS, "1e400", "1e400", True, id="floats same overflow"),
+        pytest.param(FLOATS, "inf", "1e+999999999", False, id="floats overflow is no infinity"),
+        pytest.param(FLOATS, "2.0e400", "1.0e400", False, id="floats overflows differ"),
+        pytest.param(FLOATS, "1.0e400", "10e+399", True, id="floats same overflow"),
+        pytest.param(CONTEST, "0.00000095", "0", False, id="contest nothing for a small number"),
+        pytest.param(CONTEST, "9.5e-7", "0", False, id="contest nothing for a small exponent"),
+        pytest.param(CONTEST, "2e-12", "1e-12", False, id="contest small numbers that differ"),
+        pytest.param(CONTEST, "0.001234567", "0.001235", True, id="contest six decimals"),
+        pytest.param(CONTEST, "0.0", "1e-17", True, id="contest nearly nothing for nothing"),
+        pytest.param(CONTEST, "89.599998", "89.6", True, id="contest single precision"),
+        pytest.param(DECIMALS, "0011", "11", True, id="decimals leading zeros"),
+        pytest.param(DECIMALS, "1.0 2", "1 2.00", True, id="decimals values"),
+        pytest.param(DECIMALS, "1\n2", " 1 \n2.0\n\n", True, id="decimals blanks"),
+        pytest.param(DECIMALS, "1 2", "1\n2", False, id="decimals line breaks"),
+        pytest.param(DECIMALS, "case 1", "case 1.0", False, id="decimals a word makes it text"),
+        pytest.param(DECIMALS, "0.3", "0.30000001", False, id="decimals no tolerance"),
+        pytest.param(DECIMALS, "1" * 40, "1" * 39 + "2", False, id="decimals long"),
+        pytest.param(DECIMALS, "1e" + "9" * 30, "2e" + "9" * 30, False, id="decimals no exponent"),
+        pytest.param(DECIMALS, "nan", "nan", True, id="decimals NaN"),
         pytest.param(FLOATS, "abc", "abd", False, id="floats words are text"),
         pytest.param(UNORDERED, "a\nb\nb\n", "b\na\nb", True, id="unordered"),
         pytest.param(UNORDERED, "a\nb\nb", "a\na\nb", False, id="unordered counts"),
@@ -159,19 +188,6 @@ def test_difference_far_into_a_line_shows_that_part() -> None:
     assert result.difference.startswith("line 1, from byte 4951: expected ")
     assert "END" in result.difference
     assert "FIN" in result.difference
-
-
-@pytest.mark.parametrize(
-    ("comparison", "got", "equal"),
-    [
-        pytest.param(Comparison(comparator=Comparator.FLOATS, nan_equal=True), "nan", True, id="1"),
-        pytest.param(Comparison(comparator=Comparator.FLOATS, nan_equal=True), "0", False, id="2"),
-    ],
-)
-def test_nan_equals_nan_only_where_the_suite_says_so(
-    comparison: Comparison, got: str, *, equal: bool
-) -> None:
-    assert compare(comparison, "NaN", got).equal is equal
 
 
 @pytest.mark.parametrize(
@@ -276,3 +292,31 @@ def test_difference_is_short_and_inert(expected: str, got: bytes, comparison: Co
     assert len(result.difference) < 500
     assert result.difference.replace("…", "").isprintable()
     assert bool(result.difference) is not result.equal
+
+
+INTEGERS = st.integers(-(10**40), 10**40)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(INTEGERS, INTEGERS)
+def test_integers_are_equal_only_to_themselves_however_they_are_written(a: int, b: int) -> None:
+    for got in (str(b), f"{b}.0", f"{b}.000"):
+        assert compare(CONTEST, str(a), got).equal is (a == b)
+        assert compare(DECIMALS, str(a), got).equal is (a == b)
+
+
+@given(NUMBERS.filter(lambda number: not 0 < abs(number) < 1e-30))
+def test_a_number_equals_itself_in_any_notation(number: float) -> None:
+    for got in (repr(number), f"{number:.17e}", f"{number:.40f}"):
+        assert compare(CONTEST, f"{number:.17e}", got).equal
+
+
+@given(NUMBERS.filter(bool))
+def test_nothing_is_never_equal_to_something(number: float) -> None:
+    for nothing in ("0", "0.0", "-0.0", "0.000000"):
+        assert not compare(CONTEST, f"{number:.17e}", nothing).equal
+
+
+@given(st.text("0123456789", min_size=2, max_size=8).map("0".__add__), st.text("0123456789e."))
+def test_digits_that_start_with_a_zero_are_text(expected: str, got: str) -> None:
+    assert compare(CONTEST, expected, got).equal is (expected == got.strip())

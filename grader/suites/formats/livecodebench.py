@@ -10,8 +10,8 @@ in the starter code. Inputs of calls are a JSON value a line.
 Harness of record, kept: 6 s a test; a prelude of wildcard imports before the code; the code is
 the text between the last two lines with three backticks. Returned values are compared by `==`
 without a float tolerance; a tuple equals a list at any depth here, at the top alone there.
-Stdout: there each line is stripped and compared by its tokens as decimal numbers. Here tokens
-are compared without regard to line breaks, as numbers without tolerance ("1.0" equals "1").
+Stdout line by line, each stripped; lines that differ are equal if all their tokens are decimal
+numbers of equal value, so "1.0" equals "1", and "0011" equals "11".
 """
 
 import json
@@ -29,7 +29,7 @@ from grader.suites.format import fields as field_sets
 
 LIMITS = fields.time_limits(6.0)
 
-TOKENS_AS_DECIMALS = Comparison(comparator=Comparator.FLOATS, abs_tol=0.0, rel_tol=0.0)
+LINES_OF_DECIMALS = Comparison(comparator=Comparator.DECIMALS)
 
 _STAR_MODULES = (
     "string re datetime collections heapq bisect copy math random statistics itertools"
@@ -87,7 +87,7 @@ def suite_of(
         message = "the test cases call a function that neither metadata nor starter_code names"
         raise LabelError(message)
     else:
-        tests = stdin_tests(found, TOKENS_AS_DECIMALS)
+        tests = stdin_tests(found, LINES_OF_DECIMALS)
     return TestSuite(
         tests=tests,
         format="livecodebench",
