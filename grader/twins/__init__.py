@@ -1,0 +1,25 @@
+"""Twins of suites: the same tests with a secret part of their expectations changed.
+
+A pass in the submission's own process is believed only where the changed tests fail: code that
+passes them all has fooled the tests. See docs/twins.md.
+
+    find_sites     where a suite's expectations can be changed; once per suite
+    confirmable    which cases have such a place
+    make_twins     two changed suites that share out the cases between them
+    pair_cases     the cases of a changed suite by those of the original
+"""
+
+from grader.twins.make import Failure, Twin, confirmable, make_twins, pair_cases
+from grader.twins.sites import Site, find_sites
+from grader.twins.tests import Where
+
+__all__ = [
+    "Failure",
+    "Site",
+    "Twin",
+    "Where",
+    "confirmable",
+    "find_sites",
+    "make_twins",
+    "pair_cases",
+]

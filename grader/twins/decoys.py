@@ -1,0 +1,306 @@
+"""Other literals in the style of one that a suite has written.
+
+A reader must not be able to tell a decoy from an original: it has the form, the length and the
+roundness of the one it replaces, or is one that the suite itself expects elsewhere. Whether a
+decoy is certainly unequal is for `grader.twins.values.apart` to say.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from grader.syntax import UNPARSABLE, parse
+
+_TOKEN = re.compile(
+    r"""(?P<prefix>[bB]?)(?P<quote>'''|\"\"\"|'|\")(?P<body>(?:\\.|(?!(?P=quote)).)*)(?P=quote)""",
+    re.S,
+)
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_ESCAPE = re.compile(r"\\(?:\r\n|x..|u....|U........|N\{[^}]*\}|[0-7]{1,3}|.)", re.S)
+_VOWELS, _CONSONANTS = "aeiou", "bcdfghklmnprstw"
+_MAX_KEPT = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """What a suite expects, as written, by the kind of literal; decoys are taken from it."""
+
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    """Of the texts that it expects."""
+
+    def like(self, kind: str, rng: Random, count: int) -> list[str]:
+        """Return some of a kind, in any order."""
+        known = self.texts.get(kind, ())
+        return rng.sample(known, min(count, len(known)))
+
+
+def pool_of(expressions: Iterable[tuple[ast.expr, str]]) -> Pool:
+    """Collect literals with their texts."""
+    texts: dict[str, dict[str, None]] = {}
+    words: dict[str, None] = {}
+    for node, text in expressions:
+        kind = kind_of(node)
+        if kind is None or "\n" in text or "\r" in text:
+            continue
+        known = texts.setdefault(kind, {})
+        if len(known) < _MAX_KEPT:
+            known[text] = None
+        if kind == "str" and len(words) < _MAX_KEPT:
+            words.update(dict.fromkeys(_WORD.findall(str(_constant(node)))))
+    return Pool(texts={kind: tuple(known) for kind, known in texts.items()}, words=tuple(words))
+
+
+def kind_of(node: ast.expr) -> str | None:
+    """Return what kind of literal an expression is; None where it is none."""
+    match node:
+        case ast.Constant(value=value):
+            return type(value).__name__
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return None if isinstance(value, bool) else type(value).__name__
+        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            return type(node).__name__.lower()
+        case _:
+            return None
+
+
+def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
+    """Yield texts that may replace that of a literal, likely ones first; each has as many lines.
+
+    Args:
+        node: The literal.
+        text: As it is written.
+        pool: What the suite expects elsewhere.
+        rng: Decides which, and in what order.
+    """
+    value = _constant(node)
+    match value:
+        case bool():
+            yield str(not value)
+        case int():
+            yield from _mixed(rng, _ints(value, text, rng), pool.like("int", rng, 3))
+        case float():
+            yield from _mixed(rng, _floats(value, text, rng), pool.like("float", rng, 2))
+        case complex():
+            yield from _edited_number(text, rng)
+        case str() | bytes():
+            yield from _texts(value, text, pool, rng)
+        case None if isinstance(node, ast.Constant):
+            yield from pool.like("int", rng, 2)
+            yield from rng.sample(["0", "1", "False"], 3)
+        case _:
+            if not getattr(node, "elts", getattr(node, "keys", None)):
+                yield from _filled(node, pool, rng)
+            elif "\n" not in text and "\r" not in text:
+                yield from pool.like(kind_of(node) or "", rng, 2)
+
+
+def _mixed(rng: Random, own: Iterator[str], others: list[str]) -> Iterator[str]:
+    """Yield made texts and borrowed ones, in an order that tells nothing."""
+    for other in others:
+        while rng.random() < 0.6 and (made := next(own, None)) is not None:
+            yield made
+        yield other
+    yield from own
+
+
+def _constant(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case _:
+            return None
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
+    """Yield near integers that are as round."""
+    size = abs(value)
+    digits = str(size) if size < 10**300 else ""
+    zeros = len(digits) - len(digits.rstrip("0")) if size else 0
+    for _ in range(12):
+        unit = 10**zeros if rng.random() < 0.8 else 1
+        step = rng.choice([1, 1, 1, 2, 2, 3, 4, 5]) * unit
+        if size >= 100 and not zeros and digits and rng.random() < 0.5:
+            step = rng.choice([1, 2, 3]) * 10 ** rng.randrange(len(digits))
+        near = size + rng.choice([step, -step])
+        if near < 0 or (near == 0 and value < 0):
+            near = size + step
+        yield _written(near if value >= 0 else -near, text)
+
+
+def _written(value: int, like: str) -> str:
+    """Return an integer in the notation of another."""
+    sign, body = ("-" if value < 0 else ""), like.lstrip("+- \t")
+    size = abs(value)
+    match body[:2].lower():
+        case "0x":
+            made = format(size, "X" if any(c in "ABCDEF" for c in body[2:]) else "x")
+        case "0o":
+            made = format(size, "o")
+        case "0b":
+            made = format(size, "b")
+        case _:
+            return sign + (f"{size:_}" if "_" in body else str(size))
+    return sign + body[:2] + made.rjust(len(body) - 2, "0")
+
+
+def _floats(value: float, text: str, rng: Random) -> Iterator[str]:
+    """Yield floats that differ in a leading digit, written with as many digits."""
+    if value == 0:
+        yield from rng.sample([_filled_digits(text, d) for d in "12345"], 5)
+        return
+    yield from _edited_number(text, rng)
+    if abs(value) < 1e-4:
+        yield from (f"{value * 10**power!r}" for power in (2, 3, 4))
+
+
+def _filled_digits(text: str, digit: str) -> str:
+    """Return a zero's text with its digit before the point, or the last one, replaced."""
+    head, dot, tail = text.partition(".")
+    return digit + dot + tail if head.strip("+-0_") == "" and head else head + dot + digit
+
+
+def _edited_number(text: str, rng: Random) -> Iterator[str]:
+    """Yield a number with one of its first two significant digits replaced."""
+    mantissa = re.split(r"[eEjJ]", text, maxsplit=1)[0]
+    places = [m.start() for m in re.finditer(r"[0-9]", mantissa)]
+    leading = next((i for i, at in enumerate(places) if text[at] != "0"), 0)
+    first = places[leading : leading + 2]
+    whole = len(re.match(r"[-+\s]*[0-9_]*", mantissa)[0]) if mantissa else 0  # type: ignore[index]
+    for _ in range(12):
+        at = rng.choice(first[:1] if rng.random() < 0.6 else first)
+        keep_nonzero = at == places[leading] and at < whole
+        digit = rng.choice("123456789" if keep_nonzero else "0123456789")
+        if abs(int(digit) - int(text[at])) > 3 and rng.random() < 0.5:
+            continue
+        if digit != text[at]:
+            yield text[:at] + digit + text[at + 1 :]
+
+
+# ---------------------------------------------------------------- texts
+
+
+def _texts(value: str | bytes, text: str, pool: Pool, rng: Random) -> Iterator[str]:
+    borrowed = list(_borrowed(value, text, pool, rng))
+    worded = list(_reworded(text, pool, rng))
+    first, second = (borrowed, worded) if rng.random() < 0.5 else (worded, borrowed)
+    yield from [*first, *second]
+    yield from _respelt(text, rng)
+    if not value:
+        yield from (f"{text[:-1]}{c}{text[-1:]}" for c in rng.sample("abcx01", 6) if len(text) < 5)
+
+
+def _borrowed(value: str | bytes, text: str, pool: Pool, rng: Random) -> Iterator[str]:
+    """Yield what the suite expects elsewhere, in the quotes of this text."""
+    token = _TOKEN.fullmatch(text)
+    if token is None or len(token["quote"]) != 1:
+        return
+    quote = token["quote"]
+    for other in pool.like(type(value).__name__, rng, 6):
+        found = _TOKEN.fullmatch(other)
+        if found is None or len(found["quote"]) != 1 or found["prefix"] != token["prefix"]:
+            continue
+        body = found["body"]
+        sizes = len(body) + 2, len(token["body"]) + 2
+        if quote in body or body == token["body"] or max(sizes) > 3 * min(sizes):
+            continue
+        yield f"{token['prefix']}{quote}{body}{quote}"
+
+
+def _reworded(text: str, pool: Pool, rng: Random) -> Iterator[str]:
+    """Yield a text with one word replaced by another one of the suite's."""
+    found = [match for match in _matches(_WORD, text) if not _ESCAPE.match(match[0])]
+    for match in rng.sample(found, min(3, len(found))):
+        word = match[0]
+        others = [w for w in pool.words if w.lower() != word.lower() and _case(w) == _case(word)]
+        others = [w for w in others if 2 * min(len(w), len(word)) >= max(len(w), len(word))]
+        if others and len(found) > 1:
+            yield text[: match.start()] + rng.choice(others) + text[match.end() :]
+
+
+def _respelt(text: str, rng: Random) -> Iterator[str]:
+    """Yield a text with one character replaced by another one of its kind."""
+    for attempt in range(24):
+        pattern = re.compile(r"[0-9]" if attempt % 3 == 0 else r"[A-Za-z]")
+        found = list(_matches(pattern, text))
+        if not found:
+            found = list(_matches(re.compile(r"[^\w\s\\'\"]"), text))
+        if not found:
+            continue
+        match = rng.choice(found)
+        old = match[0]
+        new = _other_character(old, found, rng)
+        if new != old:
+            yield text[: match.start()] + new + text[match.end() :]
+
+
+def _other_character(old: str, found: list[re.Match[str]], rng: Random) -> str:
+    if old.isdigit():
+        return rng.choice("123456789")
+    if old.isalpha():
+        in_word = {match[0].lower() for match in found}
+        near = _VOWELS if old.lower() in _VOWELS else _CONSONANTS
+        options = [c for c in near if c in in_word and c != old.lower()] or list(near)
+        new = rng.choice(options)
+        return new.upper() if old.isupper() else new
+    others = [match[0] for match in found if match[0] != old]
+    return rng.choice(others) if others else {"(": ")", "[": "]", "{": "}"}.get(old, "#")
+
+
+def _case(word: str) -> str:
+    return "upper" if word.isupper() else "title" if word[:1].isupper() else "lower"
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield matches inside the quotes of a text's tokens, and outside of escapes."""
+    for token in _TOKEN.finditer(text):
+        start, end = token.span("body")
+        if "r" in token["prefix"].lower():
+            continue
+        escapes = [match.span() for match in _ESCAPE.finditer(text, start, end)]
+        for match in pattern.finditer(text, start, end):
+            if not any(a < match.end() and match.start() < b for a, b in escapes):
+                yield match
+
+
+# ---------------------------------------------------------------- displays
+
+
+def _filled(node: ast.expr, pool: Pool, rng: Random) -> Iterator[str]:
+    """Yield displays with something in them, to replace an empty one."""
+    kind = kind_of(node) or ""
+    for text in pool.like(kind, rng, 4):
+        if len(text) > 2 and len(text) < 40:
+            yield text
+    items = [*pool.like("int", rng, 1), *pool.like("str", rng, 1), "0", "1", "2"]
+    item = rng.choice(items)
+    match node:
+        case ast.List():
+            yield f"[{item}]"
+        case ast.Tuple():
+            yield f"({item},)"
+        case ast.Dict():
+            yield f"{{{item}: {rng.choice(items)}}}"
+        case _:
+            pass
+
+
+def parsed(text: str) -> ast.expr | None:
+    """Return the tree of an expression's text; None where it is none."""
+    try:
+        tree = parse(f"(\n{text}\n)")
+    except UNPARSABLE:
+        return None
+    match tree.body:
+        case [ast.Expr(value=value)]:
+            return value
+        case _:
+            return None

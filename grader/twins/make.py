@@ -1,0 +1,209 @@
+"""Suites with a secret, random part of their expectations changed."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from grader.model import PytestTests, ScriptTests, SuiteFile
+from grader.twins.sites import Site, find_sites
+from grader.twins.source import Edit, edited
+from grader.twins.tests import SETUP, Where
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Where a right program fails a changed case."""
+
+    source: str
+    """The path of the file, or the id of the script's case."""
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Twin:
+    """A suite like another, with some expectations changed."""
+
+    tests: ScriptTests | PytestTests
+    changed: Mapping[str, Failure]
+    """The cases that a right program must fail, by their ids in the original; see `pair_cases`."""
+
+
+def confirmable(tests: ScriptTests | PytestTests, cases: Collection[str]) -> frozenset[str]:
+    """Return the cases, of those given by id, that have an expectation which can be changed."""
+    known = {where for site in find_sites(tests) for where in site.cases}
+    return frozenset(
+        id for id, where in _places(cases).items() if {where, Where(where.base)} & known
+    )
+
+
+def make_twins(
+    tests: ScriptTests | PytestTests,
+    passed: Collection[str],
+    rng: Random,
+    *,
+    collected: Sequence[str] | None = None,
+    sites: Sequence[Site] | None = None,
+) -> tuple[Twin, Twin]:
+    """Return two suites; each confirmable case is changed in one of them, which is left to chance.
+
+    A single case, or cases that can only be changed together, are changed in both, in different
+    ways where there are several.
+
+    Args:
+        tests: The suite.
+        passed: Ids of the cases to be changed.
+        rng: Where the secret comes from; `random.SystemRandom()` outside of tests.
+        collected: Ids of all cases of the suite, in order; those that passed where it has no
+            others. The order says which case has which parameters.
+        sites: Where to change it; by default what `find_sites` says.
+    """
+    found = find_sites(tests) if sites is None else sites
+    places = _places(passed if collected is None else collected)
+    wanted = {id: place for id, place in places.items() if id in set(passed)}
+    groups = _groups(wanted, places, found, rng)
+    picked: tuple[list[_Pick], list[_Pick]] = ([], [])
+    if len(groups) == 1:
+        (group,) = groups
+        first = group.pick(rng)
+        picked = [first], [group.pick(rng, but=first)]
+    else:
+        for group in groups:
+            picked[rng.randrange(2)].append(group.pick(rng))
+    one, other = (_twin(tests, picks, places, set(passed)) for picks in picked)
+    return one, other
+
+
+def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
+    """Return the ids of cases in the original suite by those in a changed one.
+
+    Parameters are in the ids that pytest makes, so that a changed one may change an id; the order
+    of a test's cases stays. Cases that have no partner are left out.
+    """
+    by_place = {place: id for id, place in _places(original).items()}
+    pairs = {id: by_place.get(place) for id, place in _places(changed).items()}
+    return {id: partner for id, partner in pairs.items() if partner is not None}
+
+
+def _places(ids: Collection[str]) -> dict[str, Where]:
+    """Return which case each id means: the test and the number of its parameters."""
+    counts: dict[str, int] = {}
+    places = {}
+    for id in ids:
+        base = _base_of(id)
+        if base == id:
+            places[id] = Where(id)
+        else:
+            places[id] = Where(base, counts.get(base, 0))
+            counts[base] = counts.get(base, 0) + 1
+    return places
+
+
+def _base_of(id: str) -> str:
+    """Return a node id without its parameters."""
+    path, separator, rest = id.partition("::")
+    return path + separator + rest.partition("[")[0] if separator else id
+
+
+@dataclass(frozen=True, slots=True)
+class _Pick:
+    """A site with the way in which it is changed."""
+
+    site: Site
+    change: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Sites any of which changes the same cases."""
+
+    sites: tuple[Site, ...]
+
+    def pick(self, rng: Random, but: _Pick | None = None) -> _Pick:
+        """Choose a site and a way to change it, another one than `but` if there is one."""
+        every = [_Pick(site, change) for site in self.sites for change in site.changes]
+        others = [pick for pick in every if pick != but]
+        elsewhere = [pick for pick in others if but is not None and pick.site != but.site]
+        return rng.choice(elsewhere or others or every)
+
+
+def _groups(
+    wanted: Mapping[str, Where], places: Mapping[str, Where], sites: Sequence[Site], rng: Random
+) -> list[_Group]:
+    """Return groups of sites that share no case and together have all that can be changed."""
+    sites_of: dict[Where, list[Site]] = {}
+    for site in sites:
+        for where in site.cases:
+            sites_of.setdefault(where, []).append(site)
+    groups: list[_Group] = []
+    done: set[Where] = set()
+    order = [*wanted.values()]
+    rng.shuffle(order)
+    # Sites of several cases first: what they change cannot be changed for one case alone.
+    for place in order:
+        own = _alone(sites_of.get(place, []), place)
+        wide = sites_of.get(Where(place.base), []) if not own else []
+        wide = wide or ([] if own else sites_of.get(place, []))
+        if own or not wide or place in done:
+            continue
+        site = rng.choice(wide)
+        same = tuple(s for s in wide if s.cases == site.cases)
+        affected = {p for p in places.values() if _touches(site, p)}
+        if affected & done:
+            continue
+        done |= affected
+        groups.append(_Group(same))
+    for place in order:
+        own = _alone(sites_of.get(place, []), place)
+        if own and place not in done:
+            done.add(place)
+            groups.append(_Group(tuple(own)))
+    return groups
+
+
+def _alone(sites: Sequence[Site], place: Where) -> list[Site]:
+    return [site for site in sites if site.cases == (place,)]
+
+
+def _touches(site: Site, place: Where) -> bool:
+    return place in site.cases or Where(place.base) in site.cases
+
+
+def _twin(
+    tests: ScriptTests | PytestTests,
+    picks: Sequence[_Pick],
+    places: Mapping[str, Where],
+    passed: set[str],
+) -> Twin:
+    edits: dict[str, list[Edit]] = {}
+    changed: dict[str, Failure] = {}
+    for pick in picks:
+        site = pick.site
+        edits.setdefault(site.source, []).extend(pick.change)
+        failure = Failure(source=site.source, first_line=site.first_line, last_line=site.last_line)
+        changed |= {
+            id: failure for id, place in places.items() if id in passed and _touches(site, place)
+        }
+    return Twin(tests=rewritten(tests, edits), changed=changed)
+
+
+def rewritten(
+    tests: ScriptTests | PytestTests, edits: Mapping[str, Sequence[Edit]]
+) -> ScriptTests | PytestTests:
+    """Return a suite with edits made in its sources, by name."""
+    if isinstance(tests, ScriptTests):
+        cases = tuple(
+            replace(case, source=edited(case.source.encode(), edits[case.id]).decode())
+            if case.id in edits
+            else case
+            for case in tests.cases
+        )
+        setup = edited(tests.setup.encode(), edits.get(SETUP, ())).decode()
+        return replace(tests, cases=cases, setup=setup)
+    files = tuple(
+        SuiteFile(path=file.path, content=edited(file.content, edits[file.path]))
+        if file.path in edits
+        else file
+        for file in tests.files
+    )
+    return replace(tests, files=files)

@@ -1,0 +1,61 @@
+"""What names of a source mean: builtins, things of libraries, or the suite's own."""
+
+import ast
+import builtins
+from collections.abc import Iterable
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+class Names:
+    """The imports and definitions of a source, wherever in it."""
+
+    def __init__(self, trees: Iterable[ast.Module]) -> None:
+        """Read the trees that share their names."""
+        self._own: set[str] = set()
+        self._origins: dict[str, str] = {}
+        for tree in trees:
+            for node in ast.walk(tree):
+                self._read(node)
+
+    def _read(self, node: ast.AST) -> None:
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                    self._origins[alias.asname or whole] = whole
+            case ast.ImportFrom(module=module, names=names, level=0):
+                for alias in names:
+                    self._origins[alias.asname or alias.name] = f"{module}.{alias.name}"
+            case ast.ImportFrom(names=names):
+                self._own.update(alias.asname or alias.name for alias in names)
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                self._own.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                self._own.add(name)
+            case ast.ClassDef(name=name):
+                self._own.add(name)
+            case _:
+                pass
+
+    def builtin(self, node: ast.expr) -> str | None:
+        """Return the name of the builtin that an expression means; None for anything else."""
+        match node:
+            case ast.Name(id=name):
+                known = name in _BUILTINS and name not in self._own and name not in self._origins
+                return name if known else None
+            case ast.Attribute(value=ast.Name(id="builtins"), attr=name):
+                return name if self._origins.get("builtins") == "builtins" else None
+            case _:
+                return None
+
+    def library(self, node: ast.expr) -> str | None:
+        """Return the full name of something imported, such as "numpy.array"; None for others."""
+        match node:
+            case ast.Name(id=name):
+                return None if name in self._own else self._origins.get(name)
+            case ast.Attribute(value=inner, attr=name):
+                found = self.library(inner)
+                return None if found is None else f"{found}.{name}"
+            case _:
+                return None

@@ -1,0 +1,192 @@
+"""Where a suite's expectations can be changed, so that a right program must fail."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from random import Random, SystemRandom
+
+from grader.model import PytestTests, ScriptTests
+from grader.twins.decoys import Pool, decoys, parsed, pool_of
+from grader.twins.exceptions import other_exceptions
+from grader.twins.source import Edit, Source
+from grader.twins.tests import Found, Where, find_expectations
+from grader.twins.values import Values, apart
+
+_SITES_A_CASE = 12
+_LEAVES_A_SITE = 4
+_TRIES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """An expectation of a suite, with others that can stand in its place."""
+
+    cases: tuple[Where, ...]
+    """Which it belongs to."""
+    source: str
+    """The path of the file, or the id of the script's case, that the edits are for."""
+    first_line: int
+    """Of the statement that fails for a right program once the expectation is changed."""
+    last_line: int
+    changes: tuple[tuple[Edit, ...], ...]
+    """Ways to change it; each alone."""
+    certain: bool
+    """Whether a right program is known to fail, by how the expectation is made."""
+    telling: bool
+    """Whether a reader of a changed source may guess that it was changed."""
+
+
+@lru_cache(maxsize=512)
+def find_sites(tests: ScriptTests | PytestTests) -> tuple[Site, ...]:
+    """Return the places where a suite can be changed; which ways are listed is left to chance."""
+    rng = Random(SystemRandom().getrandbits(64))  # noqa: S311 - seeded from the system
+    return tuple(sites_of(tests, rng))
+
+
+def sites_of(tests: ScriptTests | PytestTests, rng: Random) -> Iterator[Site]:
+    """Yield the sites of a suite, with changes drawn from `rng`."""
+    found = list(find_expectations(tests))
+    pool = pool_of(_expected(found))
+    asked = _answers(found)
+    by_case: dict[tuple[Where, ...], list[Found]] = {}
+    for each in found:
+        by_case.setdefault(each.where, []).append(each)
+    seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[Where, ...]]] = set()
+    for expectations in by_case.values():
+        kept: list[Site] = []
+        rng.shuffle(expectations)
+        for each in expectations:
+            kept += _sites(each, pool, asked, rng)
+            if sum(not site.telling for site in kept) >= _SITES_A_CASE:
+                break
+        if any(not site.telling for site in kept):
+            kept = [site for site in kept if not site.telling]
+        for site in kept[:_SITES_A_CASE]:
+            key = (site.source, site.changes, site.cases)
+            if key not in seen:
+                seen.add(key)
+                yield site
+
+
+def _expected(found: Iterable[Found]) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the literals that are expected, whole and in parts, as written."""
+    for each in found:
+        expected = each.expectation.expected
+        if expected is not None:
+            for source, leaf in islice(each.reader.leaves(expected), 50):
+                yield leaf, source.text_of(leaf)
+            if each.expectation.reached.source.holds(expected):
+                yield expected, each.expectation.reached.source.text_of(expected)
+
+
+def _answers(found: Iterable[Found]) -> dict[str, int]:
+    """Count how often the suite asks each question."""
+    counts: dict[str, int] = {}
+    for each in found:
+        key = _question(each)
+        counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _question(found: Found) -> str:
+    """Return what an expectation asks, with what the names in it stand for."""
+    env = found.expectation.reached.env
+    names = sorted(name for name in env if f"'{name}'" in found.expectation.asked)
+    known = [f"{name}={ast.dump(env[name].node)}" for name in names]
+    expected = found.expectation.expected
+    answer = "" if expected is None else ast.dump(expected)
+    return " ".join([found.expectation.asked, answer, *known])
+
+
+def _sites(found: Found, pool: Pool, asked: dict[str, int], rng: Random) -> Iterator[Site]:
+    expectation = found.expectation
+    repeated = bool(expectation.asked) and asked[_question(found)] > 1
+    source = expectation.reached.source
+    telling = repeated
+    made = False
+    if expectation.expected is not None:
+        for place, changes in _literal_changes(found, pool, rng):
+            made = True
+            yield from _site(found, place, changes, telling=telling)
+    if expectation.exceptions is not None:
+        where = found.reader.exception_place(expectation.exceptions)
+        if where is not None:
+            others = other_exceptions(where[1], found.names, rng)
+            start, end = where[0].span(where[1])
+            swaps = [(Edit(start=start, end=end, text=text),) for text in others]
+            made = bool(swaps)
+            yield from _site(found, where[0], swaps, telling=telling)
+    if expectation.turns and not made:
+        turns = rng.sample(expectation.turns, len(expectation.turns))
+        telling = telling or expectation.telling
+        yield from _site(found, source, turns, telling=telling)
+
+
+def _literal_changes(
+    found: Found, pool: Pool, rng: Random
+) -> Iterator[tuple[Source, list[tuple[Edit, ...]]]]:
+    expectation = found.expectation
+    expected = expectation.expected
+    if expected is None:
+        return
+    leaves = list(islice(found.reader.leaves(expected), 2000))
+    if len(leaves) > _LEAVES_A_SITE:
+        leaves = rng.sample(leaves, _LEAVES_A_SITE)
+    env = expectation.reached.env
+    before = Values(found.names, env).of(expected)
+    for source, leaf in leaves:
+        start, end = source.span(leaf)
+        text = source.text(start, end)
+        changes: list[tuple[Edit, ...]] = []
+        for other in islice(decoys(leaf, text, pool, rng), _TRIES):
+            tree = parsed(other)
+            if tree is None or _lines(other) != _lines(text):
+                continue
+            after = Values(found.names, env, {leaf: tree}).of(expected)
+            if apart(before, after, expectation.tolerance):
+                changes.append((Edit(start=start, end=end, text=other),))
+            if len(changes) == 2:
+                break
+        if changes:
+            yield source, changes
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + text.count("\r")
+
+
+def _site(
+    found: Found, source: Source, changes: Sequence[tuple[Edit, ...]], *, telling: bool
+) -> Iterator[Site]:
+    """Yield the site of changes, if no case depends on their place but those that are known."""
+    usable = [change for change in changes if _is_own(found, source, change)]
+    if not usable:
+        return
+    cases = found.where
+    if found.row_span is not None:
+        start, end = found.row_span
+        inside = all(start <= e.start and e.end <= end for change in usable for e in change)
+        cases = found.where if inside else found.all_rows
+    reached = found.expectation.reached
+    node = reached.node
+    yield Site(
+        cases=cases,
+        source=source.name,
+        first_line=node.lineno,
+        last_line=node.end_lineno or node.lineno,
+        changes=tuple(usable),
+        certain=True,
+        telling=telling,
+    )
+
+
+def _is_own(found: Found, source: Source, change: Sequence[Edit]) -> bool:
+    return all(
+        any(
+            name == source.name and start <= edit.start and edit.end <= end
+            for name, start, end in found.own
+        )
+        for edit in change
+    )

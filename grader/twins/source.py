@@ -1,0 +1,103 @@
+"""The text of one source of a suite beside its tree: where nodes stand, and edits at such places.
+
+Spans are in bytes of the text in UTF-8, which is how `ast` counts columns.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from grader.syntax import UNPARSABLE, parse
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One replacement in a source; it adds and removes no line."""
+
+    start: int
+    """In bytes, as `end`."""
+    end: int
+    text: str
+
+
+class Source:
+    """A source with its tree, which nobody may change."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        """Read a source.
+
+        Args:
+            name: The path of a file, or the id of a script's case.
+            content: The source in UTF-8; whatever else it is in has no tree.
+        """
+        self.name = name
+        self.content = content
+        self.tree = _tree(content)
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
+        if content.startswith(_BOM):
+            self._starts[0] = len(_BOM)
+        self._parents: dict[ast.AST, ast.AST] = {}
+        for node in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(node):
+                self._parents[child] = node
+
+    def span(self, node: ast.expr | ast.stmt | ast.excepthandler) -> tuple[int, int]:
+        """Return where a node begins and ends."""
+        if node.end_lineno is None or node.end_col_offset is None:
+            raise AssertionError(node)
+        start = self._starts[node.lineno - 1] + node.col_offset
+        return start, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def text(self, start: int, end: int) -> str:
+        """Return the text between two places."""
+        return self.content[start:end].decode()
+
+    def text_of(self, node: ast.expr | ast.stmt) -> str:
+        """Return the text of a node."""
+        return self.text(*self.span(node))
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """Return the node that holds another; None for the tree itself."""
+        return self._parents.get(node)
+
+    def holds(self, node: ast.AST) -> bool:
+        """Tell whether a node is one of this source."""
+        return node in self._parents
+
+    def line_at(self, place: int) -> int:
+        """Return the number of the line, from 1, that a byte is in."""
+        return 1 + len(_LINE_END.findall(self.content, 0, place))
+
+
+def edited(content: bytes, edits: Iterable[Edit]) -> bytes:
+    """Return a source with edits made, which must not overlap.
+
+    Raises:
+        ValueError: Two edits overlap.
+    """
+    parts: list[bytes] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        if edit.start < done:
+            message = f"edits overlap at byte {edit.start}"
+            raise ValueError(message)
+        parts += [content[done : edit.start], edit.text.encode()]
+        done = edit.end
+    return b"".join([*parts, content[done:]])
+
+
+def _tree(content: bytes) -> ast.Module:
+    for line in content.split(b"\n", 2)[:2]:
+        found = _COOKIE.match(line)
+        if found and found[1].lower().replace(b"_", b"-") not in (b"utf-8", b"utf8", b"ascii"):
+            return ast.Module(body=[], type_ignores=[])
+    try:
+        content.decode()
+        return parse(content)
+    except UNPARSABLE:
+        return ast.Module(body=[], type_ignores=[])

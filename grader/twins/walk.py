@@ -1,0 +1,399 @@
+"""Which expectations of a test are evaluated in every run that passes.
+
+A statement is reached for certain where nothing before it can leave the test and nothing around
+it can swallow its failure. The walk follows loops over literal tables row by row, and calls of
+the suite's own helpers with what they are given.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from grader.twins.names import Names
+from grader.twins.scopes import HelperOf, Scope, call_name
+from grader.twins.source import Source
+from grader.twins.values import Bound
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_MAX_DEPTH = 6
+_MAX_STEPS = 20_000
+
+_SAFE_CONTEXTS = frozenset(
+    "assertLogs assertNoLogs assertWarns assertWarnsRegex at_level catch_warnings chdir "
+    "closing context deprecated_call dict disabled localcontext multiple mock_open "
+    "NamedTemporaryFile nullcontext object open patch Pool "
+    "redirect_stderr redirect_stdout subTest TemporaryDirectory TemporaryFile ThreadPoolExecutor "
+    "ProcessPoolExecutor Timer warns".split()
+)
+"""Context managers of the standard library and of pytest that let exceptions through."""
+RAISING = frozenset("assertRaises assertRaisesRegex raises".split())
+
+
+@dataclass(slots=True)
+class Frame:
+    """One activation of a test, of a helper, or of a script."""
+
+    source: Source
+    scope: Scope
+    env: dict[str, Bound]
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A statement that asserts something, or may, with what names stand for there."""
+
+    node: ast.stmt | ast.expr | ast.excepthandler
+    """An `assert`, a call, the context of a `with` that wants an exception, or such a handler."""
+    source: Source
+    scope: Scope
+    env: Mapping[str, Bound]
+
+
+class Walk:
+    """The walk through one test."""
+
+    def __init__(self, names: Names, helper_of: HelperOf) -> None:
+        """Set out.
+
+        Args:
+            names: What names mean.
+            helper_of: Finds the suite's own function that a call means; see `Scope`.
+        """
+        self._names = names
+        self._helper_of = helper_of
+        self._steps = 0
+        self.found: list[Reached] = []
+
+    def block(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
+        """Walk statements; return whether what follows them is reached for certain."""
+        return all(self._statement(statement, frame) for statement in body)
+
+    def _statement(self, node: ast.stmt, frame: Frame) -> bool:
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            return False
+        match node:
+            case ast.Assert():
+                self._reach(node, frame)
+                return True
+            case ast.Expr(value=ast.Await(value=ast.Call() as call) | (ast.Call() as call)):
+                return self._call(call, frame)
+            case ast.Assign(targets=[target], value=value):
+                self._bind(target, value, frame)
+                return True
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._bind(target, value, frame)
+                return True
+            case ast.With() | ast.AsyncWith():
+                return self._with(node, frame)
+            case ast.For():
+                return self._for(node, frame)
+            case ast.Try():
+                return self._try(node, frame)
+            case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+                return False
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._forget(node, frame)
+                return True
+            case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
+                return True
+            case _:
+                self._forget(node, frame)
+                return not may_leave(node)
+
+    def _reach(self, node: ast.stmt | ast.expr | ast.excepthandler, frame: Frame) -> None:
+        self.found.append(Reached(node, frame.source, frame.scope, dict(frame.env)))
+
+    # ------------------------------------------------------------ names
+
+    def _bind(self, target: ast.expr, value: ast.expr, frame: Frame) -> None:
+        found = [*bindings(target, Bound(value, dict(frame.env), frame.source))]
+        self._enter(found, frame)
+
+    @staticmethod
+    def _enter(found: list[tuple[str, Bound | None]], frame: Frame) -> None:
+        for name, bound in found:
+            if bound is None:
+                frame.env.pop(name, None)
+            else:
+                frame.env[name] = replace(bound, scope=frame.scope)
+
+    def _forget(self, node: ast.AST, frame: Frame) -> None:
+        for inner in ast.walk(node):
+            match inner:
+                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                    frame.env.pop(name, None)
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    frame.env.pop(name, None)
+                case _:
+                    pass
+
+    # ------------------------------------------------------------ calls
+
+    def _call(self, call: ast.Call, frame: Frame) -> bool:
+        helper = self._helper(call, frame)
+        if helper is None:
+            self._reach(call, frame)
+            return not _leaves(call)
+        function, scope, bound = helper
+        inner = Frame(
+            source=scope.source,
+            scope=scope,
+            env={name: replace(each, scope=scope) for name, each in bound.items()},
+            depth=frame.depth + 1,
+        )
+        # Whatever way it returns, the caller goes on.
+        self.block(function.body, inner)
+        return True
+
+    def _helper(
+        self, call: ast.Call, frame: Frame
+    ) -> tuple[Function, Scope, dict[str, Bound]] | None:
+        """Return the suite's own function that a call means, and what its parameters get."""
+        found = self._helper_of(call) if frame.depth < _MAX_DEPTH else None
+        if found is None:
+            return None
+        function, scope, skipped = found
+        bound = _arguments(function, call, skipped, frame)
+        return None if bound is None else (function, scope, bound)
+
+    # ------------------------------------------------------------ compound statements
+
+    def _with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> bool:
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._forget(item.optional_vars, frame)
+            if call_name(item.context_expr) in RAISING:
+                self._reach(item.context_expr, frame)
+                self._forget(ast.Module(body=node.body, type_ignores=[]), frame)
+                return not any(map(may_leave, node.body))
+            if not self._lets_through(item.context_expr):
+                self._forget(ast.Module(body=node.body, type_ignores=[]), frame)
+                return not any(map(may_leave, node.body))
+        return self.block(node.body, frame)
+
+    def _lets_through(self, context: ast.expr) -> bool:
+        """Tell whether a context manager is known to swallow no exception."""
+        if not isinstance(context, ast.Call) or call_name(context) not in _SAFE_CONTEXTS:
+            return False
+        root: ast.expr = context.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        match root:
+            case ast.Name(id="self" | "caplog" | "monkeypatch" | "mocker" | "subtests"):
+                return True
+            case _:
+                return (
+                    self._names.builtin(context.func) is not None
+                    or self._names.library(context.func) is not None
+                )
+
+    def _for(self, node: ast.For, frame: Frame) -> bool:
+        rows = table_rows(Bound(node.iter, frame.env, frame.source))
+        leaves = any(map(may_leave, [*node.body, *node.orelse]))
+        broken = any(map(_breaks, node.body))
+        if rows is None or leaves or broken or not rows:
+            self._forget(node, frame)
+            return not leaves
+        for row in rows:
+            for name in _stored(node.target):
+                frame.env.pop(name, None)
+            self._enter([*_row_bindings(node.target, row)], frame)
+            if not self.block(node.body, frame):
+                break
+        return self.block(node.orelse, frame)
+
+    def _try(self, node: ast.Try, frame: Frame) -> bool:
+        if any(map(_leaves_finally, node.finalbody)):
+            return False
+        whole = [*node.body, *node.orelse, *node.finalbody, *node.handlers]
+        if all(_fails(handler.body) for handler in node.handlers):
+            # Whatever is raised inside fails the test either way.
+            goes_on = self.block([*node.body, *node.orelse], frame)
+            return self.block(node.finalbody, frame) and goes_on
+        if len(node.handlers) == 1 and _fails(node.body) and not node.orelse:
+            # The handler must run for the test to pass, unless it catches what says that it failed.
+            handler = node.handlers[0]
+            self._forget(ast.Module(body=node.body, type_ignores=[]), frame)
+            self._reach(handler, frame)
+            goes_on = self.block(handler.body, frame)
+            return self.block(node.finalbody, frame) and goes_on
+        self._forget(node, frame)
+        return not any(map(may_leave, whole))
+
+
+# ---------------------------------------------------------------- what may leave
+
+
+def may_leave(node: ast.AST) -> bool:
+    """Tell whether a statement may end the function that it is in without a failure."""
+    return any(
+        isinstance(inner, ast.Return) or (isinstance(inner, ast.Call) and _leaves(inner))
+        for inner in _own_nodes(node)
+    )
+
+
+def _leaves_finally(node: ast.AST) -> bool:
+    return any(
+        isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in _own_nodes(node)
+    )
+
+
+def _breaks(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Break | ast.Continue) for inner in _own_nodes(node))
+
+
+def _leaves(call: ast.Call) -> bool:
+    return call_name(call) in ("skip", "skipTest", "exit", "_exit", "importorskip", "xfail")
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and those inside of it, without what functions in it hold."""
+    yield node
+    if isinstance(node, Function | ast.Lambda | ast.ClassDef):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _own_nodes(child)
+
+
+def _fails(body: Sequence[ast.stmt]) -> bool:
+    """Tell whether statements, run to their end, fail the test."""
+    if not body or any(map(may_leave, body)) or any(map(_breaks, body)):
+        return False
+    match body[-1]:
+        case ast.Raise():
+            return True
+        case ast.Assert(test=ast.Constant(value=value)):
+            return not value
+        case ast.Expr(value=ast.Call() as call):
+            return call_name(call) == "fail"
+        case _:
+            return False
+
+
+def is_generator(function: Function) -> bool:
+    """Tell whether calling a function runs none of its body."""
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for s in function.body for n in ast.walk(s))
+
+
+# ---------------------------------------------------------------- what names are bound to
+
+
+Row = Bound | tuple[Bound | None, ...]
+
+
+def resolved(bound: Bound) -> Bound:
+    """Follow names of tables to what they stand for."""
+    for _ in range(_MAX_DEPTH):
+        match bound.node:
+            case ast.Name(id=name) if name in bound.env:
+                found = bound.env[name]
+                tables = bound.tables + found.tables
+                if found.scope is not None:
+                    tables += ((found.scope, name),)
+                bound = replace(found, tables=tables)
+            case _:
+                break
+    return bound
+
+
+def bindings(target: ast.expr, bound: Bound) -> Iterator[tuple[str, Bound | None]]:
+    """Yield the names of a target with what each gets; None where that cannot be told."""
+    match target:
+        case ast.Name(id=name):
+            yield name, bound
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            found = resolved(bound)
+            match found.node:
+                case ast.Tuple(elts=items) | ast.List(elts=items) if len(items) == len(
+                    targets
+                ) and not any(isinstance(x, ast.Starred) for x in [*items, *targets]):
+                    for inner, item in zip(targets, items, strict=True):
+                        yield from bindings(inner, replace(found, node=item))
+                case _:
+                    yield from ((name, None) for name in _stored(target))
+        case _:
+            yield from ((name, None) for name in _stored(target))
+
+
+def _row_bindings(target: ast.expr, row: Row) -> Iterator[tuple[str, Bound | None]]:
+    if isinstance(row, Bound):
+        yield from bindings(target, row)
+        return
+    match target:
+        case ast.Tuple(elts=targets) | ast.List(elts=targets) if len(targets) == len(row):
+            for inner, bound in zip(targets, row, strict=True):
+                if bound is not None:
+                    yield from bindings(inner, bound)
+                elif isinstance(inner, ast.Tuple | ast.List):
+                    pass
+        case _:
+            pass
+
+
+def table_rows(table: Bound) -> list[Row] | None:
+    """Return what a loop over an expression goes through; None where that cannot be told."""
+    found = resolved(table)
+    match found.node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            if any(isinstance(item, ast.Starred) for item in items):
+                return None
+            return [replace(found, node=item) for item in items]
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+            rows = table_rows(replace(found, node=inner))
+            return None if rows is None else [(None, _packed(row)) for row in rows]
+        case ast.Call(func=ast.Name(id="zip"), args=args):
+            columns = [table_rows(replace(found, node=arg)) for arg in args]
+            return _zipped(columns)
+        case ast.Call(func=ast.Attribute(value=inner, attr="items"), args=[]):
+            pairs = resolved(replace(found, node=inner))
+            if isinstance(pairs.node, ast.Dict) and all(pairs.node.keys):
+                cells = zip(pairs.node.keys, pairs.node.values, strict=True)
+                return [(replace(pairs, node=k), replace(pairs, node=v)) for k, v in cells if k]
+            return None
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
+            return [()] * min(stop, 2)
+        case _:
+            return None
+
+
+def _packed(row: Row) -> Bound | None:
+    """Return a row as one expression again; None where not all of it is known."""
+    if isinstance(row, Bound):
+        return row
+    cells = [cell for cell in row if cell is not None]
+    if not cells or len(cells) != len(row):
+        return None
+    items = ast.Tuple(elts=[cell.node for cell in cells], ctx=ast.Load())
+    tables = tuple(table for cell in cells for table in cell.tables)
+    return replace(cells[0], node=items, tables=tables)
+
+
+def _zipped(columns: Sequence[list[Row] | None]) -> list[Row] | None:
+    """Return the rows of a `zip`, which is as long as the shortest column: all must be known."""
+    known = [column for column in columns if column is not None]
+    if not known or len(known) != len(columns):
+        return None
+    return [tuple(map(_packed, cells)) for cells in zip(*known, strict=False)]
+
+
+def _stored(target: ast.expr) -> list[str]:
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _arguments(
+    function: Function, call: ast.Call, skipped: int, frame: Frame
+) -> dict[str, Bound] | None:
+    """Return what the parameters of a function get in a call; None where that cannot be told."""
+    spec = function.args
+    if spec.vararg or spec.kwarg or any(isinstance(arg, ast.Starred) for arg in call.args):
+        return None
+    positional = [arg.arg for arg in [*spec.posonlyargs, *spec.args]][skipped:]
+    if len(call.args) > len(positional) or any(k.arg is None for k in call.keywords):
+        return None
+    given = [*zip(positional, call.args, strict=False)]
+    given += [(str(k.arg), k.value) for k in call.keywords]
+    env = dict(frame.env)
+    return {name: Bound(value, env, frame.source) for name, value in given}

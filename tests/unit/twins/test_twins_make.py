@@ -1,0 +1,142 @@
+"""Twins as a whole: which cases they change, and that a right program fails just those."""
+
+from random import Random
+
+import pytest
+
+from grader.model import PytestTests, ScriptCase, ScriptTests, SuiteFile
+from grader.twins import confirmable, find_sites, make_twins, pair_cases
+
+CODE = """
+def double(x):
+    return 2 * x
+
+
+def half(x):
+    if x % 2:
+        raise ValueError(f"{x} is odd")
+    return x // 2
+"""
+CASES = (
+    "assert double(4) == 8",
+    "assert half(8) == 4",
+    "for x, want in [(2, 1), (6, 3)]:\n    assert half(x) == want",
+    "assert double('ab') == 'abab'",
+)
+
+
+def seeded(seed: int) -> Random:
+    return Random(seed)  # noqa: S311 - the same secrets in every run
+
+
+def script(*cases: str, setup: str = "") -> ScriptTests:
+    numbered = tuple(ScriptCase(id=str(n), source=source) for n, source in enumerate(cases))
+    return ScriptTests(cases=numbered, setup=setup)
+
+
+def passed_cases(tests: ScriptTests, code: str = CODE) -> set[str]:
+    """Run a script in this process; its sources are those of the test."""
+    passed = set()
+    for case in tests.cases:
+        namespace: dict[str, object] = {}
+        exec(code, namespace)  # noqa: S102
+        exec(tests.setup, namespace)  # noqa: S102
+        try:
+            exec(case.source, namespace)  # noqa: S102
+        except Exception:  # noqa: BLE001, S112 - whatever ends a case fails it
+            continue
+        passed.add(case.id)
+    return passed
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_right_program_fails_the_changed_cases_and_no_others(seed: int) -> None:
+    tests = script(*CASES)
+    everything = {case.id for case in tests.cases}
+    assert passed_cases(tests) == everything
+    one, other = make_twins(tests, sorted(everything), seeded(seed))
+    assert isinstance(one.tests, ScriptTests)
+    assert isinstance(other.tests, ScriptTests)
+    assert one.changed.keys() | other.changed.keys() == everything
+    assert not one.changed.keys() & other.changed.keys()
+    assert passed_cases(one.tests) == everything - one.changed.keys()
+    assert passed_cases(other.tests) == everything - other.changed.keys()
+
+
+def test_an_object_that_equals_everything_passes_changed_cases() -> None:
+    code = "class Any:\n    def __eq__(self, other): return True\ndouble = half = lambda x: Any()"
+    tests = script(*CASES)
+    ids = [case.id for case in tests.cases]
+    for twin in make_twins(tests, ids, seeded(1)):
+        assert isinstance(twin.tests, ScriptTests)
+        assert passed_cases(twin.tests, code) == set(ids)
+
+
+def test_a_single_case_is_changed_in_both_twins_in_different_ways() -> None:
+    tests = script("assert double(4) == 8\nassert double(5) == 10")
+    one, other = make_twins(tests, ["0"], seeded(3))
+    assert set(one.changed) == set(other.changed) == {"0"}
+    assert len({one.tests, other.tests, tests}) == 3
+
+
+def test_only_cases_that_passed_are_changed() -> None:
+    tests = script(*CASES)
+    twins = make_twins(tests, ["1", "3"], seeded(5))
+    assert twins[0].changed.keys() | twins[1].changed.keys() == {"1", "3"}
+
+
+def test_lines_stay_where_they_are() -> None:
+    tests = script(*CASES)
+    for twin in make_twins(tests, [case.id for case in tests.cases], seeded(2)):
+        assert isinstance(twin.tests, ScriptTests)
+        for before, after in zip(tests.cases, twin.tests.cases, strict=True):
+            assert before.source.count("\n") == after.source.count("\n")
+
+
+def module(source: str) -> PytestTests:
+    return PytestTests(
+        files=(SuiteFile(path="test_it.py", content=source.encode()),), test_paths=("test_it.py",)
+    )
+
+
+PARAMETRISED = """
+import pytest
+from solution import double
+
+
+@pytest.mark.parametrize("x, want", [(1, 2), (2, 4), pytest.param(3, 6, id="three")])
+def test_double(x, want):
+    assert double(x) == want
+
+
+def test_text():
+    assert double("a") == "aa"
+"""
+
+
+def test_each_row_of_parameters_is_a_case_of_its_own() -> None:
+    ids = [
+        "test_it.py::test_double[1-2]",
+        "test_it.py::test_double[2-4]",
+        "test_it.py::test_double[three]",
+        "test_it.py::test_text",
+    ]
+    tests = module(PARAMETRISED)
+    assert confirmable(tests, ids) == set(ids)
+    seen = set()
+    for seed in range(30):
+        one, other = make_twins(tests, ids, seeded(seed))
+        assert sorted([*one.changed, *other.changed]) == sorted(ids)
+        seen.add(frozenset(one.changed))
+    assert len(seen) > 5  # of 16
+
+
+def test_cases_of_a_changed_suite_are_found_by_test_and_number() -> None:
+    original = ["t.py::test_a[1-2]", "t.py::test_a[2-4]", "t.py::test_b"]
+    changed = ["t.py::test_a[1-3]", "t.py::test_a[2-4]", "t.py::test_b"]
+    assert pair_cases(original, changed) == dict(zip(changed, original, strict=True))
+
+
+def test_sites_know_the_statement_that_fails() -> None:
+    sites = find_sites(script("x = double(1)\n\nassert (\n    x\n    == 2\n)"))
+    assert {(site.first_line, site.last_line) for site in sites} == {(3, 6)}
