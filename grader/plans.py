@@ -9,11 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grader.errors import LabelError
+from grader.plain import plain
 from grader.reward_settings import Task
 
 _MAX_PARTS = 16
 _MAX_WEIGHT = 1e6
 _NAMES_A_GRADER = re.compile(r'\{\s*"(?:math|conversation|code)"\s*:')
+
+_MAX_ANSWER_CHARS = 500
+_COMMAND = re.compile(r"\\(?:text|mathrm|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_QUANTITY = re.compile(r"[-+$]*[0-9][0-9.,]*\s*(?:%|\\%|[^\W\d_]{1,2})?|[A-Z]")
+_FORMULA = re.compile(r"[0-9\\].*[=+*/^()<>\\_]|[=+*/^()<>\\_].*[0-9\\]|\\")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +60,19 @@ def plan_for(label: object, task: Task) -> Plan:
     """Return how a sample with this label is graded.
 
     Args:
-        label: As the dataset holds it: text, or what JSON text stands for.
+        label: As the dataset holds it: text, or what JSON text stands for; NumPy's arrays in it
+            become lists.
         task: The setting. Other than for `AUTO`, the whole label is for that rater, save that
-            one which names raters itself is still taken at its word.
+            one which names raters itself is still taken at its word. For `AUTO`, what can only
+            be a final answer is for the math rater, else tests are expected.
 
     Raises:
         LabelError: It names raters, but not in a way that makes sense.
     """
-    return _plan_for_text(label, task) if isinstance(label, str) else _plan(label, label, task)
+    if isinstance(label, str):
+        return _plan_for_text(label, task)
+    label = plain(label)
+    return _plan(label, label, task)
 
 
 def _plan_for_text(label: str, task: Task) -> Plan:
@@ -82,8 +94,45 @@ def _plan(decoded: object, label: object, task: Task) -> Plan:
             return _combination(decoded)
         if len(decoded) == 1 and (part := _named(decoded)) is not None:
             return Plan(parts=(part,))
-    chosen = Task.CODE if task is Task.AUTO else task
-    return Plan(parts=(Part(task=chosen, label=label),))
+    if task is not Task.AUTO:
+        return Plan(parts=(Part(task=task, label=label),))
+    answer = _answer(decoded)
+    if answer is not None:
+        return Plan(parts=(Part(task=Task.MATH, label=answer),))
+    return Plan(parts=(Part(task=Task.CODE, label=label),))
+
+
+def _answer(label: object) -> str | int | float | None:
+    """Return the final answer that a label, or the label in a trainer's row, is; None: no answer.
+
+    That is a number, or one line of text with no words but units and what LaTeX has.
+    """
+    if isinstance(label, Mapping):
+        row = next((label[c] for c in ("reward_model", "reward_spec") if label.get(c)), label)
+        inner = row.get("ground_truth") if isinstance(row, Mapping) else None
+        return _answer(inner) if isinstance(inner, str | int | float) else None
+    if isinstance(label, list):
+        return _answer(label[0]) if len(label) == 1 and isinstance(label[0], str) else None
+    if isinstance(label, int | float) and not isinstance(label, bool):
+        return label
+    if not isinstance(label, str):
+        return None
+    text = label.strip()
+    if len(text) > _MAX_ANSWER_CHARS or "\n" in text:
+        return None
+    if text.startswith(('["', '"')):
+        return _answer(_decoded(text))
+    if _WORD.search(_COMMAND.sub("", text)):
+        return None
+    return label if _QUANTITY.fullmatch(text) or _FORMULA.search(text) else None
+
+
+def _decoded(text: str) -> object:
+    try:
+        decoded: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return decoded
 
 
 def _named(row: Mapping[str, object], weight: float = 1.0) -> Part | None:

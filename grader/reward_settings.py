@@ -16,7 +16,8 @@ class Task(StrEnum):
     """What grades a sample."""
 
     AUTO = "auto"
-    """As the label says: an object with `math`, `conversation` or `combine`, else code."""
+    """As the label says: an object with `math`, `conversation` or `combine`, a final answer, else
+    code."""
     CODE = "code"
     MATH = "math"
     CONVERSATION = "conversation"

@@ -22,7 +22,7 @@ from sandbox_images.harness import values
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-WIRE_VERSION = 2
+WIRE_VERSION = 3
 """Changes whenever an older receiver would misread what a newer sender writes."""
 
 _Record = TypeVar("_Record", Submission, GradeReport)
@@ -231,4 +231,5 @@ def _convert_case(case: CallCase, convert: Callable[[Any], Any]) -> CallCase:
         args=tuple(convert(arg) for arg in case.args),
         kwargs={name: convert(arg) for name, arg in case.kwargs.items()},
         expected=convert(case.expected),
+        alternatives=tuple(convert(value) for value in case.alternatives),
     )

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 from grader.reward_settings import Task
+from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
 from grader.rewards.sample import Rating, Sample
 
@@ -48,8 +49,21 @@ def rate_one(sample: Sample, *, task: str | None = None, deadline_s: float | Non
         ValueError: There is no such task.
     """
     chosen = None if task is None else Task(task)
-    (rating,) = ready_core().rate([sample], task=chosen, deadline_s=deadline_s)
+    (rating,) = rate_all([sample], task=chosen, deadline_s=deadline_s)
     return rating
+
+
+def rate_all(
+    samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
+) -> list[Rating]:
+    """Return the ratings of samples; the log says why any was not graded.
+
+    Raises:
+        ConfigurationError: As `ready_core`.
+    """
+    ratings = ready_core().rate(samples, task=task, deadline_s=deadline_s)
+    complaints.add(ratings)
+    return ratings
 
 
 async def rate_soon(sample: Sample, *, task: str | None = None) -> Rating:
@@ -102,16 +116,4 @@ def label_of(row: Mapping[str, object]) -> object:
     formats; see docs/formats.md.
     """
     label = row.get("label")
-    return plain(dict(row) if label is None else label)
-
-
-def plain(value: object) -> object:
-    """Return a value with NumPy's arrays and numbers, as table readers give, made Python's."""
-    if isinstance(value, str | int | float | bytes | None):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    to_list = getattr(value, "tolist", None)
-    return plain(to_list()) if callable(to_list) else value
+    return dict(row) if label is None else label

@@ -9,7 +9,7 @@ from math import fsum
 from typing import Any
 
 from grader.feedback import inert
-from grader.integrations.shared import label_of, ready_core, response_of, text_of
+from grader.integrations.shared import label_of, rate_all, response_of, text_of
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 
 _NOTE_CHARS = 200
@@ -48,7 +48,7 @@ def code_reward(
         )
         for index, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
     ]
-    ratings = ready_core().rate(samples) if samples else []
+    ratings = rate_all(samples) if samples else []
     if log_extra is not None:
         log_extra("grader", [inert(rating.note, _NOTE_CHARS) for rating in ratings])
     if log_metric is not None and ratings:

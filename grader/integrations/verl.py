@@ -6,7 +6,7 @@ several processes. docs/trainers/verl.md has the flags and what the logs mean.
 
 from typing import Any
 
-from grader.integrations.shared import plain, rate_one, rate_soon
+from grader.integrations.shared import rate_one, rate_soon
 from grader.rewards.sample import Rating, Sample
 
 
@@ -52,7 +52,7 @@ def compute_score_sync(
 
 
 def _sample(solution_str: str, ground_truth: object) -> Sample:
-    return Sample(query=solution_str, label=plain(ground_truth))
+    return Sample(query=solution_str, label=ground_truth)
 
 
 def _result(rating: Rating) -> dict[str, float]:

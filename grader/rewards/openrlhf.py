@@ -8,14 +8,13 @@ and always the same logs.
 import logging
 import math
 import sys
-import threading
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import ConfigurationError
 from grader.feedback import inert
 from grader.reward_settings import Task
+from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
 from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
 
@@ -27,32 +26,6 @@ _log = logging.getLogger(__name__)
 _DEBUG_SAMPLES = 2
 """Of each call that GRADER_DEBUG shows."""
 _DEBUG_CHARS = 600
-_COMPLAIN_EVERY_S = 1.0
-
-
-class _Complaints:
-    """Logs why samples were not graded: thousands a minute where a broker is gone, so not all."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._silent_until = 0.0
-        self._unsaid = 0
-
-    def add(self, ratings: Iterable[Rating]) -> None:
-        """Log a line for the first one in a while, with how many there were since the last."""
-        for rating in ratings:
-            with self._lock:
-                now = time.monotonic()
-                if now < self._silent_until:
-                    self._unsaid += 1
-                    continue
-                more, self._unsaid = self._unsaid, 0
-                self._silent_until = now + _COMPLAIN_EVERY_S
-            since = f" (and {more} more since the last such line)" if more else ""
-            _log.error("a sample was %s%s", inert(rating.note, _DEBUG_CHARS), since)
-
-
-_complaints = _Complaints()
 
 
 def rewards_for(
@@ -91,7 +64,7 @@ def rewards_for(
         _log.exception("the reward function failed for %d samples", len(queries))
         neutral = core.settings.reward.neutral if core else 0.0
         ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]
-    _complaints.add(rating for rating in ratings if not rating.graded)
+    complaints.add(ratings)
     return _tensors(ratings)
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from grader.errors import LabelError, SuiteError
 from grader.model import (
@@ -16,7 +15,7 @@ from grader.model import (
     StdinCase,
     StdinTests,
 )
-from grader.suites.fields import clean, is_list, load_json
+from grader.suites.fields import clean, is_list, load_data
 
 TOKENS_OR_NUMBERS = Comparison(
     comparator=Comparator.FLOATS, abs_tol=1e-6, rel_tol=1e-6, abs_tol_share=0.01
@@ -30,6 +29,11 @@ end and so accept wrong answers in another order.
 
 JSON_VALUES = Comparison(comparator=Comparator.EXACT, tuples_as_lists=True)
 """For expected values that went through JSON, which knows no tuples."""
+
+
+INPUTS = ("input", "stdin")
+OUTPUTS = ("output", "expected_output", "expected", "stdout", "expected_stdout")
+"""What datasets call the two parts of a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +76,44 @@ def pairs_of_items(items: Iterable[object]) -> tuple[Pair, ...]:
 
 
 def _pair(index: int, item: object) -> Pair:
-    if not isinstance(item, Mapping) or "input" not in item or "output" not in item:
-        message = f"test case {index} must be an object with input and output"
+    name = f"test case {index}"
+    if not isinstance(item, Mapping):
+        message = f"{name} must be an object with input and output, but is {type(item).__name__}"
         raise LabelError(message)
     # Tables fill what a case does not say with null.
     points = 1.0 if item.get("points") is None else item["points"]
     group = item.get("group")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e9:
-        message = f"test case {index}: points must be a number from 0 to 1e9"
+        message = f"{name}: points must be a number from 0 to 1e9"
         raise LabelError(message)
     return Pair(
         id=str(index),
-        input=item["input"],
-        output=item["output"],
+        input=_part(item, INPUTS, name),
+        output=_part(item, OUTPUTS, name),
         points=float(points),
         group=None if group is None else str(group),
     )
+
+
+def _part(item: Mapping[str, object], names: Sequence[str], where: str) -> object:
+    """Return the field of a case that holds its input, or its output.
+
+    SandboxFusion's cases hold an object there, {stdin} or {stdout}.
+
+    Raises:
+        LabelError: There is none, or there are several that say different things.
+    """
+    here = [name for name in names if name in item]
+    said = [name for name in here if item[name] is not None]
+    if not here or any(item[name] != item[said[0]] for name in said):
+        found = f"has {' and '.join(said)}, which differ" if here else f"has no {names[0]}"
+        message = f"{where} must be an object with input and output, but {found}"
+        raise LabelError(message)
+    value = item[said[0]] if said else None
+    if isinstance(value, Mapping):
+        inner = [value[name] for name in ("stdin", "stdout") if name in value]
+        return inner[0] if len(inner) == 1 else value
+    return value
 
 
 def stdin_tests(pairs: Sequence[Pair], comparison: Comparison = TOKENS_OR_NUMBERS) -> StdinTests:
@@ -132,20 +158,31 @@ def call_tests(
         SuiteError: There is no case.
     """
     _require_cases(pairs)
-    outputs = [_value(pair.output) for pair in pairs]
-    wrapped = may_be_wrapped and all(is_list(output) and len(output) == 1 for output in outputs)
+    outputs = [_values(pair.output) for pair in pairs]
+    is_wrapped = may_be_wrapped and all(is_list(o[0]) and len(o[0]) == 1 for o in outputs)
     cases = tuple(
-        CallCase(
-            id=pair.id,
-            args=_arguments(pair),
-            expected=next(iter(cast("list[object]", output))) if wrapped else output,
-            alternatives=(output,) if wrapped else (),
-            points=pair.points,
-            group=pair.group,
-        )
-        for pair, output in zip(pairs, outputs, strict=True)
+        _call_case(pair, [*_items(right), *right] if is_wrapped else right)
+        for pair, right in zip(pairs, outputs, strict=True)
     )
     return CallTests(entry_point=entry_point, cases=cases, comparison=comparison)
+
+
+def _call_case(pair: Pair, right: Sequence[object]) -> CallCase:
+    args, kwargs = _arguments(pair)
+    return CallCase(
+        id=pair.id,
+        args=args,
+        kwargs=kwargs,
+        expected=right[0],
+        alternatives=tuple(right[1:]),
+        points=pair.points,
+        group=pair.group,
+    )
+
+
+def _items(wrapped: Sequence[object]) -> list[object]:
+    """Return what the lists of one item in `wrapped` hold, with the readings that it has."""
+    return [each for value in wrapped if is_list(value) for each in _readings(value[0])]
 
 
 def script_tests(sources: Sequence[str], setup: str = "") -> ScriptTests:
@@ -176,29 +213,50 @@ def _stream(value: object, name: str) -> str:
     raise LabelError(message)
 
 
-def _arguments(pair: Pair) -> tuple[object, ...]:
+def _arguments(pair: Pair) -> tuple[tuple[object, ...], dict[str, object]]:
+    """Return the arguments of a call: a list of them, an object by name, or a value a line."""
     given = pair.input
     if isinstance(given, str):
         lines = [line for line in clean(given).split("\n") if line.strip()]
-        given = [load_json(line, f"input {pair.id}, a JSON value a line,") for line in lines]
+        given = [load_data(line, f"input {pair.id}, a JSON value a line,") for line in lines]
+    if isinstance(given, Mapping):
+        return (), {str(name): _int_keys(value) for name, value in given.items()}
     if not is_list(given):
         message = f"input {pair.id} must be a list of arguments, but is {type(given).__name__}"
         raise LabelError(message)
-    return tuple(_int_keys(argument) for argument in given)
+    return tuple(_int_keys(argument) for argument in given), {}
 
 
-def _value(output: object) -> object:
-    """Decode an expected value; text that is no JSON stands for itself."""
-    if isinstance(output, str):
-        try:
-            return _int_keys(load_json(output, "an output"))
-        except LabelError:
-            return output
-    return _int_keys(output)
+def _values(output: object) -> list[object]:
+    """Return the values that are right where a label gives `output`; at least one.
+
+    Text is decoded; text that is no JSON stands for itself, and for the Python literal that it
+    may be. JSON made keys text that were numbers, so either will do.
+    """
+    if not isinstance(output, str):
+        return _readings(output)
+    try:
+        decoded = load_data(output, "an output")
+    except LabelError:
+        return [output]
+    return _readings(decoded) if _is_json(output) else [*_readings(decoded), output]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _readings(value: object) -> list[object]:
+    numbered = _int_keys(value)
+    return [value] if numbered is value else [numbered, value]
 
 
 def _int_keys(value: object) -> object:
-    """Give an object whose keys are all integers its keys back: JSON made them text."""
+    """Return an object whose keys are all integers with these as numbers: JSON made them text."""
     if isinstance(value, Mapping) and value and all(_is_integer(key) for key in value):
         return {int(key): item for key, item in value.items()}
     return value

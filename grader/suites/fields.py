@@ -3,12 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
 from grader.errors import LabelError, SuiteError
 from grader.model import LimitOverrides, Limits, MiB
+from grader.suites import pickled
 from grader.suites.format import Row
+from grader.suites.literals import read_literal
 
 _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)")
 _PYTHON_NAMES = frozenset({"", "py", "python", "python3", "python 3", "pypy3"})
@@ -59,7 +61,7 @@ def texts(row: Row, name: str) -> tuple[str, ...]:
 
 
 def mapping(row: Row, name: str) -> Row:
-    """Return a field that must be an object, or JSON text of one.
+    """Return a field that must be an object, or text of one as `load_data` reads it.
 
     Raises:
         LabelError: It holds something else.
@@ -71,7 +73,7 @@ def mapping(row: Row, name: str) -> Row:
 
 
 def items(row: Row, name: str) -> Sequence[object]:
-    """Return a field that must be a list, or JSON text of one.
+    """Return a field that must be a list, or text of one as `load_data` reads it.
 
     Raises:
         LabelError: It holds something else.
@@ -83,12 +85,36 @@ def items(row: Row, name: str) -> Sequence[object]:
 
 
 def structure(value: object, name: str) -> object:
-    """Return `value`, decoded where it is JSON text.
+    """Return `value`, decoded by `load_data` if it is text.
 
     Raises:
-        LabelError: The text is no JSON.
+        LabelError: The text is no data.
     """
-    return load_json(value, name) if isinstance(value, str) else value
+    return load_data(value, name) if isinstance(value, str) else value
+
+
+def holds_data(value: str) -> bool:
+    """Return whether a text looks like data that `load_data` reads, and not like source."""
+    first = value.lstrip()[:1]
+    return first in ("[", "{") or pickled.is_packed(value)
+
+
+def load_data(value: str, name: str) -> object:
+    """Decode JSON text, a Python literal, or base64(zlib(pickle(...))) of plain data or of these.
+
+    Raises:
+        LabelError: It is none of these; or damaged, or larger than Python decodes.
+    """
+    if pickled.is_packed(value):
+        data = pickled.decode(value.strip())
+        return load_data(data, name) if isinstance(data, str) else data
+    try:
+        return load_json(value, name)
+    except LabelError as error:
+        try:
+            return read_literal(value)
+        except LabelError:
+            raise error from None  # most are meant to be JSON
 
 
 def load_json(value: str, name: str) -> object:
@@ -155,17 +181,16 @@ def time_limits(cpu_time_s: float, *, memory_bytes: int | None = None) -> LimitO
 def limits(row: Row) -> LimitOverrides:
     """Read the limits of a contest problem's row.
 
-    `time_limit` is seconds, {seconds, nanos} (CodeContests) or a text such as "2.0 seconds"
-    (TACO). Memory is `memory_limit_bytes`, or `memory_limit` in megabytes, also as text. Zero
-    and null mean "not given", as in the files that have these fields.
+    A field is a number, or a text of a number and its unit ("2 sec", "256 MiB"); a field's name
+    may have the unit instead (`time_limit_ms`, `memory_limit_bytes`). CodeContests has {seconds,
+    nanos}. Without a unit, a time is in seconds, and memory in megabytes. Zero and null mean "not
+    given", as in the files that have these fields.
 
     Raises:
-        LabelError: A limit is none of these.
+        LabelError: A limit is none of these, or without a unit larger than any limit is.
     """
-    memory_bytes = round(_amount(row, "memory_limit_bytes", {}))
-    megabytes = _amount(row, "memory_limit", {"megabytes": 1, "mb": 1})
-    memory = memory_bytes or round(megabytes * MiB) or None
-    seconds = _amount(row, "time_limit", {"seconds": 1, "second": 1, "s": 1, "ms": 1e-3})
+    memory = round(_limit(row, _MEMORY_FIELDS, _MEMORY_UNITS, _guess_memory)) or None
+    seconds = _limit(row, _TIME_FIELDS, _TIME_UNITS, _guess_time)
     return (
         time_limits(seconds, memory_bytes=memory)
         if seconds
@@ -173,26 +198,80 @@ def limits(row: Row) -> LimitOverrides:
     )
 
 
-def _amount(row: Row, name: str, units: Mapping[str, float]) -> float:
-    """Return a field that is a number, or a text of a number and one of `units`; else 0."""
-    value = row.get(name)
-    factor = 1.0
+_TIME_FIELDS = {
+    "time_limit": None,
+    "test_time_limit": None,
+    "time_limit_s": "s",
+    "time_limit_sec": "s",
+    "time_limit_seconds": "s",
+    "time_limit_ms": "ms",
+}
+_TIME_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millis", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+}
+_MEMORY_FIELDS = {
+    "memory_limit_bytes": "b",
+    "memory_limit": None,
+    "memory_limit_kb": "kb",
+    "memory_limit_mb": "mb",
+    "memory_limit_MB": "mb",
+}
+_MEMORY_UNITS = {
+    **dict.fromkeys(("b", "byte", "bytes"), 1.0),
+    **dict.fromkeys(("k", "kb", "kib", "kilobyte", "kilobytes"), 1024.0),
+    **dict.fromkeys(("m", "mb", "mib", "megabyte", "megabytes"), float(MiB)),
+    **dict.fromkeys(("g", "gb", "gib", "gigabyte", "gigabytes"), 1024.0 * MiB),
+}
+"""Judges mean powers of two by all of them."""
+
+_MOST_SECONDS = 100
+_MOST_MEGABYTES = 1 << 14
+_LEAST_BYTES = 16 * MiB
+
+
+def _guess_time(value: float) -> str | None:
+    return "s" if value <= _MOST_SECONDS else None
+
+
+def _guess_memory(value: float) -> str | None:
+    if value <= _MOST_MEGABYTES:
+        return "mb"
+    return "b" if value >= _LEAST_BYTES else None
+
+
+def _limit(
+    row: Row,
+    names: Mapping[str, str | None],
+    units: Mapping[str, float],
+    guess: Callable[[float], str | None],
+) -> float:
+    """Return the first of the fields `names` that gives a limit, in seconds or bytes; else 0."""
+    for name, unit in names.items():
+        value, own_unit = _quantity(row.get(name))
+        factor = units.get(own_unit or unit or guess(value) or "", math.nan)
+        if not 0 <= value * factor < 1e15:
+            known = ", ".join(units)
+            raise _wrong(name, row.get(name), f"a number with a known unit ({known})")
+        if value:
+            return value * factor
+    return 0.0
+
+
+def _quantity(value: object) -> tuple[float, str]:
+    """Return a number and the unit that stands with it; NaN for what is no number."""
+    if value is None:
+        return 0.0, ""
     if isinstance(value, str) and (found := _QUANTITY.fullmatch(value.strip())):
-        factor = units.get(found[2].lower(), math.nan) if found[2] else 1.0
-        value = float(found[1])
-    elif isinstance(value, Mapping):
+        return float(found[1]), found[2].lower()
+    if isinstance(value, Mapping):
         whole, nanos = value.get("seconds") or 0, value.get("nanos") or 0
         if isinstance(whole, int | float) and isinstance(nanos, int | float):
-            value = whole + nanos / 1e9
-    elif value is None:
-        return 0.0
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0 <= value * factor < 1e15
-    ):
-        raise _wrong(name, row.get(name), "a number with a known unit")
-    return value * factor
+            return whole + nanos / 1e9, "s"
+    if isinstance(value, int | float) and not isinstance(value, bool) and value < 1e18:
+        return float(value), ""
+    return math.nan, ""
 
 
 def _wrong(name: str, value: object, wanted: str) -> LabelError:

@@ -7,13 +7,28 @@ from typing import Protocol
 
 from grader.errors import LabelError
 from grader.model import TestSuite
+from grader.plain import plain
 from grader.suites import fields
+from grader.suites.deciding import require_gradable, with_checker
 from grader.suites.format import Envelope, Row
 from grader.suites.overrides import override
 from grader.suites.registry import recognise
 
 _MAX_DEPTH = 4
 """How deep labels may stand inside labels: a row, its column, JSON text in it, a short form."""
+
+_DATA_FIELDS = frozenset(
+    (
+        "assert_case cases generated_tests ground_truth input_output inputs label official_tests"
+        " outputs private_tests public_tests reward_model reward_spec test_cases test_input"
+        " test_list test_output tests unit_tests verification_info verifier_metadata"
+    ).split()
+)
+_OTHER_DATA_FIELDS = frozenset({"extra_info", "metadata", "solutions"})
+"""Fields that hold lists and objects, or text of them: tables have no type for both.
+
+If that text is damaged, so is the label; what the others hold is no test.
+"""
 
 _LOOKS_LIKE_TESTS = re.compile(r"\b(?:assert|def|class|import)\b")
 
@@ -85,6 +100,8 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
     if depth > _MAX_DEPTH:
         message = f"labels stand inside labels more than {_MAX_DEPTH} deep"
         raise LabelError(message)
+    if depth == 0:
+        label = plain(label)
     if isinstance(label, str):
         return _parse(_decoded(label), problems, depth + 1)
     if fields.is_list(label):
@@ -98,13 +115,13 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
 
 
 def _decoded(text: str) -> object:
-    """Return what a text stands for: the JSON in it, else test source."""
+    """Return what a text stands for: the data in it, else test source."""
     stripped = text.strip()
     if not stripped:
         message = "the label is empty"
         raise LabelError(message)
-    if stripped[0] in '{["' and not stripped.startswith('"""'):
-        return fields.load_json(stripped, "the label")
+    if (stripped[0] == '"' and not stripped.startswith('"""')) or fields.holds_data(stripped):
+        return fields.load_data(stripped, "the label")
     if not _LOOKS_LIKE_TESTS.search(text):
         message = f"the label is neither JSON nor test source; it starts with {stripped[:40]!r}"
         raise LabelError(message)
@@ -112,6 +129,7 @@ def _decoded(text: str) -> object:
 
 
 def _parse_row(row: Row, problems: Problems | None, depth: int) -> TestSuite:
+    row = {name: _data_of(name, value) for name, value in row.items()}
     settings = row.get("suite")
     if settings is None:
         return _read(row, problems, depth)
@@ -122,12 +140,31 @@ def _parse_row(row: Row, problems: Problems | None, depth: int) -> TestSuite:
     return override(_read(rest, problems, depth), settings)
 
 
+def _data_of(name: str, value: object) -> object:
+    """Return what the text in a field stands for, if it stands for data.
+
+    Raises:
+        LabelError: It does, and is damaged.
+    """
+    if not isinstance(value, str) or name not in _DATA_FIELDS | _OTHER_DATA_FIELDS:
+        return value
+    if not fields.holds_data(value):
+        return value
+    try:
+        return fields.load_data(value, name)
+    except LabelError:
+        if name in _DATA_FIELDS:
+            raise
+        return value
+
+
 def _read(row: Row, problems: Problems | None, depth: int) -> TestSuite:
+    require_gradable(row)
     found = recognise(row)
     suite = found.read(row)
-    if isinstance(suite, TestSuite):
-        return suite
-    return _unwrap(found.name, suite, problems, depth)
+    if not isinstance(suite, TestSuite):
+        suite = _unwrap(found.name, suite, problems, depth)
+    return with_checker(suite, row)
 
 
 def _unwrap(name: str, envelope: Envelope, problems: Problems | None, depth: int) -> TestSuite:

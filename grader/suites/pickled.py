@@ -13,6 +13,7 @@ stops there, and each instruction makes at most one object, which its own bytes 
 import base64
 import binascii
 import pickletools
+import re
 import zlib
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -41,6 +42,15 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _PUT = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
 _GET = frozenset({"GET", "BINGET", "LONG_BINGET"})
 _IGNORED = frozenset({"PROTO", "FRAME"})
+
+
+_PACKED = re.compile(r"\s*e[AFJN][A-Za-z0-9+/]{8,}={0,2}\s*")
+"""Base64 of what zlib makes, which starts with one of four pairs of bytes."""
+
+
+def is_packed(field: str) -> bool:
+    """Return whether a text looks like packed tests."""
+    return _PACKED.fullmatch(field) is not None
 
 
 def decode(field: str | bytes) -> Any:

@@ -125,6 +125,14 @@ def calls_at_top(tree: ast.Module, name: str) -> bool:
     )
 
 
+def argument_of(tree: ast.Module, name: str) -> str | None:
+    """Return what the last statement calls `name` with, as source; None if it does not."""
+    for node in ast.walk(ast.Module(body=tree.body[-1:], type_ignores=[])):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            return ast.unparse(node.args[0]) if node.func.id == name else None
+    return None
+
+
 def split_cases(source: str) -> tuple[str, ...]:
     """Split a script into cases: each ends with a top-level statement that asserts something.
 
@@ -240,6 +248,76 @@ def foreign_modules(tree: ast.Module) -> tuple[str, ...]:
         elif isinstance(node, ast.Import):
             found.update({alias.name: None for alias in node.names})
     return tuple(name for name in found if name.partition(".")[0] not in _KNOWN_MODULES)
+
+
+def solution_module(tree: ast.Module, defined: Iterable[str] = ()) -> str | None:
+    """Return the module that tests import the submission from; None if they use its names bare.
+
+    A library that no image brings is imported like a submission. What tells them apart is who
+    has the names: a module from which one of `defined` is imported; none, if the tests use names
+    that nothing in them binds; else the only one, or the only one whose names are imported.
+
+    Args:
+        tree: The tests.
+        defined: Names that the submission is known to define.
+
+    Raises:
+        SuiteError: There are several.
+    """
+    modules = foreign_modules(tree)
+    if "solution" in modules or not modules:
+        return "solution" if modules else None
+    imported = {module: set(imported_names(tree, module)) for module in modules}
+    found = [module for module in modules if imported[module] & set(defined)]
+    found = found or [module for module in modules if _imports_all(tree, module)]
+    if not found and _unbound_names(tree):
+        return None
+    found = found or [module for module in modules if imported[module]] or list(modules)
+    if len(found) > 1:
+        message = f"the tests import modules that nobody provides: {', '.join(found)}"
+        raise SuiteError(message)
+    return found[0]
+
+
+def _imports_all(tree: ast.Module, module: str) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom) and node.module == module and node.names[0].name == "*"
+        for node in tree.body
+    )
+
+
+def _unbound_names(tree: ast.Module) -> set[str]:
+    """Return the names that a module reads and never binds, in whatever scope."""
+    bound, read = {"__file__", "__name__", *dir(builtins)}, set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                read.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name):
+                bound.add(name)
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                bound.add(name)
+            case ast.alias(name=name, asname=asname):
+                bound.add(asname or name.partition(".")[0])
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                bound.add(name)
+            case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                bound.add(name)
+            case _:
+                pass
+    return read - bound
+
+
+def top_names(code: str) -> set[str]:
+    """Return what a solution defines at its top; nothing if it does not parse."""
+    try:
+        return _top_names(parse(code, "the solution"))
+    except SuiteError:
+        return set()
 
 
 def with_star_import(source: str, module: str, helpers: str = "") -> str:

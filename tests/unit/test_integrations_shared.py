@@ -4,10 +4,9 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 
-from grader.integrations.shared import label_of, plain, response_of, text_of
+from grader.integrations.shared import label_of, response_of, text_of
 
 
 def said(role: str, content: Any) -> dict[str, Any]:
@@ -57,20 +56,6 @@ def test_label_of_row_is_its_column_else_the_row() -> None:
         "label": None,
         "test_list": ["assert f()"],
     }
-
-
-def test_plain_makes_python_of_numpy_at_any_depth() -> None:
-    inner = np.empty(2, dtype=object)
-    inner[:] = [np.array(["a", "b"]), {"n": np.int64(3), 4: (np.float32(0.5), None)}]
-    found = plain({"rows": inner})
-    assert found == {"rows": [["a", "b"], {"n": 3, "4": [0.5, None]}]}
-    assert type(found["rows"][1]["n"]) is int
-
-
-def test_plain_leaves_what_it_does_not_know() -> None:
-    nonsense = object()
-    assert plain(nonsense) is nonsense
-    assert plain(b"bytes") == b"bytes"
 
 
 @pytest.mark.parametrize("name", ["areal", "rllm", "trl", "verifiers", "verl"])

@@ -1,8 +1,8 @@
 """EvalPlus: HumanEval+ and MBPP+ as released, with inputs but without expected values.
 
 Recognised by `base_input, plus_input, entry_point, canonical_solution`; MBPP+ rows add
-`assertion`. (The files in the original layout carry results, and are `humaneval` and
-`mbppplus` rows.)
+`assertion`. EvoEval's rows have `inputs` instead, each a text of arguments as Python writes them.
+(The files in the original layout carry results, and are `humaneval` and `mbppplus` rows.)
 
 The expected values are what the reference returns. Becomes script tests: the setup holds the
 reference, the inputs and the comparison; each input is a case, which calls the reference and
@@ -34,6 +34,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import complete
+from grader.suites.literals import read_literal
 
 LIMITS = fields.time_limits(120.0)
 
@@ -77,8 +78,9 @@ class _Oracle:
 
     @staticmethod
     def _restored(item):
-        if "__tuple__" in item:
-            return tuple(item["__tuple__"])
+        for name, kind in (("__tuple__", tuple), ("__set__", set), ("__dict__", dict)):
+            if name in item:
+                return kind(item[name])
         return complex(item["__complex__"]) if "__complex__" in item else item
 
     def _equal(self, got, want, given):
@@ -126,7 +128,10 @@ def read(row: Row) -> TestSuite:
     assertion = fields.optional_text(row, "assertion")
     solution = fields.text(row, "canonical_solution")
     reference = solution if assertion else complete(prompt, solution)
-    base, plus = _inputs(row, "base_input"), _inputs(row, "plus_input")
+    if row.get("base_input") is None:
+        base, plus = _written_inputs(row), []
+    else:
+        base, plus = _inputs(row, "base_input"), _inputs(row, "plus_input")
     if not base:
         message = "the suite has no test case"
         raise SuiteError(message)
@@ -157,6 +162,26 @@ def _inputs(row: Row, name: str) -> list[list[Any]]:
         message = f"{name} must be a list of lists of arguments"
         raise LabelError(message)
     return list(found)
+
+
+def _written_inputs(row: Row) -> list[list[Any]]:
+    texts = fields.texts(row, "inputs")
+    return [_writable(read_literal(f"[{text}]")) for text in texts]
+
+
+def _writable(value: Any) -> Any:
+    """Return a value as JSON that the oracle's decoder gives tuples and sets back to."""
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    for name, kind in _KINDS.items():
+        if isinstance(value, kind):
+            return {name: [_writable(item) for item in value]}
+    if isinstance(value, dict):
+        return {"__dict__": [[_writable(key), _writable(item)] for key, item in value.items()]}
+    return value
+
+
+_KINDS: dict[str, type] = {"__tuple__": tuple, "__set__": set}
 
 
 def _setup(row: Row, reference: str, entry_point: str, inputs: list[list[Any]]) -> str:
@@ -251,10 +276,17 @@ def _number(value: Any) -> Any:
         return {"__complex__": value}
 
 
+def _has_inputs(row: Row) -> bool:
+    return row.get("base_input") is not None or row.get("outputs") is None
+
+
 EVALPLUS = Format(
     name="evalplus",
-    summary="HumanEval+ and MBPP+: many inputs, whose expected values the reference computes",
-    fields=field_sets("base_input plus_input entry_point canonical_solution prompt"),
+    summary="HumanEval+, MBPP+, EvoEval: inputs whose expected values the reference computes",
+    fields=field_sets(
+        "base_input plus_input entry_point canonical_solution prompt",
+        "inputs entry_point canonical_solution prompt",
+    ),
     example={
         "task_id": "HumanEval/0",
         "prompt": 'def double(n):\n    """Return twice n."""\n',
@@ -265,5 +297,6 @@ EVALPLUS = Format(
         "atol": 0,
     },
     read=read,
+    accepts=_has_inputs,
     precedes=("humaneval", "source"),
 )

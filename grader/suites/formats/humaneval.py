@@ -1,6 +1,8 @@
 """HumanEval, and the files that copy its columns.
 
-Recognised by `prompt, entry_point, test`, the test being a program that defines `check`.
+Recognised by `prompt, entry_point, test`, the test being a program that defines `check`; rows of
+HumanEvalPack and HumanEval-X by `task_id, prompt, declaration, canonical_solution, test`, where
+the program itself may say what it checks.
 
 Becomes one script case: the test program, then `check(<entry point>)` unless the program calls
 `check` itself. Where the program uses helpers that the prompt defines, it gets the prompt's own,
@@ -64,13 +66,20 @@ def read(row: Row) -> TestSuite:
 
 
 def read_pack(row: Row) -> TestSuite:
-    """Turn a Python row of HumanEvalPack into its suite.
+    """Turn a Python row of HumanEvalPack or HumanEval-X into its suite.
 
     Raises:
         LabelError: The row is of another language.
+        SuiteError: The program tests nothing by its name, and the row has no entry point.
     """
     task_id = fields.text(row, "task_id")
     fields.require_python(task_id.partition("/")[0])
+    if row.get("entry_point") is None:
+        name = source.argument_of(source.parse(fields.text(row, "test")), "check")
+        if name is None:
+            message = "the row has no entry_point, and its test does not call check with one"
+            raise SuiteError(message)
+        row = {**row, "entry_point": name}
     return replace(read(row), format="humanevalpack")
 
 
@@ -96,8 +105,8 @@ HUMANEVAL = Format(
 
 HUMANEVALPACK = Format(
     name="humanevalpack",
-    summary="HumanEval with a buggy solution, in six languages; the Python one is supported",
-    fields=field_sets("task_id prompt declaration entry_point test buggy_solution"),
+    summary="HumanEval in several languages (HumanEvalPack, HumanEval-X); Python is supported",
+    fields=field_sets("task_id prompt declaration canonical_solution test"),
     example={
         "task_id": "Python/0",
         "prompt": 'def double(n):\n    """Return twice n."""\n',

@@ -22,7 +22,7 @@ from typing import Any
 from grader.errors import LabelError
 from grader.model import CallTests, Comparator, Comparison, StdinTests, TestSuite
 from grader.rules import ExtractionRule
-from grader.suites import fields, pickled
+from grader.suites import fields
 from grader.suites.cases import Pair, call_tests, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
@@ -100,20 +100,8 @@ def suite_of(
     )
 
 
-def unpack(field: str) -> Any:
-    """Return what a field of tests holds: JSON text, or packed JSON text.
-
-    Raises:
-        LabelError: It is neither, or holds more than plain data.
-    """
-    if field.lstrip()[:1] in ("[", "{"):
-        return fields.load_json(field, "the tests")
-    data = pickled.decode(field)
-    return fields.load_json(data, "the packed tests") if isinstance(data, str) else data
-
-
 def _cases(value: object) -> Sequence[Any]:
-    found = unpack(value) if isinstance(value, str) and value else value or []
+    found = fields.structure(value, "the tests") if value else []
     if not fields.is_list(found):
         message = f"the test cases must be a list, but are {type(found).__name__}"
         raise LabelError(message)

@@ -1,8 +1,10 @@
 """Tests as plain source: assert lines, `check(candidate)`, a pytest or unittest module.
 
 Recognised by `tests` (where a bare text given as a label ends up too) or `test` next to a
-`solution`, by `functional` (rLLM's LeetCode labels), or by a list of assert texts: `assert_case`
-(verl), `test_cases` (AceCode), `test_list`. `entry_point` may say what is tested.
+`solution`, by `functional` (rLLM's LeetCode labels), by `import_prefix, test_code` (Skywork-OR1),
+or by a list of assert texts or of objects with `assert_code` (ROLL): `assert_case` (verl),
+`test_cases` (AceCode), `test_list`, `tests`, `unit_tests` (OpenCodeInstruct). `entry_point` may
+say what is tested; `test_imports` and `test_setup_code` run before asserts.
 
 Becomes, by what the source is:
 
@@ -14,22 +16,27 @@ Becomes, by what the source is:
 - else a script, a case for each top-level statement that asserts, in order in one namespace,
   the submission's own; `from solution import ...` is left out.
 
-No limits, prelude or extraction rule of its own; but `functional` has the imports of APPS before
-the code, since LeetCode's answers name `List` without importing it, and rLLM grades them so.
+No limits, prelude or extraction rule of its own; but LeetCode's answers name `List`, `inf` or
+`TreeNode` without defining them. So `functional` has before the code what rLLM's harness has, save
+numpy and pandas, and Skywork's rows their `import_prefix`; tests that use helpers of it have them
+from there.
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.errors import SuiteError
-from grader.model import TestSuite
+from grader.errors import LabelError, SuiteError
+from grader.model import ScriptTests, TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import check_tests
-from grader.suites.formats.stdio import PRELUDE
+from grader.suites.formats.stdio import CASE_FIELDS
+from grader.suites.helpers import helpers_of
+from grader.suites.preludes import LEETCODE
 from grader.suites.source import SourceKind
 
 _TEST_PATH = "test_solution.py"
@@ -78,7 +85,8 @@ def pytest_suite(
         SuiteError: It does not parse, or imports several modules that nobody provides.
     """
     tree = source.parse(text)
-    module = _solution_module(tree)
+    known = source.top_names(reference) if reference else set()
+    module = source.solution_module(tree, known | ({entry_point} if entry_point else set()))
     if module is None:
         module, text = "solution", source.with_star_import(text, "solution")
     names = source.imported_names(tree, module)
@@ -95,20 +103,10 @@ def pytest_suite(
     )
 
 
-def _solution_module(tree: ast.Module) -> str | None:
-    modules = source.foreign_modules(tree)
-    if "solution" in modules or not modules:
-        return "solution" if modules else None
-    if len(modules) > 1:
-        message = f"the tests import modules that nobody provides: {', '.join(modules)}"
-        raise SuiteError(message)
-    return modules[0]
-
-
 def _check_suite(
     text: str, tree: ast.Module, entry_point: str | None, reference: str | None
 ) -> TestSuite:
-    name = entry_point or _argument(tree)
+    name = entry_point or source.argument_of(tree, "check")
     if name is None:
         text = _FIND_CANDIDATE + text
     return TestSuite(
@@ -120,38 +118,55 @@ def _check_suite(
     )
 
 
-def _argument(tree: ast.Module) -> str | None:
-    """Return what the top-level call of `check` is given, as source."""
-    for node in ast.walk(ast.Module(body=tree.body[-1:], type_ignores=[])):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-            return ast.unparse(node.args[0]) if node.func.id == "check" else None
-    return None
-
-
 def read_source(row: Row) -> TestSuite:
     """Turn a row with a test source into its suite."""
-    name = next(name for name in ("tests", "functional", "test") if row.get(name) is not None)
+    names = ("tests", "functional", "test_code", "test")
+    name = next(name for name in names if isinstance(row.get(name), str))
     suite = suite_of(
         fields.text(row, name),
         fields.optional_text(row, "entry_point"),
         fields.any_text(row, "solution", "reference", "canonical_solution") or None,
     )
-    if name == "functional":
-        suite = replace(suite, prelude=PRELUDE)
-    return _with_origin(suite, row)
+    prelude = LEETCODE if name == "functional" else fields.any_text(row, "import_prefix")
+    return _with_origin(_with_prelude(suite, prelude), row)
+
+
+def _with_prelude(suite: TestSuite, prelude: str) -> TestSuite:
+    """Return a suite with source before the code; tests that use functions of it have them too."""
+    if not prelude:
+        return suite
+    tests = suite.tests
+    if isinstance(tests, ScriptTests):
+        program = "\n".join([tests.setup, *(case.source for case in tests.cases)])
+        helpers = helpers_of(prelude, suite.entry_point or "", program)
+        setup = "\n\n".join(filter(None, (helpers, tests.setup)))
+        suite = replace(suite, tests=replace(tests, setup=setup))
+    return replace(suite, prelude=f"{prelude.rstrip()}\n\n")
 
 
 def read_asserts(row: Row) -> TestSuite:
-    """Turn a list of assert texts into a suite, a case each."""
-    name = next(name for name in ("assert_case", "test_list", "test_cases") if row.get(name))
-    asserts = fields.texts(row, name)
+    """Turn a list of assert texts into a suite, a case each.
+
+    Raises:
+        LabelError: ROLL's `case_type` says that they are about the answer's text.
+    """
+    asserts = tuple(fields.clean(text) for text in _asserts(row) or ())
+    if (kind := row.get("case_type")) == "text":
+        message = "case_type is 'text': the tests are about the words of an answer, not its code"
+        raise LabelError(message)
+    if kind == "check_based":
+        more = {"test_code": asserts[0], **_first_case(row)}
+        return replace(read_source({**row, **_NO_CASES, **more}), format="assert_list")
+    if kind == "pytest":
+        return _with_origin(pytest_suite("\n\n".join(asserts)), row)
     for text in asserts:
         source.parse(text, "an assert")
+    setup = [*fields.texts(row, "test_imports"), fields.any_text(row, "test_setup_code")]
     suite = TestSuite(
-        tests=script_tests(asserts),
+        tests=script_tests(asserts, "\n".join(setup).strip()),
         format="assert_list",
         entry_point=fields.optional_text(row, "entry_point") or source.called_name(asserts),
-        image=source.image_for(*asserts),
+        image=source.image_for(*asserts, *setup),
         reference=fields.any_text(row, "solution", "reference") or None,
     )
     return _with_origin(suite, row)
@@ -166,19 +181,42 @@ def _with_origin(suite: TestSuite, row: Row) -> TestSuite:
 
 
 def _is_text(row: Row) -> bool:
-    return any(isinstance(row.get(name), str) for name in ("tests", "functional", "test"))
+    return any(
+        isinstance(row.get(name), str) for name in ("tests", "functional", "test_code", "test")
+    )
 
 
-def _holds_texts(row: Row) -> bool:
-    names = ("assert_case", "test_list", "test_cases")
-    value = next((row[name] for name in names if row.get(name)), None)
-    return fields.is_list(value) and all(isinstance(item, str) for item in value)
+_ASSERT_FIELDS = ("assert_case", "test_list", *CASE_FIELDS)
+_NO_CASES = dict.fromkeys(_ASSERT_FIELDS)
+
+
+def _asserts(row: Row) -> list[str] | None:
+    """Return the assert texts that a row holds, if it holds such and nothing else."""
+    value = next((row[name] for name in _ASSERT_FIELDS if row.get(name)), None)
+    if not fields.is_list(value):
+        return None
+    texts: list[object] = [
+        item.get("assert_code") if isinstance(item, Mapping) else item for item in value
+    ]
+    found = [text for text in texts if isinstance(text, str)]
+    return found if len(found) == len(texts) else None
+
+
+def _first_case(row: Row) -> Row:
+    """Return what ROLL says of its one case beside the code: an entry point, an import prefix."""
+    items = next(row[name] for name in _ASSERT_FIELDS if row.get(name))
+    first = items[0] if fields.is_list(items) else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _holds_asserts(row: Row) -> bool:
+    return _asserts(row) is not None
 
 
 SOURCE = Format(
     name="source",
     summary="Test source: assert lines, check(candidate), or a pytest or unittest module",
-    fields=field_sets("tests", "functional", "solution test"),
+    fields=field_sets("tests", "functional", "import_prefix test_code", "solution test"),
     example={
         "tests": "from solution import double\n\n\ndef test_two():\n    assert double(2) == 4\n"
     },
@@ -189,8 +227,8 @@ SOURCE = Format(
 ASSERTS = Format(
     name="assert_list",
     summary="A list of assert statements (verl's assert_case, AceCode's test_cases)",
-    fields=field_sets("assert_case", "test_list", "test_cases"),
+    fields=field_sets(*_ASSERT_FIELDS),
     example={"assert_case": ["assert double(2) == 4", "assert double(0) == 0"]},
     read=read_asserts,
-    accepts=_holds_texts,
+    accepts=_holds_asserts,
 )

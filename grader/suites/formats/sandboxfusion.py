@@ -1,84 +1,91 @@
-"""Rows of SandboxFusion's datasets: `content`, `labels` and one `test` column for everything.
+"""Rows of SandboxFusion's datasets: `content`, `labels` and `test` or `test_list` for everything.
 
-Recognised by `content, labels, test`. What `test` holds says which dataset it is:
+Recognised by `content, labels, test` or `content, labels, test_list`. What is there says which
+dataset it is:
 
-- JSON text of [{input: {stdin}, output: {stdout}}]: CodeContests; stdin tests, compared by
-  tokens with numbers within 1e-6.
+- JSON text of [{input: {stdin}, output: {stdout}}]: CodeContests and CommonOJ; stdin tests,
+  compared by tokens with numbers within 1e-6.
 - base64(zlib(pickle({"input_output": JSON text}))): LiveCodeBench, under its rules; decoded
   without unpickling. `canonical_solution` is a placeholder there and is no reference.
-- Python source: BigCodeBench, under its rules.
+- An object {code, asset}: AutoEval; the code is a test source.
+- Python source: BigCodeBench, under its rules, where `labels` name the entry point of a unittest
+  class; else (MHPP) a test source of any kind.
+- `test_list`: MBPP; a list of asserts, with `test_setup_code` in `labels`.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from grader.errors import LabelError
 from grader.model import TestSuite
-from grader.suites import fields
-from grader.suites.cases import Pair, pairs, stdin_tests
+from grader.suites import fields, source
+from grader.suites.cases import pairs, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
-from grader.suites.formats import bigcodebench, livecodebench
+from grader.suites.formats import bigcodebench, livecodebench, plain
 
-_SOURCE_STARTS = ("import ", "from ", "def ", "class ", "#", "@", '"""')
+_INSERT = "#<INSERT>"
 
 
 def read(row: Row) -> TestSuite:
-    """Turn a row of one of SandboxFusion's datasets into its suite."""
-    test = fields.text(row, "test").lstrip()
-    if test.startswith(_SOURCE_STARTS):
-        suite = _unit_tests(row)
-    elif test.startswith("["):
-        suite = _streams(fields.items(row, "test"))
-    else:
-        suite = _packed(livecodebench.unpack(test))
+    """Turn a row of one of SandboxFusion's datasets into its suite.
+
+    Raises:
+        LabelError: It is of another language, or needs files or a place of the code that only
+            its own harness gives.
+    """
+    labels = fields.mapping(row, "labels")
+    fields.require_python(labels.get("programming_language"))
     return replace(
-        suite,
+        _suite(row, labels),
         format="sandboxfusion",
         problem_id=fields.identifier(row, "id"),
         prompt=fields.text(row, "content"),
     )
 
 
-def _streams(items: Any) -> TestSuite:
-    found = tuple(_stream_pair(index, item) for index, item in enumerate(items))
-    return TestSuite(tests=stdin_tests(found), format="sandboxfusion")
+def _suite(row: Row, labels: Row) -> TestSuite:
+    if row.get("test") is None:
+        asserts = fields.items(row, "test_list")
+        return plain.read_asserts({**labels, "test_list": asserts})
+    test = row["test"]
+    if isinstance(test, str) and fields.holds_data(test):
+        test = fields.load_data(test, "test")
+    if fields.is_list(test):
+        return TestSuite(tests=stdin_tests(pairs_of_items(test)), format="sandboxfusion")
+    if isinstance(test, Mapping):
+        return _packed(test) if "input_output" in test else _code(test)
+    text = fields.text({"test": test}, "test")
+    entry_point = fields.optional_text(labels, "entry_point")
+    reference = fields.optional_text(row, "canonical_solution")
+    if entry_point is not None and source.has_tests(text):
+        return bigcodebench.suite_of(
+            test=text,
+            entry_point=entry_point,
+            complete_prompt=fields.text(row, "content"),
+            canonical_solution=reference,
+        )
+    return plain.suite_of(text, entry_point, reference)
 
 
-def _stream_pair(index: int, item: object) -> Pair:
-    if isinstance(item, Mapping):
-        given, wanted = item.get("input"), item.get("output")
-        if isinstance(given, Mapping) and isinstance(wanted, Mapping):
-            return Pair(id=str(index), input=given.get("stdin", ""), output=wanted.get("stdout"))
-    message = f"test {index} must be {{input: {{stdin}}, output: {{stdout}}}}"
-    raise LabelError(message)
-
-
-def _packed(data: object) -> TestSuite:
-    if not isinstance(data, Mapping):
-        message = f"the packed tests must be an object, but are {type(data).__name__}"
-        raise LabelError(message)
+def _packed(data: Row) -> TestSuite:
     tests = fields.mapping(data, "input_output")
     fn_name = fields.optional_text(tests, "fn_name")
     return livecodebench.suite_of(pairs(tests.get("inputs"), tests.get("outputs")), fn_name)
 
 
-def _unit_tests(row: Row) -> TestSuite:
-    prompt = fields.text(row, "content")
-    labels = fields.mapping(row, "labels")
-    return bigcodebench.suite_of(
-        test=fields.text(row, "test"),
-        entry_point=fields.text(labels, "entry_point"),
-        complete_prompt=prompt,
-        canonical_solution=fields.optional_text(row, "canonical_solution"),
-    )
+def _code(test: Row) -> TestSuite:
+    code = fields.text(test, "code")
+    if _INSERT in code or test.get("asset") not in (None, "", "{}", {}):
+        message = "test: files beside the code, or a place in it for the submission, are not known"
+        raise LabelError(message)
+    return plain.suite_of(code)
 
 
 SANDBOXFUSION = Format(
     name="sandboxfusion",
-    summary="SandboxFusion's datasets: CodeContests, LiveCodeBench, BigCodeBench in one layout",
-    fields=field_sets("content labels test"),
+    summary="SandboxFusion's datasets: CodeContests, LiveCodeBench, BigCodeBench, MBPP, MHPP",
+    fields=field_sets("content labels test", "content labels test_list"),
     example={
         "id": 0,
         "content": "Print twice the number.",
@@ -86,4 +93,5 @@ SANDBOXFUSION = Format(
         "test": '[{"input": {"stdin": "2\\n"}, "output": {"stdout": "4\\n"}}]',
     },
     read=read,
+    precedes=("assert_list",),
 )

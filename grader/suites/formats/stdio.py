@@ -1,15 +1,20 @@
-"""Inputs and outputs: APPS, TACO, PRIME/Eurus-2, verl, open-r1, SYNTHETIC-1, lists of cases.
+"""Inputs and outputs: APPS, TACO, PRIME/Eurus-2, verl, open-r1, SYNTHETIC-1, DeepCoder, CURE, ROLL.
 
-Recognised by `inputs, outputs` (with `fn_name` for function calls), by the same inside
-`input_output`, or by a list of {input, output} in `test_cases` or `cases`; `verification_info`
-(open-r1, SYNTHETIC-1/genesys) holds the latter. Values are text, or lists of lines; for calls a
-list of arguments, or text with a JSON value a line. JSON text in place of an object is decoded.
+Recognised by two parallel lists (`inputs, outputs`, or `input, output`, or `test_input,
+test_output`), by the same inside `input_output`, or by cases: a list of objects with an input and
+an output, or an object of two lists, in `test_cases`, `cases`, `tests`, `official_tests` or
+`unit_tests`; `verification_info` holds the latter. What the two parts of a case may be called,
+`cases` has. Values are text, or lists of lines; for calls a list of arguments, an object of
+arguments by name, or text with a JSON value a line. JSON text in place of an object is decoded.
 
-Becomes stdin tests, or call tests of `fn_name`. Where starter code shows a class `Solution`,
-the entry point is its method; where nothing shows it, the runner looks in `Solution` for a
-function that the submission does not define.
+Becomes stdin tests, or call tests of a function, which `fn_name`, `func_name`, ROLL's
+`test_case_function` or an `entry_point` names, in a case, its `metadata`, or the row. If starter
+code shows a class `Solution`, the entry point is its method; if nothing shows it, the runner looks
+in `Solution` for a function that the submission does not define.
 
-Comparators: stdout by tokens, numbers within 1e-6; returned values by `==`, a tuple as a list.
+Comparators: stdout by tokens, numbers within 1e-6; returned values by `==`, a tuple as a list, and
+keys that JSON made text as numbers too. A Python literal in place of JSON counts as what it says,
+and as the text that it is.
 Harnesses of record: APPS ends a cascade of comparisons with sets of tokens, order ignored, so
 that wrong answers pass; open-r1 zips lines, so that a correct beginning passes. Neither is
 repeated. APPS and its heirs also run programs with a top-level `return`, which no Python does;
@@ -42,7 +47,16 @@ from heapq import *
 
 _PRELUDE_FORMATS = frozenset({"apps", "inputs_outputs"})
 
-_TYPES = {"stdin_stdout": False, "stdin": False, "function_call": True, "functional": True}
+CASE_FIELDS = ("test_cases", "cases", "tests", "official_tests", "unit_tests")
+"""Where a row may have its cases; the first that holds something counts."""
+_PARALLEL_FIELDS = (("inputs", "outputs"), ("input", "output"), ("test_input", "test_output"))
+
+_TYPES = {
+    **dict.fromkeys(("stdin_stdout", "stdin", "stdio", "standard_input"), False),
+    **dict.fromkeys(("function_call", "functional", "call_based", "func"), True),
+}
+_NO_FUNCTION = frozenset({"", "none", "null"})
+"""What some rows write for no function."""
 
 
 def _entry_point(fn_name: str, starter_code: str) -> str:
@@ -90,54 +104,116 @@ def read_apps(row: Row) -> TestSuite:
 
 
 def read_items(row: Row) -> TestSuite:
-    """Turn a list of {input, output} objects into a suite."""
-    return _suite(row, "test_cases", *_items(row))
+    """Turn cases into a suite: a list of objects, or an object of two lists."""
+    return _suite(row, "test_cases", *_cases(row))
 
 
 def read_verification(row: Row) -> TestSuite:
     """Turn a row of open-r1 or SYNTHETIC-1 into its suite."""
-    return _suite(row, "verification_info", *_items(fields.mapping(row, "verification_info")))
+    return _suite(row, "verification_info", *_cases(fields.mapping(row, "verification_info")))
+
+
+def case_field(row: Row) -> str | None:
+    """Return the field that has the cases of a row."""
+    return next((name for name in CASE_FIELDS if row.get(name) is not None), None)
+
+
+def holds_cases(value: object) -> bool:
+    """Return whether a value is cases as this module reads them."""
+    if isinstance(value, Mapping):
+        return _parallel_names(value) is not None
+    return fields.is_list(value) and all(
+        isinstance(item, Mapping) and "assert_code" not in item for item in value
+    )
+
+
+def _cases(row: Row) -> tuple[tuple[Pair, ...], str | None]:
+    fields.require_python(row.get("language"))
+    name = case_field(row) or CASE_FIELDS[0]
+    found = fields.structure(row.get(name), name)
+    if isinstance(found, Mapping):
+        return _parallel({**row, **found})
+    return _items(row, fields.items({name: found}, name))
 
 
 def _parallel(row: Row) -> tuple[tuple[Pair, ...], str | None]:
-    found = pairs(
-        fields.structure(row.get("inputs"), "inputs"),
-        fields.structure(row.get("outputs"), "outputs"),
-    )
-    return found, fields.optional_text(row, "fn_name")
+    names = _parallel_names(row) or _PARALLEL_FIELDS[0]
+    inputs, outputs = (fields.structure(row.get(name), name) for name in names)
+    return pairs(inputs, outputs), _function("the row", {}, row, inputs)
 
 
-def _items(row: Row) -> tuple[tuple[Pair, ...], str | None]:
+def _parallel_names(row: Row) -> tuple[str, str] | None:
+    """Return the fields that hold inputs and outputs; a prompt may be called `input` too."""
+    for names in _PARALLEL_FIELDS:
+        values = [row.get(name) for name in names]
+        if all(value is not None for value in values) and (
+            names[0] != "input" or all(fields.is_list(value) for value in values)
+        ):
+            return names
+    return None
+
+
+def _items(row: Row, items: Sequence[object]) -> tuple[tuple[Pair, ...], str | None]:
     """Return the pairs and the function that they all call, or None for programs.
 
     Raises:
-        LabelError: Another language, or cases of more than one kind.
+        LabelError: Cases of more than one kind.
     """
-    fields.require_python(row.get("language"))
-    name = "test_cases" if row.get("test_cases") is not None else "cases"
-    items = fields.items(row, name)
-    functions = {_function(index, item, row) for index, item in enumerate(items)} or {None}
+    found = pairs_of_items(items)
+    inputs = [pair.input for pair in found]
+    functions = {
+        _function(f"test case {index}", item, row, inputs)
+        for index, item in enumerate(items)
+        if isinstance(item, Mapping)
+    } or {None}
     if len(functions) > 1:
         message = f"the cases call different functions, or none: {sorted(map(str, functions))}"
         raise LabelError(message)
-    return pairs_of_items(items), functions.pop()
+    return found, functions.pop()
 
 
-def _function(index: int, item: object, row: Row) -> str | None:
-    if not isinstance(item, Mapping):
-        return None
-    metadata = item.get("metadata")
-    func_name = metadata.get("func_name") if isinstance(metadata, Mapping) else None
-    fn_name = item.get("fn_name") or row.get("fn_name") or func_name
-    declared = item.get("type") or item.get("testtype")
-    calls = bool(fn_name) if declared is None else _TYPES.get(str(declared))
+def _function(where: str, item: Row, row: Row, inputs: object) -> str | None:
+    """Return the function that a case calls, or None if it is a program's input.
+
+    An entry point alone makes no call of text, which may be a program's input as well.
+    """
+    name = next((name for holder in (item, row) for name in _names(holder)), None)
+    if name is None and fields.is_list(inputs) and not any(isinstance(i, str) for i in inputs):
+        name = fields.any_text(row, "entry_point") or None
+    declared = next(
+        (
+            value
+            for value in (item.get("type"), item.get("testtype"), row.get("test_method"))
+            if value is not None
+        ),
+        None,
+    )
+    if declared is None:
+        return name
+    calls = _TYPES.get(str(declared))
     if calls is None:
-        message = f"test case {index}: unknown type {declared!r}; known: {', '.join(_TYPES)}"
+        message = f"{where}: unknown type {declared!r}; known: {', '.join(_TYPES)}"
         raise LabelError(message)
-    if calls and not isinstance(fn_name, str):
-        message = f"test case {index} calls a function, but fn_name says not which"
+    if calls and name is None:
+        message = f"{where} calls a function, but fn_name says not which"
         raise LabelError(message)
-    return str(fn_name) if calls else None
+    return name if calls else None
+
+
+def _names(holder: Row) -> list[str]:
+    """Return the function that an object names, if it names any.
+
+    Raises:
+        LabelError: The name is no text.
+    """
+    metadata = holder.get("metadata")
+    inner = metadata.get("func_name") if isinstance(metadata, Mapping) else None
+    said = (holder.get("fn_name"), holder.get("func_name"), holder.get("test_case_function"), inner)
+    for name in said:
+        if name is not None and not isinstance(name, str):
+            message = f"fn_name must be text, but is {name!r:.60}"
+            raise LabelError(message)
+    return [name for name in said if isinstance(name, str) and name.lower() not in _NO_FUNCTION]
 
 
 def _suite(row: Row, name: str, found: Sequence[Pair], fn_name: str | None) -> TestSuite:
@@ -147,7 +223,7 @@ def _suite(row: Row, name: str, found: Sequence[Pair], fn_name: str | None) -> T
         tests=tests,
         format=name,
         problem_id=fields.identifier(row, "problem_id", "task_id", "id"),
-        prompt=fields.any_text(row, "question", "prompt", "problem"),
+        prompt=fields.any_text(row, "question", "prompt", "problem", "description"),
         entry_point=_defined_name(tests),
         prelude=PRELUDE if name in _PRELUDE_FORMATS or isinstance(tests, CallTests) else "",
         limits=fields.limits(row),
@@ -167,20 +243,27 @@ def _unfenced(code: str) -> str:
     return code
 
 
-def _holds_objects(row: Row) -> bool:
-    try:
-        items = fields.structure(row.get("test_cases", row.get("cases")), "cases")
-    except LabelError:
-        return False
-    return fields.is_list(items) and all(isinstance(item, Mapping) for item in items)
+def _holds_cases(row: Row) -> bool:
+    name = case_field(row)
+    return name is not None and holds_cases(row[name])
+
+
+def _says_something(row: Row) -> bool:
+    """Return whether the lists hold anything: verl has them beside `assert_case`, and empty."""
+    names = _parallel_names(row)
+    return names is not None and (
+        row.get("assert_case") is None
+        or any(value not in (None, "") for name in names for value in fields.items(row, name))
+    )
 
 
 PARALLEL = Format(
     name="inputs_outputs",
     summary="Parallel lists of inputs and outputs (PRIME, verl, TACO); fn_name makes them calls",
-    fields=field_sets("inputs outputs"),
+    fields=field_sets(*map(" ".join, _PARALLEL_FIELDS)),
     example={"inputs": ["2\n", "5\n"], "outputs": ["4\n", "10\n"]},
     read=read_parallel,
+    accepts=_says_something,
 )
 
 APPS = Format(
@@ -200,10 +283,10 @@ APPS = Format(
 TEST_CASES = Format(
     name="test_cases",
     summary="A list of {input, output}, each perhaps with type, fn_name, points and group",
-    fields=field_sets("test_cases", "cases"),
+    fields=field_sets(*CASE_FIELDS),
     example={"test_cases": [{"input": "2\n", "output": "4\n"}]},
     read=read_items,
-    accepts=_holds_objects,
+    accepts=_holds_cases,
 )
 
 VERIFICATION_INFO = Format(

@@ -95,5 +95,5 @@ STYLED = Format(
         "tests": {"entry_point": "double", "cases": [{"args": [2], "expected": 4}]},
     },
     read=read,
-    precedes=("source",),
+    precedes=("source", "test_cases", "assert_list"),
 )

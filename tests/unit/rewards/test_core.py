@@ -155,7 +155,7 @@ def test_sign_of_an_attack_is_logged(core: RewardCore) -> None:
     assert rate_one(core, "odd", LABEL).logs["suspicion"] == 1
 
 
-@pytest.mark.parametrize("label", [None, "", "{", "[]", 7, {}, {"a": 1}, "no tests"])
+@pytest.mark.parametrize("label", [None, "", "{", "[]", True, {}, {"a": 1}, "no tests"])
 def test_bad_label_is_not_graded_and_neutral(label: object) -> None:
     rating = rate_one(make_core(neutral=-0.25), "right", label)
     assert (rating.reward, rating.score, rating.graded) == (-0.25, 0, False)

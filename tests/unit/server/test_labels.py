@@ -30,7 +30,7 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
         SuiteReader().read(job.suite.digest, job.suite.message)
 
 
-@pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 2, "submission": {}}'])
+@pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 3, "submission": {}}'])
 def test_what_no_client_encodes_is_refused(message: str) -> None:
     with pytest.raises(WireError):
         LabelReader(None, Metrics()).decode(message)

@@ -1,0 +1,56 @@
+"""Says in the log why samples were not graded, for a person who watches a training run."""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from grader.feedback import inert
+from grader.rewards.sample import Rating
+
+_log = logging.getLogger(__name__)
+
+_EVERY_S = 1.0
+_REASONS_KEPT = 1000
+_CHARS = 600
+
+
+class Complaints:
+    """Logs each reason once, and how often it came again; safe to share between threads.
+
+    Thousands of samples a minute may have one reason, if a broker is gone; a data set may have
+    hundreds of labels that are wrong, each in its own way, and they have to be told apart.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._said: OrderedDict[str, None] = OrderedDict()
+        self._again = 0
+        self._silent_until = 0.0
+
+    def add(self, ratings: Iterable[Rating]) -> None:
+        """Log a line for each reason that was not said yet, and one a second for the others."""
+        for rating in ratings:
+            if not rating.graded and (line := self._line(inert(rating.note, _CHARS))):
+                _log.error("%s", line)
+
+    def _line(self, note: str) -> str:
+        with self._lock:
+            now = time.monotonic()
+            is_new = note not in self._said
+            self._said[note] = None
+            self._said.move_to_end(note)
+            if len(self._said) > _REASONS_KEPT:
+                self._said.popitem(last=False)
+            if not is_new and now < self._silent_until:
+                self._again += 1
+                return ""
+            again, self._again = self._again, 0
+            self._silent_until = now + _EVERY_S
+        more = f" (and {again} more for reasons given before)" if again else ""
+        return f"a sample was {note}{more}"
+
+
+complaints = Complaints()
+"""Of this process."""

@@ -1,0 +1,93 @@
+"""Fields that decide what is right, in whatever format a row is: honoured, or the row is refused.
+
+To grade a row as if such a field were not there would pay wrong programs, or none.
+"""
+
+from dataclasses import replace
+
+from grader.errors import LabelError
+from grader.model import Checker, Comparator, Comparison, StdinTests, TestSuite
+from grader.suites import fields, source
+from grader.suites.format import Row
+from grader.suites.programs import read_checker
+
+_STANDARD_STREAMS = frozenset({"stdio", "stdin", "stdin_stdout", "standard"})
+
+_PRINTING_CHECKER = '''
+def check(input, output, answer):
+    """Run a program on the paths of input, answer and output, and return what it prints."""
+    import contextlib
+    import io
+    import sys
+
+    for name, text in (("input", input), ("answer", answer), ("output", output)):
+        with open(name, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            file.write(text)
+    sys.argv = ["checker.py", "input", "answer", "output"]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        exec(compile(SOURCE, "checker.py", "exec"), {"__name__": "__main__"})
+    return float(printed.getvalue().split()[-1])
+'''
+
+
+def require_gradable(row: Row) -> None:
+    """Refuse a row that asks for what cannot be graded here.
+
+    Raises:
+        LabelError: It does; the message names the field.
+    """
+    if row.get("suffix"):
+        message = "suffix: code that stands behind a completion cannot be graded"
+        raise LabelError(message)
+    if row.get("interaction_format"):
+        message = "interaction_format: the problem is interactive, and the row has no interactor"
+        raise LabelError(message)
+    mode = row.get("input_mode")
+    if mode is not None and mode not in _STANDARD_STREAMS:
+        message = f"input_mode is {mode!r:.40}: only standard input and output can be graded"
+        raise LabelError(message)
+    if row.get("executable") is False:
+        message = "executable is false: the row has no tests that can be run"
+        raise LabelError(message)
+
+
+def with_checker(suite: TestSuite, row: Row) -> TestSuite:
+    """Return a suite whose outputs the checker of its row judges, if the row has one.
+
+    Raises:
+        LabelError: It is no program that can be run here, or the suite has no outputs to judge.
+    """
+    checker = _generated(row) or _checker(row)
+    if checker is None:
+        return suite
+    if not isinstance(suite.tests, StdinTests):
+        message = f"checker: only for programs that read and print, and not for {suite.format!r}"
+        raise LabelError(message)
+    comparison = Comparison(comparator=Comparator.CHECKER, checker=checker)
+    return replace(suite, tests=replace(suite.tests, comparison=comparison))
+
+
+def _generated(row: Row) -> Checker | None:
+    """Return open-r1's checker: a program that prints 1 or 0."""
+    text = fields.optional_text(row, "generated_checker")
+    if text is None:
+        return None
+    source.parse(text, "generated_checker")
+    return Checker(source=f"SOURCE = {text!r}\n{_PRINTING_CHECKER}")
+
+
+def _checker(row: Row) -> Checker | None:
+    given = row.get("checker")
+    if not given:
+        return None
+    if not isinstance(given, str):
+        return read_checker(given, "checker")
+    text = fields.clean(given)
+    if "#include" in text:
+        message = "checker: it is a program in C++; only Python can be run"
+        raise LabelError(message)
+    if not source.defines(source.parse(text, "checker"), "check"):
+        message = "checker must define check(input, output, answer), or be {source, kind}"
+        raise LabelError(message)
+    return Checker(source=text)

@@ -1,0 +1,88 @@
+"""Python literals as data: what `ast.literal_eval` reads, without a syntax tree."""
+
+import ast
+import time
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.errors import LabelError
+from grader.suites.literals import read_literal
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.binary()
+)
+KEYS = st.integers() | st.text(max_size=3) | st.tuples(st.integers(), st.booleans())
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(KEYS, inner, max_size=3)
+        | st.sets(KEYS, min_size=1, max_size=3)
+    ),
+    max_leaves=15,
+)
+
+
+def kinds(value: object) -> list[type]:
+    """Return the types in a value, for 1 equals 1.0 and True."""
+    items: Iterable[object] = ()
+    if isinstance(value, dict):
+        items = [*value.items()]
+    elif isinstance(value, list | tuple):
+        items = value
+    return [type(value), *(kind for item in items for kind in kinds(item))]
+
+
+@given(VALUES)
+def test_what_repr_writes_is_read_back(value: object) -> None:
+    found = read_literal(repr(value))
+    assert found == value
+    assert kinds(found) == kinds(value)
+
+
+@given(st.text("[](){},:'\"\\ab1 .-\n", max_size=20))
+def test_what_is_read_is_what_python_reads(text: str) -> None:
+    try:
+        found = read_literal(text)
+    except LabelError:
+        return
+    assert repr(found) == repr(ast.literal_eval(text.strip()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("[1", id="breaks off"),
+        pytest.param("'a", id="text breaks off"),
+        pytest.param("[1 2]", id="no comma"),
+        pytest.param("{1: 2, 3}", id="no key"),
+        pytest.param("{[]: 1}", id="no hash"),
+        pytest.param("1 + 1", id="expression"),
+        pytest.param("__import__('os')", id="call"),
+        pytest.param("f'{1}'", id="f-string"),
+        pytest.param("[x for x in y]", id="comprehension"),
+        pytest.param("[" * 100_000, id="deep"),
+        pytest.param("9" * 10_000, id="longer than Python reads"),
+    ],
+)
+def test_what_is_no_literal_is_refused(text: str) -> None:
+    with pytest.raises(LabelError, match="not a Python literal"):
+        read_literal(text)
+
+
+@pytest.mark.parametrize("unit", ["'", "'\\'", "[", "(1,", "a", " ", "{1:"])
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    start = time.process_time()
+    with pytest.raises(LabelError):
+        read_literal(unit * 300_000)
+    assert time.process_time() - start < 5
