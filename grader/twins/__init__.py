@@ -9,9 +9,9 @@ passes them all has fooled the tests. See docs/twins.md.
     pair_cases     the cases of a changed suite by those of the original
 """
 
+from grader.twins.found import Where
 from grader.twins.make import Failure, Twin, confirmable, make_twins, pair_cases
 from grader.twins.sites import Site, find_sites
-from grader.twins.tests import Where
 
 __all__ = [
     "Failure",

@@ -3,17 +3,17 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from grader.twins.closeness import Closeness
+from grader.twins.literals import Place, leaves
 from grader.twins.names import Names
 from grader.twins.scopes import call_name, is_assertion
-from grader.twins.source import Edit, Source
-from grader.twins.values import EXACT, Bound, Tolerance, Values, is_steady
+from grader.twins.source import Edit
+from grader.twins.values import EXACT, Bound, Tolerance, Values
 from grader.twins.walk import RAISING, Reached
 
-Place = tuple[Source, ast.expr]
 Changes = tuple[tuple[Edit, ...], ...]
-_MAX_DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +93,7 @@ class Reader:
         self._source = reached.source
         self._own_methods = own_methods
         self._values = Values(names, reached.env)
+        self._closeness = Closeness(names, self._values)
 
     def read(self) -> Iterator[Expectation]:
         """Yield the expectations."""
@@ -133,7 +134,7 @@ class Reader:
         if name in _EQUALITIES and len(call.args) >= 2:
             yield from self._equal(*call.args[:2], turns=turns)
         elif name in _CLOSE and len(call.args) >= 2:
-            tolerance = self._tolerance_of(name, call)
+            tolerance = self._closeness.of_assertion(name, call)
             if tolerance is not None:
                 yield from self._equal(*call.args[:2], tolerance=tolerance, turns=turns)
             else:
@@ -201,7 +202,7 @@ class Reader:
                 yield from self._comparison(test, op, right, holds=holds, renamed=renamed)
             case ast.Compare() if holds:
                 yield from self._turned([test], renamed or self._negated(test), telling=True)
-            case ast.Call() if holds and (pair := self._closeness(test)) is not None:
+            case ast.Call() if holds and (pair := self._closeness.of_call(test)) is not None:
                 yield from self._equal(*pair[:2], tolerance=pair[2], turns=renamed)
             case ast.Call(args=[value, kind]) if (
                 holds and self._names.builtin(test.func) == "isinstance"
@@ -234,9 +235,13 @@ class Reader:
                 yield from self._equal(left, right, turns=turns)
             case ast.Is():
                 yield from self._identical(left, right, turns=turns)
-            case ast.Lt() | ast.LtE() if (pair := self._distance(left, right)) is not None:
+            case ast.Lt() | ast.LtE() if (
+                pair := self._closeness.of_distance(left, right)
+            ) is not None:
                 yield from self._equal(*pair[:2], tolerance=pair[2], turns=turns)
-            case ast.Gt() | ast.GtE() if (pair := self._distance(right, left)) is not None:
+            case ast.Gt() | ast.GtE() if (
+                pair := self._closeness.of_distance(right, left)
+            ) is not None:
                 yield from self._equal(*pair[:2], tolerance=pair[2], turns=turns)
             case _:
                 yield from self._turned([left, right], turns)
@@ -282,7 +287,7 @@ class Reader:
         if self._is_constant(left) and self._is_constant(right):
             return
         for asked, expected in ((left, right), (right, left)):
-            inner, within = self._approximated(expected, tolerance)
+            inner, within = self._closeness.approximated(expected, tolerance)
             if within is None or self._is_constant(asked):
                 continue
             if next(self.leaves(inner), None) is not None:
@@ -335,103 +340,11 @@ class Reader:
     def _is_constant(self, node: ast.expr) -> bool:
         return self._values.is_known(node)
 
-    # ------------------------------------------------------------ tolerances
-
-    def _number(self, node: ast.expr | None, default: float) -> float | None:
-        if node is None:
-            return default
-        value = self._values.of(node)
-        usable = isinstance(value, int | float) and 0 <= value < float("inf")
-        return float(value) if usable else None
-
-    def _tolerance(
-        self, absolute: tuple[ast.expr | None, float], relative: tuple[ast.expr | None, float]
-    ) -> Tolerance | None:
-        first, second = self._number(*absolute), self._number(*relative)
-        if first is None or second is None or second > 0.1:
-            return None
-        return Tolerance(absolute=first, relative=second)
-
-    def _tolerance_of(self, name: str, call: ast.Call) -> Tolerance | None:
-        """Return that of an assertion about almost equal values; None where it cannot be told."""
-        named = {k.arg: k.value for k in call.keywords}
-        if None in named:
-            return None
-        rest = dict(enumerate(call.args[2:]))
-        if name == "assert_allclose":
-            return self._tolerance(
-                (named.get("atol", rest.get(1)), 0.0), (named.get("rtol", rest.get(0)), 1e-7)
-            )
-        if "delta" in named or 2 in rest:
-            return self._tolerance((named.get("delta", rest.get(2)), 0.0), (None, 0.0))
-        default = 7 if name == "assertAlmostEqual" else 6
-        places = named.get("places", named.get("decimal", rest.get(0)))
-        if isinstance(places, ast.Constant) and places.value is None:
-            places = None
-        digits = self._number(places, default)
-        return None if digits is None else Tolerance(absolute=1.5 * 10.0**-digits)
-
-    def _approximated(
-        self, expected: ast.expr, tolerance: Tolerance
-    ) -> tuple[ast.expr, Tolerance | None]:
-        """Look into `pytest.approx`."""
-        match expected:
-            case ast.Call(args=[inner, *rest]) if (
-                self._names.library(expected.func) == "pytest.approx"
-            ):
-                named = {k.arg: k.value for k in expected.keywords}
-                more = dict(enumerate(rest))
-                relative = named.get("rel", more.get(0))
-                absolute = named.get("abs", more.get(1))
-                if isinstance(relative, ast.Constant) and relative.value is None:
-                    relative = None
-                return inner, self._tolerance((absolute, 1e-12), (relative, 1e-6))
-            case _:
-                return expected, tolerance
-
-    def _closeness(self, call: ast.Call) -> tuple[ast.expr, ast.expr, Tolerance] | None:
-        """Return what a call such as `math.isclose` compares, with its tolerance."""
-        if len(call.args) < 2 or any(isinstance(arg, ast.Starred) for arg in call.args):
-            return None
-        named = {k.arg: k.value for k in call.keywords}
-        rest = dict(enumerate(call.args[2:]))
-        match self._names.library(call.func):
-            case "math.isclose":
-                found = self._tolerance((named.get("abs_tol"), 0.0), (named.get("rel_tol"), 1e-9))
-            case "numpy.isclose" | "numpy.allclose":
-                found = self._tolerance(
-                    (named.get("atol", rest.get(1)), 1e-8),
-                    (named.get("rtol", rest.get(0)), 1e-5),
-                )
-            case "numpy.array_equal":
-                found = EXACT
-            case _:
-                return None
-        return None if found is None else (call.args[0], call.args[1], found)
-
-    def _distance(
-        self, distance: ast.expr, bound: ast.expr
-    ) -> tuple[ast.expr, ast.expr, Tolerance] | None:
-        """Return what `abs(x - y) < bound` compares."""
-        match distance:
-            case ast.Call(args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]) if (
-                self._names.builtin(distance.func) == "abs"
-                or self._names.library(distance.func) in ("math.fabs", "numpy.abs")
-            ):
-                within = self._number(bound, 0.0)
-                return None if within is None else (left, right, Tolerance(absolute=within))
-            case _:
-                return None
-
     # ------------------------------------------------------------ literals
 
     def leaves(self, expected: ast.expr) -> Iterator[Place]:
         """Yield the literals that an expected value is made of and that can be others."""
-        yield from _leaves(self._bound(expected), self._names)
-
-    def exception_place(self, bound: Bound) -> Place | None:
-        """Return where the exceptions stand that are expected."""
-        return _exception_place(bound)
+        yield from leaves(self._bound(expected), self._names)
 
 
 _LAYOUTS: dict[str | None, str] = {
@@ -444,94 +357,3 @@ _COMMON = frozenset(
     "assertIsNone assertIsNotNone assertIn assertNotIn assertIs assertIsNot".split()
 )
 _COMMON |= {"assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual"}
-
-
-def _leaves(bound: Bound, names: Names, path: tuple[object, ...] = ()) -> Iterator[Place]:
-    node, env, source = bound.node, bound.env, bound.source
-    match node:
-        case ast.Name(id=name) if name in env:
-            found = env[name]
-            if found.scope is not None and is_steady(name, found, path):
-                inner = _at(found, path)
-                if inner is not None:
-                    yield from _leaves(inner, names)
-        case ast.Subscript(value=value, slice=ast.Constant(value=key)):
-            yield from _leaves(replace(bound, node=value), names, (key, *path))
-        case _ if path:
-            pass
-        case ast.Name():
-            if names.builtin(node) in _SWAPPED_TYPES:
-                yield source, node
-        case ast.Constant():
-            if node.value is not Ellipsis:
-                yield source, node
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
-            yield source, node
-        case ast.UnaryOp(operand=operand):
-            yield from _leaves(replace(bound, node=operand), names)
-        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            if not items and not isinstance(node, ast.Set):
-                yield source, node
-            for item in items:
-                yield from _leaves(replace(bound, node=item), names)
-        case ast.Dict(keys=keys, values=values):
-            if not keys:
-                yield source, node
-            for each in [*values, *keys]:
-                if each is not None:
-                    yield from _leaves(replace(bound, node=each), names)
-        case ast.BinOp(left=left, right=right):
-            yield from _leaves(replace(bound, node=left), names)
-            yield from _leaves(replace(bound, node=right), names)
-        case ast.Call(func=func, args=args, keywords=keywords):
-            inner_values = [*args, *(k.value for k in keywords)]
-            if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant):
-                inner_values.append(func.value)
-            for each in inner_values:
-                yield from _leaves(replace(bound, node=each), names)
-        case _:
-            pass
-
-
-_SWAPPED_TYPES = frozenset(
-    "int float str list dict tuple set bool ValueError TypeError KeyError IndexError "
-    "AttributeError ZeroDivisionError RuntimeError".split()
-)
-
-
-def _at(bound: Bound, path: tuple[object, ...]) -> Bound | None:
-    """Return the item of a display at a path of keys and indices."""
-    for key in path:
-        node = bound.node
-        match node:
-            case ast.List(elts=items) | ast.Tuple(elts=items):
-                plain = not any(isinstance(item, ast.Starred) for item in items)
-                if not (plain and isinstance(key, int) and -len(items) <= key < len(items)):
-                    return None
-                inner = items[key]
-            case ast.Dict(keys=keys, values=values):
-                found = [
-                    value
-                    for each, value in zip(keys, values, strict=True)
-                    if isinstance(each, ast.Constant) and each.value == key
-                ]
-                if len(found) != 1 or not all(isinstance(k, ast.Constant) for k in keys):
-                    return None
-                inner = found[0]
-            case _:
-                return None
-        bound = replace(bound, node=inner)
-    return bound
-
-
-def _exception_place(bound: Bound) -> Place | None:
-    for _ in range(_MAX_DEPTH):
-        match bound.node:
-            case ast.Name(id=name) if name in bound.env:
-                found = bound.env[name]
-                if not is_steady(name, found):
-                    return None
-                bound = found
-            case _:
-                return bound.source, bound.node
-    return None

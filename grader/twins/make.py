@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
+from grader.twins.found import Where
 from grader.twins.sites import Site, find_sites
 from grader.twins.source import Edit, edited
-from grader.twins.tests import SETUP, Where
+from grader.twins.tests import SETUP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

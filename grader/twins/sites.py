@@ -10,8 +10,10 @@ from random import Random, SystemRandom
 from grader.model import PytestTests, ScriptTests
 from grader.twins.decoys import Pool, decoys, parsed, pool_of
 from grader.twins.exceptions import other_exceptions
+from grader.twins.found import Found, Where
+from grader.twins.literals import named_expression
 from grader.twins.source import Edit, Source
-from grader.twins.tests import Found, Where, find_expectations
+from grader.twins.tests import find_expectations
 from grader.twins.values import Values, apart
 
 _SITES_A_CASE = 12
@@ -111,7 +113,7 @@ def _sites(found: Found, pool: Pool, asked: dict[str, int], rng: Random) -> Iter
             made = True
             yield from _site(found, place, changes, telling=telling)
     if expectation.exceptions is not None:
-        where = found.reader.exception_place(expectation.exceptions)
+        where = named_expression(expectation.exceptions)
         if where is not None:
             others = other_exceptions(where[1], found.names, rng)
             start, end = where[0].span(where[1])

@@ -1,49 +1,21 @@
 """The cases of a suite with what each reaches for certain."""
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import PurePosixPath
+from collections.abc import Iterator
 
 from grader.errors import SuiteError
 from grader.judging.pytest_tests import find_tests
 from grader.model import PytestTests, ScriptTests
-from grader.twins.expectations import Expectation, Reader
+from grader.twins.expectations import Reader
+from grader.twins.found import Found, Where
+from grader.twins.helpers import Helpers
+from grader.twins.modules import TestModule
 from grader.twins.names import Names
-from grader.twins.scopes import Function, HelperOf, Scope, call_name
 from grader.twins.source import Source
-from grader.twins.values import Bound
-from grader.twins.walk import Frame, Walk, bindings, is_generator, table_rows
+from grader.twins.walk import Frame, Walk
 
 SETUP = ""
 """The name of a script's setup as a source."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Where:
-    """A case, or all cases that the parameters of one test make."""
-
-    base: str
-    """The id of a script's case, or a pytest node id without parameters."""
-    row: int | None = None
-    """Of the parameters, from 0; None: all of them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """An expectation with the cases of the test that it was found in."""
-
-    where: tuple[Where, ...]
-    expectation: Expectation
-    names: Names
-    reader: Reader
-    own: tuple[tuple[str, int, int], ...]
-    """The parts of sources, by name and span, on which no other case depends."""
-    row_span: tuple[int, int] | None = None
-    """Where the parameters of this case stand."""
-    all_rows: tuple[Where, ...] = ()
-    """The cases that share what is not among these parameters."""
 
 
 def find_expectations(tests: ScriptTests | PytestTests) -> Iterator[Found]:
@@ -65,7 +37,7 @@ def _of_script(tests: ScriptTests) -> Iterator[Found]:
         elsewhere = [m for other, m in enumerate(mentioned) if other != index]
         names = Names([setup.tree, source.tree])
         outside = frozenset[str]().union(_mentioned(setup.tree), *elsewhere)
-        module = _ModuleView(names, [setup, source], outside)
+        module = Helpers(names, [setup, source], outside)
         walk = Walk(names, module.helper_of(None))
         scope = module.scope(source)
         walk.block(source.tree.body, Frame(source=source, scope=scope, env={}))
@@ -88,98 +60,6 @@ def _mentioned(tree: ast.AST) -> frozenset[str]:
     return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-class _ModuleView:
-    """The functions of sources that share their names, and the scopes in them."""
-
-    def __init__(
-        self, names: Names, sources: list[Source], outside: frozenset[str] = frozenset()
-    ) -> None:
-        self._names = names
-        self._outside = outside
-        self._scopes: dict[tuple[ast.AST, ast.ClassDef | None], Scope] = {}
-        self._functions: dict[str, tuple[Function, Source]] = {}
-        taken: set[str] = set()
-        for source in sources:
-            for node in ast.walk(source.tree):
-                match node:
-                    case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                        if source.parent(node) is source.tree:
-                            taken.update({name} & self._functions.keys())
-                            self._functions[name] = (node, source)
-                        elif not isinstance(source.parent(node), ast.ClassDef):
-                            taken.add(name)
-                    case ast.Name(id=name, ctx=ast.Store()) | ast.ClassDef(name=name):
-                        taken.add(name)
-                    case _:
-                        pass
-        for name in taken:
-            self._functions.pop(name, None)
-
-    def scope(self, source: Source, owner: ast.ClassDef | None = None) -> Scope:
-        """Return the scope of a module."""
-        return self._scope(source.tree, source, owner, {})
-
-    def scope_of(
-        self,
-        function: Function,
-        source: Source,
-        owner: ast.ClassDef | None,
-        methods: Mapping[str, Function],
-    ) -> Scope:
-        """Return the scope of a function, as a method of a class where it is one."""
-        return self._scope(function, source, owner, methods)
-
-    def _scope(
-        self,
-        root: ast.Module | Function,
-        source: Source,
-        owner: ast.ClassDef | None,
-        methods: Mapping[str, Function],
-    ) -> Scope:
-        key = (root, owner)
-        if key not in self._scopes:
-            helper_of = self.helper_of(owner, methods, source)
-            outside = self._outside if isinstance(root, ast.Module) else frozenset[str]()
-            self._scopes[key] = Scope(root, source, self._names, helper_of, outside)
-        return self._scopes[key]
-
-    def helper_of(
-        self,
-        owner: ast.ClassDef | None,
-        methods: Mapping[str, Function] | None = None,
-        method_source: Source | None = None,
-    ) -> HelperOf:
-        """Return a function that finds the suite's own function that a call means."""
-        known = methods or {}
-
-        def find(call: ast.Call) -> tuple[Function, Scope, int] | None:
-            match call.func:
-                case ast.Name(id=name) if name in self._functions:
-                    function, source = self._functions[name]
-                    skipped = 0
-                case ast.Attribute(value=ast.Name(id="self"), attr=name) if (
-                    name in known and method_source is not None
-                ):
-                    function, source = known[name], method_source
-                    skipped = 0 if _is_static(function) else 1
-                case _:
-                    return None
-            decorated = bool(function.decorator_list) and not _is_static(function)
-            if decorated or is_generator(function) or isinstance(function, ast.AsyncFunctionDef):
-                return None
-            return function, self._scope(function, source, owner, known), skipped
-
-        return find
-
-
-def _is_static(function: Function) -> bool:
-    names = [d.id for d in function.decorator_list if isinstance(d, ast.Name)]
-    return names == ["staticmethod"] and len(function.decorator_list) == 1
-
-
-# ---------------------------------------------------------------- pytest
-
-
 def _of_pytest(tests: PytestTests) -> Iterator[Found]:
     try:
         required = find_tests(tests).required
@@ -188,242 +68,4 @@ def _of_pytest(tests: PytestTests) -> Iterator[Found]:
     contents = {file.path: file.content for file in tests.files}
     for path in tests.test_paths:
         ids = [id for id in required if id.partition("::")[0] == path]
-        yield from _TestModule(Source(path, contents[path]), ids).read()
-
-
-@dataclass(frozen=True, slots=True)
-class _Definition:
-    """A test function, in the class that it belongs to where it is a method."""
-
-    function: Function
-    owner: ast.ClassDef | None
-    methods: Mapping[str, Function]
-
-
-class _TestModule:
-    """One module of tests."""
-
-    def __init__(self, source: Source, ids: list[str]) -> None:
-        self._source = source
-        self._ids = ids
-        self._names = Names([source.tree])
-        self._view = _ModuleView(self._names, [source])
-        self._classes = {n.name: n for n in source.tree.body if isinstance(n, ast.ClassDef)}
-        self._own_methods = frozenset(
-            node.name for cls in self._classes.values() for node in cls.body
-            if isinstance(node, Function)
-        )  # fmt: skip
-
-    def read(self) -> Iterator[Found]:
-        """Yield the expectations of the tests."""
-        by_function: dict[ast.AST, tuple[_Definition, list[str]]] = {}
-        for id in self._ids:
-            definition = self._definition(id.split("::")[1:])
-            if definition is not None:
-                by_function.setdefault(definition.function, (definition, []))[1].append(id)
-        for definition, ids in by_function.values():
-            if self._runs_once(definition):
-                yield from self._of_test(definition, ids)
-
-    def _definition(self, parts: list[str]) -> _Definition | None:
-        body: list[ast.stmt] = self._source.tree.body
-        owner: ast.ClassDef | None = None
-        for part in parts[:-1]:
-            found = [n for n in body if isinstance(n, ast.ClassDef) and n.name == part]
-            if not found:
-                return None
-            owner, body = found[-1], found[-1].body
-        if owner is None:
-            function = _last_function(body, parts[-1])
-            return None if function is None else _Definition(function, None, {})
-        methods = self._methods(owner, 0)
-        function = methods.get(parts[-1])
-        return None if function is None else _Definition(function, owner, methods)
-
-    def _methods(self, owner: ast.ClassDef, depth: int) -> dict[str, Function]:
-        found: dict[str, Function] = {}
-        for base in reversed(owner.bases):
-            known = self._classes.get(call_name(base))
-            if known is not None and known is not owner and depth < 8:
-                found.update(self._methods(known, depth + 1))
-        for node in owner.body:
-            if isinstance(node, Function):
-                found[node.name] = node
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        found.pop(target.id, None)
-        return found
-
-    def _runs_once(self, definition: _Definition) -> bool:
-        """Tell whether a test's body runs as it stands and its failure counts."""
-        if is_generator(definition.function):
-            return False
-        decorators = [*definition.function.decorator_list]
-        if definition.owner is not None:
-            decorators += definition.owner.decorator_list
-        return all(map(self._is_plain, decorators)) and not _marks_xfail(self._source.tree)
-
-    def _is_plain(self, decorator: ast.expr) -> bool:
-        name = call_name(decorator)
-        library = self._names.library(
-            decorator.func if isinstance(decorator, ast.Call) else decorator
-        )
-        if name == "staticmethod":
-            return True
-        if library is None or name in ("xfail", "expectedFailure"):
-            return False
-        return library.startswith(("pytest.mark.", "unittest.mock.", "unittest.skip", "mock."))
-
-    # ------------------------------------------------------------ one test
-
-    def _of_test(self, definition: _Definition, ids: list[str]) -> Iterator[Found]:
-        function = definition.function
-        span = self._span_of(function)
-        everywhere = tuple(map(Where, ids))
-        columns = self._parameters(definition)
-        own = ((self._source.name, *span), *self._constants_of(span))
-        if columns is None:
-            for expectation, reader in self._walk(definition, {}):
-                yield Found(
-                    where=everywhere, expectation=expectation, names=self._names, reader=reader,
-                    own=own,
-                )  # fmt: skip
-            return
-        for number, (cells, row_span) in enumerate(columns):
-            where = tuple(Where(id, number) for id in ids)
-            for expectation, reader in self._walk(definition, cells):
-                yield Found(
-                    where=where, expectation=expectation, names=self._names, reader=reader,
-                    own=own, row_span=row_span, all_rows=everywhere,
-                )  # fmt: skip
-
-    def _walk(
-        self, definition: _Definition, cells: Mapping[str, Bound]
-    ) -> Iterator[tuple[Expectation, Reader]]:
-        function = definition.function
-        scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
-        helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
-        walk = Walk(self._names, helper_of)
-        local = _bound_in(function)
-        env = {name: bound for name, bound in self._module_env().items() if name not in local}
-        env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})
-        walk.block(function.body, Frame(source=self._source, scope=scope, env=env))
-        for reached in walk.found:
-            reader = Reader(self._names, reached, self._own_methods)
-            for expectation in reader.read():
-                yield expectation, reader
-
-    def _span_of(self, function: Function) -> tuple[int, int]:
-        start, end = self._source.span(function)
-        return min([start, *(self._source.span(d)[0] for d in function.decorator_list)]), end
-
-    @lru_cache(maxsize=1)  # noqa: B019 - the object is gone as soon as its module is read
-    def _module_env(self) -> Mapping[str, Bound]:
-        """Return the constants of the module."""
-        scope = self._view.scope(self._source)
-        env: dict[str, Bound] = {}
-        for node in self._source.tree.body:
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ):
-                    env[name] = Bound(value, {}, self._source, scope)
-                case _:
-                    pass
-        return env
-
-    def _constants_of(self, span: tuple[int, int]) -> Iterator[tuple[str, int, int]]:
-        """Yield the spans of the module's constants that only one test mentions."""
-        scope = self._view.scope(self._source)
-        for name, bound in self._module_env().items():
-            places = [self._source.span(load)[0] for load in scope.loads(name)]
-            if places and all(span[0] <= place < span[1] for place in places):
-                yield (self._source.name, *self._source.span(bound.node))
-
-    def _parameters(
-        self, definition: _Definition
-    ) -> list[tuple[dict[str, Bound], tuple[int, int]]] | None:
-        """Return what the parameters of a test are, row by row.
-
-        None where it has none, or where it cannot be told which case has which.
-        """
-        decorators = [*definition.function.decorator_list]
-        if definition.owner is not None:
-            decorators += definition.owner.decorator_list
-        found = [d for d in decorators if call_name(d) == "parametrize"]
-        if len(found) != 1 or found[0] not in definition.function.decorator_list:
-            return None
-        call = found[0]
-        if not isinstance(call, ast.Call) or len(call.args) != 2 or _is_indirect(call):
-            return None
-        names = _argument_names(call.args[0])
-        rows = table_rows(Bound(call.args[1], self._module_env(), self._source))
-        if names is None or rows is None:
-            return None
-        columns = []
-        for row in rows:
-            if not isinstance(row, Bound):
-                return None
-            cells, span = self._cells(row, names)
-            columns.append((cells, span))
-        return columns
-
-    def _cells(self, row: Bound, names: list[str]) -> tuple[dict[str, Bound], tuple[int, int]]:
-        span = self._source.span(row.node)
-        match row.node:
-            case ast.Call(func=func, args=args) if self._names.library(func) == "pytest.param":
-                if any(isinstance(arg, ast.Starred) for arg in args) or len(args) != len(names):
-                    return {}, span
-                cells = [replace(row, node=arg) for arg in args]
-                return dict(zip(names, cells, strict=True)), span
-            case _ if len(names) == 1:
-                return {names[0]: row}, span
-            case _:
-                target = ast.Tuple(
-                    elts=[ast.Name(id=name, ctx=ast.Store()) for name in names], ctx=ast.Store()
-                )
-                found = bindings(target, row)
-                return {name: bound for name, bound in found if bound is not None}, span
-
-
-def _last_function(body: list[ast.stmt], name: str) -> Function | None:
-    found = [n for n in body if isinstance(n, Function) and n.name == name]
-    return found[-1] if found else None
-
-
-def _marks_xfail(tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.Assign)
-        and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets)
-        and any(call_name(n) == "xfail" for n in ast.walk(node.value) if isinstance(n, ast.expr))
-        for node in ast.walk(tree)
-    )
-
-
-def _bound_in(function: Function) -> frozenset[str]:
-    stored = {
-        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    return frozenset(stored | {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)})
-
-
-def _is_indirect(call: ast.Call) -> bool:
-    return any(k.arg in ("indirect", None, "argvalues", "argnames") for k in call.keywords)
-
-
-def _argument_names(node: ast.expr) -> list[str] | None:
-    match node:
-        case ast.Constant(value=str(text)):
-            return [name.strip() for name in text.split(",") if name.strip()]
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            names = [i.value for i in items if isinstance(i, ast.Constant)]
-            return [str(n) for n in names] if len(names) == len(items) else None
-        case _:
-            return None
-
-
-def solution_module(tests: PytestTests) -> str:
-    """Return the name under which a suite's tests import the submission."""
-    return PurePosixPath(tests.solution_path).stem
+        yield from TestModule(Source(path, contents[path]), ids).read()

@@ -1,0 +1,101 @@
+"""Within what tolerance values are compared, where that is not for equality."""
+
+import ast
+
+from grader.twins.names import Names
+from grader.twins.values import EXACT, Tolerance, Values
+
+
+class Closeness:
+    """Reads comparisons within a tolerance."""
+
+    def __init__(self, names: Names, values: Values) -> None:
+        """Set out, with what names mean and what they stand for."""
+        self._names = names
+        self._values = values
+
+    def _number(self, node: ast.expr | None, default: float) -> float | None:
+        if node is None:
+            return default
+        value = self._values.of(node)
+        usable = isinstance(value, int | float) and 0 <= value < float("inf")
+        return float(value) if usable else None
+
+    def _tolerance(
+        self, absolute: tuple[ast.expr | None, float], relative: tuple[ast.expr | None, float]
+    ) -> Tolerance | None:
+        first, second = self._number(*absolute), self._number(*relative)
+        if first is None or second is None or second > 0.1:
+            return None
+        return Tolerance(absolute=first, relative=second)
+
+    def of_assertion(self, name: str, call: ast.Call) -> Tolerance | None:
+        """Return that of an assertion about almost equal values; None where it cannot be told."""
+        named = {k.arg: k.value for k in call.keywords}
+        if None in named:
+            return None
+        rest = dict(enumerate(call.args[2:]))
+        if name == "assert_allclose":
+            return self._tolerance(
+                (named.get("atol", rest.get(1)), 0.0), (named.get("rtol", rest.get(0)), 1e-7)
+            )
+        if "delta" in named or 2 in rest:
+            return self._tolerance((named.get("delta", rest.get(2)), 0.0), (None, 0.0))
+        default = 7 if name == "assertAlmostEqual" else 6
+        places = named.get("places", named.get("decimal", rest.get(0)))
+        if isinstance(places, ast.Constant) and places.value is None:
+            places = None
+        digits = self._number(places, default)
+        return None if digits is None else Tolerance(absolute=1.5 * 10.0**-digits)
+
+    def approximated(
+        self, expected: ast.expr, tolerance: Tolerance
+    ) -> tuple[ast.expr, Tolerance | None]:
+        """Look into `pytest.approx`."""
+        match expected:
+            case ast.Call(args=[inner, *rest]) if (
+                self._names.library(expected.func) == "pytest.approx"
+            ):
+                named = {k.arg: k.value for k in expected.keywords}
+                more = dict(enumerate(rest))
+                relative = named.get("rel", more.get(0))
+                absolute = named.get("abs", more.get(1))
+                if isinstance(relative, ast.Constant) and relative.value is None:
+                    relative = None
+                return inner, self._tolerance((absolute, 1e-12), (relative, 1e-6))
+            case _:
+                return expected, tolerance
+
+    def of_call(self, call: ast.Call) -> tuple[ast.expr, ast.expr, Tolerance] | None:
+        """Return what a call such as `math.isclose` compares, with its tolerance."""
+        if len(call.args) < 2 or any(isinstance(arg, ast.Starred) for arg in call.args):
+            return None
+        named = {k.arg: k.value for k in call.keywords}
+        rest = dict(enumerate(call.args[2:]))
+        match self._names.library(call.func):
+            case "math.isclose":
+                found = self._tolerance((named.get("abs_tol"), 0.0), (named.get("rel_tol"), 1e-9))
+            case "numpy.isclose" | "numpy.allclose":
+                found = self._tolerance(
+                    (named.get("atol", rest.get(1)), 1e-8),
+                    (named.get("rtol", rest.get(0)), 1e-5),
+                )
+            case "numpy.array_equal":
+                found = EXACT
+            case _:
+                return None
+        return None if found is None else (call.args[0], call.args[1], found)
+
+    def of_distance(
+        self, distance: ast.expr, bound: ast.expr
+    ) -> tuple[ast.expr, ast.expr, Tolerance] | None:
+        """Return what `abs(x - y) < bound` compares."""
+        match distance:
+            case ast.Call(args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]) if (
+                self._names.builtin(distance.func) == "abs"
+                or self._names.library(distance.func) in ("math.fabs", "numpy.abs")
+            ):
+                within = self._number(bound, 0.0)
+                return None if within is None else (left, right, Tolerance(absolute=within))
+            case _:
+                return None

@@ -1,0 +1,32 @@
+"""What was found in a suite: its cases, and what they expect."""
+
+from dataclasses import dataclass
+
+from grader.twins.expectations import Expectation, Reader
+from grader.twins.names import Names
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Where:
+    """A case, or all cases that the parameters of one test make."""
+
+    base: str
+    """The id of a script's case, or a pytest node id without parameters."""
+    row: int | None = None
+    """Of the parameters, from 0; None: all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An expectation with the cases of the test that it was found in."""
+
+    where: tuple[Where, ...]
+    expectation: Expectation
+    names: Names
+    reader: Reader
+    own: tuple[tuple[str, int, int], ...]
+    """The parts of sources, by name and span, on which no other case depends."""
+    row_span: tuple[int, int] | None = None
+    """Where the parameters of this case stand."""
+    all_rows: tuple[Where, ...] = ()
+    """The cases that share what is not among these parameters."""

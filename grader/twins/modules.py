@@ -1,0 +1,248 @@
+"""Modules of pytest and unittest tests: which functions run for which case, with what."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from grader.twins.expectations import Expectation, Reader
+from grader.twins.found import Found, Where
+from grader.twins.helpers import Helpers
+from grader.twins.names import Names
+from grader.twins.scopes import Function, call_name
+from grader.twins.source import Source
+from grader.twins.values import Bound
+from grader.twins.walk import Frame, Walk, bindings, is_generator, table_rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A test function, in the class that it belongs to where it is a method."""
+
+    function: Function
+    owner: ast.ClassDef | None
+    methods: Mapping[str, Function]
+
+
+class TestModule:
+    """One module of tests."""
+
+    def __init__(self, source: Source, ids: list[str]) -> None:
+        self._source = source
+        self._ids = ids
+        self._names = Names([source.tree])
+        self._view = Helpers(self._names, [source])
+        self._classes = {n.name: n for n in source.tree.body if isinstance(n, ast.ClassDef)}
+        self._own_methods = frozenset(
+            node.name for cls in self._classes.values() for node in cls.body
+            if isinstance(node, Function)
+        )  # fmt: skip
+
+    def read(self) -> Iterator[Found]:
+        """Yield the expectations of the tests."""
+        by_function: dict[ast.AST, tuple[_Definition, list[str]]] = {}
+        for id in self._ids:
+            definition = self._definition(id.split("::")[1:])
+            if definition is not None:
+                by_function.setdefault(definition.function, (definition, []))[1].append(id)
+        for definition, ids in by_function.values():
+            if self._runs_once(definition):
+                yield from self._of_test(definition, ids)
+
+    def _definition(self, parts: list[str]) -> _Definition | None:
+        body: list[ast.stmt] = self._source.tree.body
+        owner: ast.ClassDef | None = None
+        for part in parts[:-1]:
+            found = [n for n in body if isinstance(n, ast.ClassDef) and n.name == part]
+            if not found:
+                return None
+            owner, body = found[-1], found[-1].body
+        if owner is None:
+            function = _last_function(body, parts[-1])
+            return None if function is None else _Definition(function, None, {})
+        methods = self._methods(owner, 0)
+        function = methods.get(parts[-1])
+        return None if function is None else _Definition(function, owner, methods)
+
+    def _methods(self, owner: ast.ClassDef, depth: int) -> dict[str, Function]:
+        found: dict[str, Function] = {}
+        for base in reversed(owner.bases):
+            known = self._classes.get(call_name(base))
+            if known is not None and known is not owner and depth < 8:
+                found.update(self._methods(known, depth + 1))
+        for node in owner.body:
+            if isinstance(node, Function):
+                found[node.name] = node
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        found.pop(target.id, None)
+        return found
+
+    def _runs_once(self, definition: _Definition) -> bool:
+        """Tell whether a test's body runs as it stands and its failure counts."""
+        if is_generator(definition.function):
+            return False
+        decorators = [*definition.function.decorator_list]
+        if definition.owner is not None:
+            decorators += definition.owner.decorator_list
+        return all(map(self._is_plain, decorators)) and not _marks_xfail(self._source.tree)
+
+    def _is_plain(self, decorator: ast.expr) -> bool:
+        name = call_name(decorator)
+        library = self._names.library(
+            decorator.func if isinstance(decorator, ast.Call) else decorator
+        )
+        if name == "staticmethod":
+            return True
+        if library is None or name in ("xfail", "expectedFailure"):
+            return False
+        return library.startswith(("pytest.mark.", "unittest.mock.", "unittest.skip", "mock."))
+
+    # ------------------------------------------------------------ one test
+
+    def _of_test(self, definition: _Definition, ids: list[str]) -> Iterator[Found]:
+        function = definition.function
+        span = self._span_of(function)
+        everywhere = tuple(map(Where, ids))
+        columns = self._parameters(definition)
+        own = ((self._source.name, *span), *self._constants_of(span))
+        if columns is None:
+            for expectation, reader in self._walk(definition, {}):
+                yield Found(
+                    where=everywhere, expectation=expectation, names=self._names, reader=reader,
+                    own=own,
+                )  # fmt: skip
+            return
+        for number, (cells, row_span) in enumerate(columns):
+            where = tuple(Where(id, number) for id in ids)
+            for expectation, reader in self._walk(definition, cells):
+                yield Found(
+                    where=where, expectation=expectation, names=self._names, reader=reader,
+                    own=own, row_span=row_span, all_rows=everywhere,
+                )  # fmt: skip
+
+    def _walk(
+        self, definition: _Definition, cells: Mapping[str, Bound]
+    ) -> Iterator[tuple[Expectation, Reader]]:
+        function = definition.function
+        scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
+        helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
+        walk = Walk(self._names, helper_of)
+        local = _bound_in(function)
+        env = {name: bound for name, bound in self._module_env().items() if name not in local}
+        env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})
+        walk.block(function.body, Frame(source=self._source, scope=scope, env=env))
+        for reached in walk.found:
+            reader = Reader(self._names, reached, self._own_methods)
+            for expectation in reader.read():
+                yield expectation, reader
+
+    def _span_of(self, function: Function) -> tuple[int, int]:
+        start, end = self._source.span(function)
+        return min([start, *(self._source.span(d)[0] for d in function.decorator_list)]), end
+
+    @lru_cache(maxsize=1)  # noqa: B019 - the object is gone as soon as its module is read
+    def _module_env(self) -> Mapping[str, Bound]:
+        """Return the constants of the module."""
+        scope = self._view.scope(self._source)
+        env: dict[str, Bound] = {}
+        for node in self._source.tree.body:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    env[name] = Bound(value, {}, self._source, scope)
+                case _:
+                    pass
+        return env
+
+    def _constants_of(self, span: tuple[int, int]) -> Iterator[tuple[str, int, int]]:
+        """Yield the spans of the module's constants that only one test mentions."""
+        scope = self._view.scope(self._source)
+        for name, bound in self._module_env().items():
+            places = [self._source.span(load)[0] for load in scope.loads(name)]
+            if places and all(span[0] <= place < span[1] for place in places):
+                yield (self._source.name, *self._source.span(bound.node))
+
+    def _parameters(
+        self, definition: _Definition
+    ) -> list[tuple[dict[str, Bound], tuple[int, int]]] | None:
+        """Return what the parameters of a test are, row by row.
+
+        None where it has none, or where it cannot be told which case has which.
+        """
+        decorators = [*definition.function.decorator_list]
+        if definition.owner is not None:
+            decorators += definition.owner.decorator_list
+        found = [d for d in decorators if call_name(d) == "parametrize"]
+        if len(found) != 1 or found[0] not in definition.function.decorator_list:
+            return None
+        call = found[0]
+        if not isinstance(call, ast.Call) or len(call.args) != 2 or _is_indirect(call):
+            return None
+        names = _argument_names(call.args[0])
+        rows = table_rows(Bound(call.args[1], self._module_env(), self._source))
+        if names is None or rows is None:
+            return None
+        columns = []
+        for row in rows:
+            if not isinstance(row, Bound):
+                return None
+            cells, span = self._cells(row, names)
+            columns.append((cells, span))
+        return columns
+
+    def _cells(self, row: Bound, names: list[str]) -> tuple[dict[str, Bound], tuple[int, int]]:
+        span = self._source.span(row.node)
+        match row.node:
+            case ast.Call(func=func, args=args) if self._names.library(func) == "pytest.param":
+                if any(isinstance(arg, ast.Starred) for arg in args) or len(args) != len(names):
+                    return {}, span
+                cells = [replace(row, node=arg) for arg in args]
+                return dict(zip(names, cells, strict=True)), span
+            case _ if len(names) == 1:
+                return {names[0]: row}, span
+            case _:
+                target = ast.Tuple(
+                    elts=[ast.Name(id=name, ctx=ast.Store()) for name in names], ctx=ast.Store()
+                )
+                found = bindings(target, row)
+                return {name: bound for name, bound in found if bound is not None}, span
+
+
+def _last_function(body: list[ast.stmt], name: str) -> Function | None:
+    found = [n for n in body if isinstance(n, Function) and n.name == name]
+    return found[-1] if found else None
+
+
+def _marks_xfail(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets)
+        and any(call_name(n) == "xfail" for n in ast.walk(node.value) if isinstance(n, ast.expr))
+        for node in ast.walk(tree)
+    )
+
+
+def _bound_in(function: Function) -> frozenset[str]:
+    stored = {
+        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return frozenset(stored | {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)})
+
+
+def _is_indirect(call: ast.Call) -> bool:
+    return any(k.arg in ("indirect", None, "argvalues", "argnames") for k in call.keywords)
+
+
+def _argument_names(node: ast.expr) -> list[str] | None:
+    match node:
+        case ast.Constant(value=str(text)):
+            return [name.strip() for name in text.split(",") if name.strip()]
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            names = [i.value for i in items if isinstance(i, ast.Constant)]
+            return [str(n) for n in names] if len(names) == len(items) else None
+        case _:
+            return None
