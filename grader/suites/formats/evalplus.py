@@ -173,15 +173,12 @@ def _writable(value: Any) -> Any:
     """Return a value as JSON that the oracle's decoder gives tuples and sets back to."""
     if isinstance(value, list):
         return [_writable(item) for item in value]
-    for name, kind in _KINDS.items():
-        if isinstance(value, kind):
-            return {name: [_writable(item) for item in value]}
+    if isinstance(value, tuple | set):
+        name = "__tuple__" if isinstance(value, tuple) else "__set__"
+        return {name: [_writable(item) for item in value]}
     if isinstance(value, dict):
         return {"__dict__": [[_writable(key), _writable(item)] for key, item in value.items()]}
     return value
-
-
-_KINDS: dict[str, type] = {"__tuple__": tuple, "__set__": set}
 
 
 def _setup(row: Row, reference: str, entry_point: str, inputs: list[list[Any]]) -> str:
