@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 
 from grader import judge
 from grader.compare import CheckResult, needs_checker
@@ -24,7 +23,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
     """
     require_cases(tests.cases)
     runs = tuple(_bytes(case.stdin) for case in tests.cases)
-    job = Job(program=Program.STDIN, source=task.source, runs=runs, limits=task.limits)
+    job = _job(task, Program.STDIN, runs)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
     outcomes = []
@@ -69,11 +68,23 @@ def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[byte
     reference = task.suite.reference
     if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
         return [each if each.strip() else None for each in expected]
-    control = replace(task, code=reference)
     runs = tuple(_bytes(case.stdin) for case in cases)
-    job = Job(program=Program.STDIN, source=control.source, runs=runs, limits=task.limits)
+    job = _job(task, Program.STDIN, runs, source=reference)
     with closing(slot.run(job)) as running:
         return [outcome.stdout if outcome.exit_code == 0 else None for outcome in running]
+
+
+def _job(
+    task: Task, program: Program, runs: tuple[bytes, ...], *, source: str | None = None
+) -> Job:
+    """Return a job; of the submission's code where no other source is given."""
+    return Job(
+        program=program,
+        source=task.code if source is None else source,
+        prelude=task.suite.prelude,
+        runs=runs,
+        limits=task.limits,
+    )
 
 
 def _bytes(text: str) -> bytes:
@@ -93,7 +104,7 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
     except UnencodableError as error:
         message = f"a case has an argument that cannot be passed: {error}"
         raise SuiteError(message) from error
-    job = Job(program=Program.CALL, source=task.source, runs=runs, limits=task.limits)
+    job = _job(task, Program.CALL, runs)
     cases = []
     outcomes = []
     with closing(slot.run(job)) as running:

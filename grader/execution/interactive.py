@@ -100,7 +100,8 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
 def _job(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Job:
     return Job(
         program=Program.STDIN,
-        source=task.source,
+        source=task.code,
+        prelude=task.suite.prelude,
         runs=tuple(_bytes(case.stdin) for case in cases),
         limits=task.limits,
         interactor=Counterpart(

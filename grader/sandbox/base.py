@@ -49,11 +49,13 @@ class Job:
 
     program: Program
     source: str
-    """The submission's code, the suite's prelude included."""
+    """The submission's code: the whole of its file."""
     runs: tuple[bytes, ...]
     """Per run what its process is given: stdin, or a payload of `grader.sandbox.payload`."""
     limits: Limits
     """For each run."""
+    prelude: str = ""
+    """Executed before the source, in the same module. Line numbers are those of the source."""
     files: tuple[SuiteFile, ...] = ()
     """Put into the work area of every run."""
     source_path: str = "solution.py"

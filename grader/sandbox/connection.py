@@ -185,7 +185,8 @@ def _encode_job(job: Job, seq: int) -> bytes:
         "standing": job.standing,
         "interactor": None,
     }
-    blobs = [_bytes(job.source), *(file.content for file in job.files), *job.runs]
+    contents = [file.content for file in job.files]
+    blobs = [_bytes(job.source), _bytes(job.prelude), *contents, *job.runs]
     if job.interactor is not None:
         header["interactor"] = {"limits": limits_to_json(job.interactor.limits)}
         blobs += [_bytes(job.interactor.source), *job.interactor.answers]

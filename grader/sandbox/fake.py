@@ -34,7 +34,7 @@ from grader.sandbox.fake_dialogue import Talk, TalkSide, by_thread
 from grader.sandbox.fake_process import CappedStream, borrowed_process
 from grader.sandbox.interrupt import Stopped, watched
 from grader.verdict import LimitKind
-from sandbox_images.harness import values
+from sandbox_images.harness import prelude, values
 from sandbox_images.harness.limit_hit import limit_of
 
 _IMAGES = ("python", "science")
@@ -243,7 +243,8 @@ class _Run:
 
     def _compile(self) -> CodeType | None:
         try:
-            return compile(self._job.source, str(self._source_file), "exec", dont_inherit=True)
+            source, path = self._job.source, str(self._source_file)
+            return prelude.compile_after(self._job.prelude, source, path)
         except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
             said = str(getattr(error, "msg", None) or error)
             line = getattr(error, "lineno", None)
@@ -256,6 +257,7 @@ class _Run:
         module.__dict__["__builtins__"] = builtins
         sys.modules[name] = module
         sys.argv[:] = [self._job.source_path]
+        prelude.execute(self._job.prelude, module)
         return module.__dict__
 
     # ------------------------------------------------------------ programs
@@ -277,9 +279,9 @@ class _Run:
         return 0
 
     def _run_call(self, code: CodeType) -> int:
-        namespace = self._new_module("solution")
         where = "load"
         try:
+            namespace = self._new_module("solution")
             exec(code, namespace)  # noqa: S102 - what this module is for
             self._emit("loaded")
             where = "call"
@@ -298,10 +300,10 @@ class _Run:
         return 0
 
     def _run_script(self, code: CodeType) -> int:
-        namespace = self._new_module("solution")
         payload = json.loads(self._payload)
         where = "load"
         try:
+            namespace = self._new_module("solution")
             exec(code, namespace)  # noqa: S102 - what this module is for
             self._emit("loaded")
             where = "setup"
@@ -335,6 +337,8 @@ class _Run:
         from grader.sandbox.fake_pytest import run_pytest
 
         payload = json.loads(self._payload)
+        finder = prelude.PreludeFinder(self._job.prelude, str(self._source_file))
+        sys.meta_path.insert(0, finder)
         run_pytest(
             self._source_file.parents[len(Path(self._job.source_path).parts) - 1],
             args=[*payload["args"], *payload["test_paths"]],

@@ -139,6 +139,8 @@ class Bundle(NamedTuple):
     source_path: str
     source: str | None
     """None where the tests' own process has no business with it."""
+    prelude: str
+    """Executed before the source, in the same module; no part of its file."""
     files: dict[str, bytes]
 
 
@@ -152,17 +154,24 @@ class Parcel(NamedTuple):
     """How many there will be, folders included."""
 
 
-def write_bundle(source_path: str, source: bytes | None, files: list[tuple[str, bytes]]) -> Parcel:
+def write_bundle(
+    source_path: str,
+    source: bytes | None,
+    files: list[tuple[str, bytes]],
+    *,
+    prelude: bytes = b"",
+) -> Parcel:
     """Write a submission's code and files to a new memory file."""
-    contents = [(source_path, source), *files]
+    staged = [(source_path, source), *files]
+    contents = [("", prelude), *staged]
     # Not JSON, which a program that is no JSON's would have to read in every fork.
     sizes = [f"{-1 if data is None else len(data)} {path}" for path, data in contents]
     body = [data for _path, data in contents if data is not None]
     head = "\0".join(sizes).encode("utf-8", "surrogatepass")
     return Parcel(
         descriptor=memory_file("bundle", b"".join((head, _END_OF_HEAD, *body))),
-        bytes=sum(-(-len(data) // _PAGE) * _PAGE for data in body),
-        files=sum(path.count("/") + 1 for path, data in contents if data is not None),
+        bytes=sum(-(-len(data) // _PAGE) * _PAGE for _path, data in staged if data is not None),
+        files=sum(path.count("/") + 1 for path, data in staged if data is not None),
     )
 
 
@@ -177,10 +186,11 @@ def read_bundle(descriptor: int) -> Bundle:
         end = start + int(size)
         contents.append((path, None if end < start else body[start:end]))
         start = max(start, end)
-    (source_path, source), *files = contents
+    (_, prelude), (source_path, source), *files = contents
     return Bundle(
         source_path=source_path,
         source=None if source is None else source.decode("utf-8", "surrogatepass"),
+        prelude=(prelude or b"").decode("utf-8", "surrogatepass"),
         files={path: content for path, content in files if content is not None},
     )
 

@@ -5,7 +5,8 @@ from the wire go into memory files, bytes from pipes go back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
                        "preload", "split", "standing", "interactor"}
-                                                           blobs: source, files.., runs..,
+                                                           blobs: source, prelude,
+                                                           files.., runs..,
                                                            perhaps interactor, answers..
                       {"op": "stop", "seq"}                no more outcomes of this job, please
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
@@ -113,6 +114,7 @@ class _Job:
     limits: dict[str, Any]
     source_path: str
     source: bytes
+    prelude: bytes
     files: list[tuple[str, bytes]]
     preload: tuple[str, ...]
     split: bool
@@ -122,7 +124,7 @@ class _Job:
 
     @classmethod
     def parse(cls, header: Header, blobs: list[bytes]) -> "_Job":
-        source, *contents = blobs
+        source, prelude, *contents = blobs
         paths = header["paths"]
         runs = contents[len(paths) :]
         interactor = None
@@ -137,6 +139,7 @@ class _Job:
             limits=header["limits"],
             source_path=header["source_path"],
             source=source,
+            prelude=prelude,
             files=list(zip(paths, contents[: len(paths)], strict=True)),
             preload=tuple(header["preload"]),
             split=header["split"],
@@ -160,6 +163,7 @@ _TEST_JOB = _Job(
     },
     source_path="solution.py",
     source=b"",
+    prelude=b"",
     files=[],
     preload=(),
     split=False,
@@ -229,7 +233,8 @@ class Supervisor:
         """Return what makes the processes for one run of a job, in the order of their start."""
 
         def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> orders.Parcel:
-            parcel = orders.write_bundle(job.source_path, source, files)
+            prelude = b"" if source is None else job.prelude
+            parcel = orders.write_bundle(job.source_path, source, files, prelude=prelude)
             held.callback(os.close, parcel.descriptor)
             return parcel
 
@@ -265,7 +270,7 @@ class Supervisor:
         interactor = job.interactor
         if interactor is None:
             return None
-        code = orders.write_bundle(job.source_path, job.source, job.files)
+        code = orders.write_bundle(job.source_path, job.source, job.files, prelude=job.prelude)
         held.callback(os.close, code.descriptor)
         submissions = self._zygotes.get("plain", job.preload)
         interactors = self._zygotes.get("interactor", ())

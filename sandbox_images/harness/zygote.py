@@ -58,11 +58,19 @@ def main(args: list[str]) -> None:
     if kind == "pytest":
         from sandbox_images.harness.runners import pytest_suite
 
-        pytest_suite.serve_from_session(partial(wait_for_run, control, room))
+        pytest_suite.serve_from_session(partial(_wait_for_tests, control, room))
     else:
         from sandbox_images.harness import runners
 
         runners.execute(wait_for_run(control, room))
+
+
+def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
+    from sandbox_images.harness.runners import loading
+
+    run = wait_for_run(control, room)
+    loading.precede_import(run.bundle)
+    return run
 
 
 def _enter_namespaces() -> None:
@@ -114,6 +122,8 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         signal.signal(signal.SIGINT, signal.default_int_handler)
         pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
         if pid == 0:
+            for number in (signal.SIGTERM, signal.SIGHUP):  # which the supervisor ignores
+                signal.signal(number, signal.SIG_DFL)
             random.seed()  # or every run would draw the same numbers, the tests' among them
             return enter()
         for descriptor in order.descriptors:

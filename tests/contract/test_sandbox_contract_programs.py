@@ -91,6 +91,39 @@ def test_source_with_a_lone_surrogate_does_not_compile(slot: Slot) -> None:
     assert event(outcome, "compile_error")["type"] == "UnicodeEncodeError"
 
 
+PRELUDE = "import math\ndef half(n):\n    return n // 2\n"
+
+
+def test_prelude_is_executed_in_the_module_of_the_program(slot: Slot) -> None:
+    outcome = run_one(slot, make_job("print(half(math.factorial(4)))", prelude=PRELUDE))
+    assert outcome.stdout == b"12\n"
+
+
+def test_prelude_is_no_part_of_the_source(slot: Slot) -> None:
+    source = """from __future__ import annotations
+with open(__file__) as own:
+    print(own.read(), end="")
+half("x")
+"""
+    outcome = run_one(slot, make_job(source, prelude=PRELUDE))
+    assert outcome.stdout == source.encode()
+    assert event(outcome, "exception")["traceback"].startswith("line 4, in <module>")
+
+
+def test_prelude_precedes_an_imported_submission(slot: Slot) -> None:
+    files = {"test_it.py": "import solution\ndef test_it():\n    assert solution.twelve == 12\n"}
+    run_bytes = payload.pytest(("test_it.py",), (), stop_early=False, branch=False)
+    source = "from __future__ import annotations\ntwelve = half(24)"
+    job = make_job(source, run_bytes, program=Program.PYTEST, files=files, prelude=PRELUDE)
+    assert event(run_one(slot, job), "case")["outcome"] == "passed"
+
+
+def test_prelude_precedes_a_called_submission(slot: Slot) -> None:
+    run_bytes = payload.call("f", [24], {})
+    job = make_job("def f(n): return half(n)", run_bytes, program=Program.CALL, prelude=PRELUDE)
+    assert event(run_one(slot, job), "result")["value"] == 12
+
+
 @pytest.mark.usefixtures("isolated")
 def test_death_by_signal_has_a_signal_and_no_exit_code(slot: Slot) -> None:
     source = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"

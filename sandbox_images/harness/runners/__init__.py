@@ -1,7 +1,7 @@
 """What a run's process does with the submission: one module per kind of program."""
 
 from sandbox_images.harness.confinement import Run
-from sandbox_images.harness.runners import call, judging, script, serve, standing, stdin
+from sandbox_images.harness.runners import call, judging, script, serve, standing, stdin, streams
 from sandbox_images.harness.runners.events import Reporter
 
 _RUNNERS = {
@@ -16,5 +16,6 @@ _RUNNERS = {
 
 def execute(run: Run) -> None:
     """Carry out the run and end the process."""
+    streams.renew()
     _RUNNERS[run.program](run, Reporter(run.report))
     judging.end(0)

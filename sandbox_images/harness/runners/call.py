@@ -23,9 +23,9 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
 
 def _load_and_call(run: Run, code: Any, reporter: Reporter) -> None:
     path = loading.path_of(run.bundle)
-    module = loading.new_module("solution", run.bundle)
     where = "load"
     try:
+        module = loading.new_module("solution", run.bundle)
         exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         where = "call"
         # Read only now: while it loads, the submission cannot have seen its arguments.

@@ -1,9 +1,12 @@
 """Compile and execute the submission's source as a module."""
 
+import builtins
 import sys
+from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
+from sandbox_images.harness import prelude
 from sandbox_images.harness.confinement import WORK
 from sandbox_images.harness.orders import Bundle
 from sandbox_images.harness.runners.events import Reporter
@@ -29,7 +32,7 @@ def try_to_compile(bundle: Bundle) -> CodeType | dict[str, Any]:
     The source is compiled as text, so that no coding cookie in it changes its meaning.
     """
     try:
-        return compile(bundle.source or "", path_of(bundle), "exec", dont_inherit=True)
+        return prelude.compile_after(bundle.prelude, bundle.source or "", path_of(bundle))
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         return {
             "type": type(error).__name__,
@@ -44,10 +47,26 @@ def module_name(source_path: str) -> str:
 
 
 def new_module(name: str, bundle: Bundle) -> ModuleType:
-    """Make an empty module for the submission and register it under `name`."""
+    """Make a module for the submission, with its prelude executed, and register it under `name`.
+
+    Raises whatever the prelude raises.
+    """
     module = ModuleType(name)
+    if name == "__main__":
+        # As the interpreter does it, of which programs see that `__builtins__` is a module here.
+        module.__loader__ = SourceFileLoader(name, path_of(bundle))
+        module.__dict__.update(__annotations__={}, __builtins__=builtins)
     module.__file__ = path_of(bundle)
+    if name == "__main__":
+        module.__dict__["__cached__"] = None
     sys.modules[name] = module
     sys.path.insert(0, WORK)
     sys.argv[:] = [bundle.source_path]
+    prelude.execute(bundle.prelude, module)
     return module
+
+
+def precede_import(bundle: Bundle) -> None:
+    """Have the prelude executed first where the submission's file is imported in the usual way."""
+    if bundle.prelude:
+        sys.meta_path.insert(0, prelude.PreludeFinder(bundle.prelude, path_of(bundle)))

@@ -1,13 +1,19 @@
 """Run the submission as a program: `python solution.py < input`."""
 
-import atexit
+import operator
 import os
 import sys
+from types import CodeType
 from typing import NoReturn
 
 from sandbox_images.harness.confinement import Run
-from sandbox_images.harness.runners import loading
-from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.orders import Bundle
+from sandbox_images.harness.runners import finalisation, loading
+from sandbox_images.harness.runners.events import Reporter, describe
+
+_OWN_FILES = (__file__, loading.__file__)
+_LARGEST_LIMIT = (1 << 31) - 1
+"""Of recursion: a C int."""
 
 
 def run(run: Run, reporter: Reporter) -> NoReturn:
@@ -16,58 +22,63 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
     if code is None:
         os._exit(1)
     os.close(run.payload)
-    module = loading.new_module("__main__", run.bundle)
-    module.__dict__["__builtins__"] = __builtins__
-    status = 0
-    try:
-        try:
-            exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
-        finally:
-            _join_threads()
-    except SystemExit as error:
-        status = _exit_status(error)
-    except BaseException as error:  # noqa: BLE001 - whatever the program raised
-        reporter.exception("load", error, loading.path_of(run.bundle))
-        # The program's own frames only: the first is this module's.
-        own = error.__traceback__.tb_next if error.__traceback__ else None
-        sys.excepthook(type(error), error.with_traceback(own), own)
-        status = 1
-    _finish(status)
-
-
-def _join_threads() -> None:
-    """Wait for the program's threads, if it has ever had any."""
-    threading = sys.modules.get("threading")
-    if threading is not None:
-        threading._shutdown()
-
-
-def _exit_status(error: SystemExit) -> int:
-    """Return the exit status that the interpreter would give for a SystemExit."""
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code & 0xFF
-    sys.stderr.write(f"{error.code}\n")
-    return 1
-
-
-def _finish(status: int) -> NoReturn:
-    """Run exit handlers and flush, as a finalising interpreter does, and end.
-
-    Finalising for real would touch, and so copy, most of the zygote's pages.
-    """
-    try:
-        atexit._run_exitfuncs()
-    except BaseException:  # noqa: BLE001 - printed by atexit; the status stays
-        pass
-    try:
-        if not sys.stdout.closed:
-            sys.stdout.flush()
-    except BaseException:  # noqa: BLE001 - as the interpreter: a failed flush of stdout is 120
-        status = status or 120
-    try:
-        sys.stderr.flush()
-    except BaseException:  # noqa: BLE001 - nobody is left to be told
-        pass
+    pid = os.getpid()
+    status, uncaught = _run_to_its_end(code, run.bundle)
+    status = finalisation.finalise(status)
+    # Only now, since exit handlers may change how the program ends; and not of its children.
+    if uncaught is not None and os.getpid() == pid:
+        reporter.emit("exception", where="load", **uncaught)
     os._exit(status)
+
+
+def _run_to_its_end(code: CodeType, bundle: Bundle) -> tuple[int, dict[str, str] | None]:
+    """Execute the program; return its exit status and what it raised and did not catch, as data.
+
+    Nothing that the program made is held any longer when this returns.
+    """
+    error = _execute(code, bundle)
+    finalisation.flush_quietly()
+    if error is None:
+        return 0, None
+    own = error.__traceback__
+    while own is not None and own.tb_frame.f_code.co_filename in _OWN_FILES:
+        own = own.tb_next
+    status = finalisation.print_uncaught(error.with_traceback(own))
+    uncaught = None
+    if not isinstance(error, SystemExit):
+        uncaught = describe(error, loading.path_of(bundle))
+    del error, own  # the traceback's frames hold this one, which must not hold the traceback
+    return status, uncaught
+
+
+def _execute(code: CodeType, bundle: Bundle) -> BaseException | None:
+    try:
+        module = loading.new_module("__main__", bundle)
+        _discount_own_frames()
+        exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
+    except BaseException as error:  # noqa: BLE001 - whatever the program raised
+        return error
+    return None
+
+
+def _discount_own_frames() -> None:
+    """Let the program recurse as deep as if its frame were the first.
+
+    Many set a limit that is just enough for their input.
+    """
+    frame, own = sys._getframe(), 0
+    while frame.f_back is not None:
+        frame, own = frame.f_back, own + 1
+    if sys.version_info < (3, 12):
+        own += 1  # for `exec`: calls of functions in C counted until then
+    set_limit, get_limit = sys.setrecursionlimit, sys.getrecursionlimit
+
+    def setrecursionlimit(limit: int, /) -> None:
+        given = operator.index(limit)
+        set_limit(min(given + own, _LARGEST_LIMIT) if 0 < given <= _LARGEST_LIMIT else given)
+
+    def getrecursionlimit() -> int:
+        return get_limit() - own
+
+    set_limit(get_limit() + own)
+    sys.setrecursionlimit, sys.getrecursionlimit = setrecursionlimit, getrecursionlimit
