@@ -1,11 +1,11 @@
 """Reading fields of rows that nobody has checked: every surprise is a LabelError that names it."""
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
+from grader import integers
 from grader.errors import LabelError, SuiteError
 from grader.model import LimitOverrides, Limits, MiB
 from grader.suites import pickled
@@ -124,7 +124,7 @@ def load_json(value: str, name: str) -> object:
         LabelError: It does not decode, or nests or counts past what Python decodes.
     """
     try:
-        return cast("object", json.loads(value))
+        return cast("object", integers.load_json(value))
     except (ValueError, RecursionError) as error:
         message = f"{name} is not JSON: {error}; it starts with {value[:40]!r}"
         raise LabelError(message) from error

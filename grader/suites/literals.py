@@ -6,6 +6,7 @@
 import ast
 import re
 
+from grader import integers
 from grader.errors import LabelError
 
 _MAX_DEPTH = 100
@@ -60,6 +61,8 @@ class _Reader:
         word = token[0]
         if word in _CLOSING:
             return self._container(word, depth)
+        if token["number"] is not None and len(word) > integers.PIECE_DIGITS:
+            return integers.read(word)
         if token["text"] is not None or token["number"] is not None:
             return ast.literal_eval(word)
         if word in _NAMES:

@@ -24,6 +24,9 @@ WORK = "/work"
 _BASE = "/box"
 INSIDE_UID = 20000
 _STACK_BYTES = 64 * 1024 * 1024
+_THREAD_STACKS_BYTES = 1024**3
+"""Threads may be given stacks of this size in all, most of which is never touched. What is touched
+counts as memory, and the supervisor and the control group look at that."""
 _OPEN_FILES = 256
 _NULL = 0
 """Descriptor of /dev/null, as every zygote is started."""
@@ -47,6 +50,7 @@ ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",
+    "PYTHONINTMAXSTRDIGITS": "0",
     "TMPDIR": "/tmp",  # noqa: S108 - each run mounts its own
     "TZ": "UTC",
     "USER": "submission",
@@ -258,17 +262,24 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool) -> None
         # Its clock goes by whole ticks: on a busy machine it runs a sixth ahead of what was used,
         # and its signal tells of no limit. It is for when the supervisor does not get to look.
         resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
-        resource.RLIMIT_DATA: limits["memory_bytes"],
+        resource.RLIMIT_DATA: limits["memory_bytes"] + _THREAD_STACKS_BYTES,
         resource.RLIMIT_FSIZE: limits["work_bytes"],
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         # gVisor lets a user have one process more.
         resource.RLIMIT_NPROC: limits["processes"] - (not is_full),
-        resource.RLIMIT_STACK: _STACK_BYTES,
         resource.RLIMIT_MEMLOCK: 0,
     }
     if is_full:  # gVisor does not know this one, which only stands behind the filter anyway
         values[resource.RLIMIT_MSGQUEUE] = 0
     for kind, value in values.items():
-        _soft, hard = resource.getrlimit(kind)
-        ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        ceiling = _below_hard_limit(kind, value)
         calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
+    # A program may raise this one as it may elsewhere: what it touches of a stack is memory.
+    _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, _STACK_BYTES), hard % 2**64)
+    calls.add("prlimit64", 0, resource.RLIMIT_STACK, both, 0)
+
+
+def _below_hard_limit(kind: int, value: int) -> int:
+    _soft, hard = resource.getrlimit(kind)
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -51,6 +51,7 @@ def main(args: list[str]) -> None:
     # The environment of every run, since a run inherits it.
     os.environ.clear()
     os.environ.update(confinement.ENVIRONMENT)
+    sys.set_int_max_str_digits(0)  # as the environment says to programs that are started anew
     sys.path += json.loads(site_folders)
     _add_interactive_names()
     for name in [*COMMON_MODULES, *json.loads(preload)]:

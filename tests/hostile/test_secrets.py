@@ -150,7 +150,14 @@ def test_environment_is_the_fixed_one(target: Target, monkeypatch: pytest.Monkey
     assert "treasure" not in json.dumps(target.look()["environment"])
     assert set(target.tell("dict(os.environ)")) <= {
         *("HOME", "LANG", "LOGNAME", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH"),
-        *("PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "TMPDIR", "TZ", "USER"),
+        *(
+            "PYTHONDONTWRITEBYTECODE",
+            "PYTHONHASHSEED",
+            "PYTHONINTMAXSTRDIGITS",
+            "TMPDIR",
+            "TZ",
+            "USER",
+        ),
     }
     initial = target.tell("open('/proc/self/environ').read()")
     assert "treasure" not in initial
