@@ -1,6 +1,7 @@
 """`make agreement`: where the grader and plain Python do not say the same.
 
-Sources are cpython, packages, honest, and the names of recorded files; the default is all. What
+Sources are cpython, packages, and the names of files: examples, recorded problems and honest
+submissions; the default is all. What
 differs is confirmed by another run on both sides. The exit code is 1 if something differs that
 docs/known-disagreements.md does not list.
 """
@@ -27,6 +28,7 @@ from grader.settings import SandboxChoice
 REPO = Path(__file__).resolve().parent.parent
 SHARED = REPO.parent / "shared"
 CACHE = REPO / "build/agreement"
+EXAMPLES = REPO / "examples/problems.jsonl"
 KNOWN = REPO / "docs/known-disagreements.md"
 
 
@@ -37,9 +39,10 @@ def sources() -> dict[str, Source]:
         "packages": partial(packages.read, CACHE / "packages"),
     }
     for name in honest.FILES:
-        found[name] = partial(_of_shared, honest.read, SHARED / "redteam" / name)
+        found[name] = partial(_of_file, honest.read, SHARED / "redteam" / name)
+    found[EXAMPLES.name] = partial(_of_file, recorded.read, EXAMPLES)
     for name in recorded.FILES:
-        found[name] = partial(_of_shared, recorded.read, SHARED / "data" / name)
+        found[name] = partial(_of_file, recorded.read, SHARED / "data" / name)
     return found
 
 
@@ -91,7 +94,7 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _of_shared(read: Callable[[Path], Found], file: Path, _judge: object, _jobs: int) -> Found:
+def _of_file(read: Callable[[Path], Found], file: Path, _judge: object, _jobs: int) -> Found:
     if not file.exists():
         return Found(missing={file.name: "the file is not there"})
     return read(file)
