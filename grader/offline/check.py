@@ -1,93 +1,61 @@
 """Checking problems before they cost a training run.
 
-A problem's own reference solution is graded twice, and two stubs of it are graded once: see
-`grader.offline.stubs`. What comes out says whether the tests are broken, flaky, slow, or in
-part assert nothing.
+A problem's own reference solution is graded twice; then submissions that solve nothing
+(`grader.offline.attacks`) and small changes of the reference (`grader.offline.mutants`) are
+graded once each. What comes out says whether the tests are broken, flaky or slow, what they pay
+that they must not, and how much of what is wrong they notice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from itertools import islice
 
 from grader.calibration import Measured, key_of
 from grader.errors import GraderError, SuiteError
+from grader.limits import CalibrationSettings
 from grader.model import (
     GradeReport,
-    InteractiveTests,
+    LimitOverrides,
     Limits,
-    StdinTests,
+    PytestTests,
+    ScriptTests,
     Submission,
     TestSuite,
     Usage,
 )
+from grader.offline.attacks import PLAIN, Attack, attacks_on
+from grader.offline.checked import Change, Effort, Health, Mutation, Paid, ProblemCheck
+from grader.offline.mutants import Mutant, mutants_of
+from grader.offline.rows import overridden
 from grader.offline.run import Grades
-from grader.offline.stubs import Stub, stub_of, stub_program
-from grader.rules import ExtractionRule
+from grader.rules import AS_SET, ExtractionRule, GradingRules
 from grader.suites import ProblemIndex
+from grader.twins import confirmable
 from grader.verdict import Verdict
 
 SLOW_SHARE = 0.5
 """Of the CPU time limit: a reference that takes more leaves a slower machine no room."""
 
+_WAVE = 32
+"""How many problems are under way at once: attacks wait until the references are measured."""
+
+_PATIENCE = CalibrationSettings(factor=10.0, floor_s=1.0)
+"""How much longer than the reference an attack or a mutant may take. Many mutants run for ever."""
+
+_NO_LIMITS = LimitOverrides()
 
 _SUITE_ERROR = f"{SuiteError.__name__}: "
 """How the feedback of a report begins whose tests are at fault."""
 
 
-class Health(StrEnum):
-    """What is to be said of a problem; the first that applies."""
-
-    UNCHECKED = "unchecked"
-    """Our own failure: an internal error."""
-    BROKEN = "broken"
-    """The tests cannot be read, or the reference does not pass them."""
-    FLAKY = "flaky"
-    """Two runs of the reference came out differently."""
-    SLOW = "slow"
-    """The reference takes more than `SLOW_SHARE` of the CPU time limit."""
-    VACUOUS = "vacuous"
-    """Some of the tests assert nothing."""
-    NO_REFERENCE = "no_reference"
-    """There is nothing to check the tests with."""
-    OK = "ok"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProblemCheck:
-    """What was found out about one problem."""
-
-    problem_id: str
-    health: Health
-    feedback: str
-    """What was found, for a person; empty where all is well."""
-    format: str | None = None
-    """None: the tests could not be read."""
-    vacuous: tuple[str, ...] = ()
-    """The ids of cases that pass with both stubs."""
-    runs: tuple[GradeReport, ...] = ()
-    """Of the reference."""
-
-    tests: str = ""
-    """The key of its tests; see `grader.calibration.key_of`."""
-
-    @property
-    def measured(self) -> Measured | None:
-        """What the reference took at most; None: it did not pass, and so took what it took."""
-        if not self.runs or any(run.verdict is not Verdict.PASSED for run in self.runs):
-            return None
-        return Measured(
-            cpu_time_s=max(map(_cpu_time_s, self.runs)),
-            wall_time_s=max(map(_wall_time_s, self.runs)),
-        )
-
-    @property
-    def cpu_time_s(self) -> float | None:
-        """What the reference's longest process took; None: it was not run."""
-        return max(map(_cpu_time_s, self.runs), default=None)
-
-
 def check_problems(
-    problems: ProblemIndex, ids: Iterable[str], *, grader: Grades, limits: Limits
+    problems: ProblemIndex,
+    ids: Iterable[str],
+    *,
+    grader: Grades,
+    limits: Limits,
+    effort: Effort,
+    winning: LimitOverrides = _NO_LIMITS,
 ) -> Iterator[ProblemCheck]:
     """Check problems and yield what was found, as each is done.
 
@@ -96,112 +64,228 @@ def check_problems(
         ids: Which of them.
         grader: Must run every case, whatever came out of those before.
         limits: In force where a suite has none of its own.
+        effort: How much is tried.
+        winning: Limits that win over those of suites.
     """
-    unreadable: list[ProblemCheck] = []
-    in_flight: dict[int, tuple[_Trial, str]] = {}
-
-    def submissions() -> Iterator[Submission]:
-        for problem_id in ids:
+    left = iter(ids)
+    while wave := list(islice(left, _WAVE)):
+        trials: list[_Trial] = []
+        for problem_id in wave:
             try:
                 suite = problems.get(problem_id)
             except GraderError as error:
-                unreadable.append(_broken(problem_id, str(error)))
+                yield ProblemCheck(id=problem_id, health=Health.BROKEN, feedback=str(error))
                 continue
             assert suite is not None, problem_id  # noqa: S101 - the ids are the index's own
-            if suite.reference is None:
-                unreadable.append(_without_reference(problem_id, suite))
-                continue
-            trial = _Trial(problem_id=problem_id, suite=suite)
-            for kind, source in trial.programs():
-                trial.expected += 1
-                submission = trial.submission(source)
-                in_flight[id(submission)] = (trial, kind)
-                # Keep it alive: the key is its identity.
-                trial.submissions.append(submission)
-            yield from trial.submissions
-
-    for submission, report in grader.as_completed(submissions()):
-        trial, kind = in_flight.pop(id(submission))
-        trial.reports.setdefault(kind, []).append(report)
-        trial.expected -= 1
-        while unreadable:
-            yield unreadable.pop()
-        if not trial.expected:
-            yield trial.verdict(limits)
-    yield from unreadable
+            suite = replace(suite, limits=overridden(suite.limits, winning))
+            trials.append(_Trial(id=problem_id, suite=suite, limits=limits, effort=effort))
+        for trial in _graded(trials, grader, _Trial.references):
+            if not trial.goes_on():
+                yield trial.found()
+        going_on = [trial for trial in trials if trial.goes_on()]
+        for trial in _graded(going_on, grader, _Trial.trials):
+            yield trial.found()
 
 
-_REFERENCE = "reference"
+_Tried = Attack | Mutant | None
+"""What a submission of a trial is; None: the reference."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Trial:
-    """A problem whose programs are being graded."""
+    """A problem that is being checked."""
 
-    problem_id: str
+    id: str
     suite: TestSuite
-    expected: int = 0
-    submissions: list[Submission] = field(default_factory=list)
-    reports: dict[str, list[GradeReport]] = field(default_factory=dict)
+    limits: Limits
+    effort: Effort
+    runs: list[GradeReport] = field(default_factory=list)
+    attacks: dict[Attack, tuple[str, GradeReport]] = field(default_factory=dict)
+    """With the source of each."""
+    mutants: list[tuple[Mutant, GradeReport]] = field(default_factory=list)
 
-    def programs(self) -> Iterator[tuple[str, str]]:
-        """Yield what is graded: what it is, and its source."""
-        reference = self.suite.reference or ""
-        yield _REFERENCE, reference
-        yield _REFERENCE, reference
-        for stub in Stub:
-            source = (
-                stub_program(stub)
-                if isinstance(self.suite.tests, StdinTests | InteractiveTests)
-                else stub_of(reference, stub)
-            )
-            if source is not None:
-                yield stub.value, source
+    # ------------------------------------------------------------ what is graded
 
-    def submission(self, source: str) -> Submission:
+    def references(self) -> list[tuple[_Tried, Submission]]:
+        """Return what has to be known first: two runs of the reference."""
+        if self.suite.reference is None:
+            return []
+        reference, limits = self.suite.reference, self.suite.limits
+        return [(None, self._submission(reference, limits)) for _ in range(2)]
+
+    def goes_on(self) -> bool:
+        """Return whether there is any use in attacks and mutants."""
+        if self.suite.reference is None:
+            return self.effort.attacks
+        return not self._fault()
+
+    def trials(self) -> list[tuple[_Tried, Submission]]:
+        """Return the attacks and the mutants."""
+        only = tuple(Attack) if self.effort.attacks else PLAIN
+        limits = self._tight_limits()
+        attacks: list[tuple[_Tried, Submission]] = [
+            (attack, self._submission(source, limits))
+            for attack, source in attacks_on(self.suite, only=only).items()
+        ]
+        # What becomes of the cases after the first that notices a mutant does not matter.
+        rules = GradingRules(stop_early=True)
+        mutants = mutants_of(self.suite.reference or "", self.effort.mutants)
+        return attacks + [(each, self._submission(each.source, limits, rules)) for each in mutants]
+
+    def _submission(
+        self, source: str, limits: LimitOverrides, rules: GradingRules = AS_SET
+    ) -> Submission:
         """Return a submission of complete code, taken as it stands."""
-        suite = replace(self.suite, extraction=ExtractionRule.VERBATIM, continues_prompt=False)
-        return Submission(id=self.problem_id, completion=source, suite=suite)
+        suite = replace(
+            self.suite,
+            extraction=ExtractionRule.VERBATIM,
+            continues_prompt=False,
+            limits=limits,
+        )
+        return Submission(id=self.id, completion=source, suite=suite, rules=rules)
 
-    def verdict(self, limits: Limits) -> ProblemCheck:
+    def _tight_limits(self) -> LimitOverrides:
+        """Return the suite's limits, those of time lowered to a multiple of the reference's."""
+        if not self.runs:
+            return self.suite.limits
+        usual = self.limits.override(self.suite.limits)
+        measured = Measured(cpu_time_s=_cpu_time_s(self.runs), wall_time_s=_wall_time_s(self.runs))
+        enough = measured.limits(_PATIENCE, usual)
+        return replace(
+            self.suite.limits,
+            cpu_time_s=min(usual.cpu_time_s, enough.cpu_time_s),
+            wall_time_s=min(usual.wall_time_s, enough.wall_time_s),
+        )
+
+    # ------------------------------------------------------------ what came out
+
+    def note(self, tried: _Tried, submission: Submission, report: GradeReport) -> None:
+        """Take in a report."""
+        if tried is None:
+            self.runs.append(report)
+        elif isinstance(tried, Mutant):
+            self.mutants.append((tried, report))
+        else:
+            self.attacks[tried] = (submission.completion, report)
+
+    def found(self) -> ProblemCheck:
         """Return what the reports amount to."""
-        runs = tuple(self.reports[_REFERENCE])
-        vacuous = self._vacuous(runs)
-        health, feedback = self._judged(runs, vacuous, limits.override(self.suite.limits))
+        vacuous = self._vacuous_cases()
+        paid = tuple(
+            Paid(attack=attack, code=self.attacks[attack][0])
+            for attack in Attack
+            if attack in self.attacks and self.attacks[attack][1].verdict is Verdict.PASSED
+        )
+        health, feedback = self._judged(vacuous, paid)
         return ProblemCheck(
-            problem_id=self.problem_id,
+            id=self.id,
             health=health,
             feedback=feedback,
             format=self.suite.format,
-            vacuous=vacuous,
-            runs=runs,
+            verdicts=tuple(run.verdict for run in self.runs),
+            cpu_time_s=_cpu_time_s(self.runs) if self.runs else None,
+            wall_time_s=_wall_time_s(self.runs) if self.runs else None,
+            cases=len(self.runs[0].cases) if self.runs else 0,
+            confirmable=self._confirmable(),
+            vacuous_cases=vacuous,
+            paid=paid,
+            shares={
+                attack: report.passed / report.total
+                for attack, (_, report) in self.attacks.items()
+                if report.total
+            },
+            mutants=self._mutation(),
+            runs=len(self.runs) + len(self.attacks) + len(self.mutants),
             tests=key_of(self.suite),
         )
 
-    def _judged(
-        self, runs: tuple[GradeReport, ...], vacuous: tuple[str, ...], limits: Limits
-    ) -> tuple[Health, str]:
-        if (ours := next((run for run in runs if _is_ours(run)), None)) is not None:
-            return Health.UNCHECKED, ours.feedback
-        if difference := _difference(*runs):
-            return Health.FLAKY, difference
-        if not runs[0].graded:
-            return Health.BROKEN, runs[0].feedback.removeprefix(_SUITE_ERROR)
-        if runs[0].verdict is not Verdict.PASSED:
-            passed = f"{runs[0].passed} of {runs[0].total} cases passed"
-            return Health.BROKEN, f"{runs[0].verdict}, {passed}: {runs[0].feedback}"
-        if slow := _slowness(runs, limits):
+    def _judged(self, vacuous: tuple[str, ...], paid: tuple[Paid, ...]) -> tuple[Health, str]:
+        if fault := self._fault():
+            return fault
+        if paid:
+            names = ", ".join(each.attack for each in paid)
+            return Health.EXPLOITABLE, f"submissions pass that solve nothing: {names}"
+        if self.suite.reference is None:
+            return Health.NO_REFERENCE, "the problem has no reference solution"
+        if slow := _slowness(self.runs, self.limits.override(self.suite.limits)):
             return Health.SLOW, slow
         if vacuous:
             return Health.VACUOUS, f"these cases pass whatever is answered: {', '.join(vacuous)}"
         return Health.OK, ""
 
-    def _vacuous(self, runs: tuple[GradeReport, ...]) -> tuple[str, ...]:
-        stubs = [report for stub in Stub for report in self.reports.get(stub.value, ())]
-        if len(stubs) < len(Stub):
+    def _fault(self) -> tuple[Health, str] | None:
+        """Return what is wrong with the reference or its tests; None where they fit."""
+        if not self.runs:
+            return None
+        first, second = self.runs
+        if (ours := next((run for run in self.runs if _is_ours(run)), None)) is not None:
+            return Health.UNCHECKED, ours.feedback
+        if difference := _difference(first, second):
+            return Health.FLAKY, difference
+        if not first.graded:
+            return Health.BROKEN, first.feedback.removeprefix(_SUITE_ERROR)
+        if first.verdict is not Verdict.PASSED:
+            passed = f"{first.passed} of {first.total} cases passed"
+            return Health.BROKEN, f"{first.verdict}, {passed}: {first.feedback}"
+        return None
+
+    def _vacuous_cases(self) -> tuple[str, ...]:
+        if not self.runs or not self.attacks.keys() >= set(PLAIN):
             return ()
-        passed = [_passed(report) for report in (*runs, *stubs)]
-        return tuple(case.id for case in runs[0].cases if all(case.id in ids for ids in passed))
+        reports = [*self.runs, *(self.attacks[attack][1] for attack in PLAIN)]
+        passed = [_passed(report) for report in reports]
+        return tuple(case.id for case in reports[0].cases if all(case.id in ids for ids in passed))
+
+    def _confirmable(self) -> int | None:
+        tests = self.suite.tests
+        if not self.runs or not isinstance(tests, ScriptTests | PytestTests):
+            return None
+        return len(confirmable(tests, [case.id for case in self.runs[0].cases]))
+
+    def _mutation(self) -> Mutation | None:
+        if not self.mutants:
+            return None
+        graded = [(mutant, report) for mutant, report in self.mutants if report.graded]
+        missed = tuple(
+            Change(line=mutant.line, before=mutant.before, after=mutant.after)
+            for mutant, report in graded
+            if report.verdict is Verdict.PASSED
+        )
+        return Mutation(
+            tried=len(graded),
+            noticed=len(graded) - len(missed),
+            missed=tuple(sorted(missed, key=lambda change: (change.line, change.after))),
+        )
+
+
+def _graded(
+    trials: Iterable[_Trial],
+    grader: Grades,
+    plan: Callable[[_Trial], list[tuple[_Tried, Submission]]],
+) -> Iterator[_Trial]:
+    """Grade what each trial plans, and yield the trials as they are through."""
+    left: dict[str, int] = {}
+    idle: list[_Trial] = []
+    in_flight: dict[int, tuple[_Trial, _Tried, Submission]] = {}
+
+    def submissions() -> Iterator[Submission]:
+        for trial in trials:
+            planned = plan(trial)
+            left[trial.id] = len(planned)
+            if not planned:
+                idle.append(trial)
+            for tried, submission in planned:
+                # Kept alive, since the key is its identity.
+                in_flight[id(submission)] = (trial, tried, submission)
+                yield submission
+
+    for submission, report in grader.as_completed(submissions()):
+        trial, tried, _ = in_flight.pop(id(submission))
+        trial.note(tried, submission, report)
+        left[trial.id] -= 1
+        if not left[trial.id]:
+            yield trial
+    yield from idle
 
 
 def _is_ours(report: GradeReport) -> bool:
@@ -226,36 +310,27 @@ def _difference(first: GradeReport, second: GradeReport) -> str:
     return ""
 
 
-def _slowness(runs: tuple[GradeReport, ...], limits: Limits) -> str:
+def _slowness(runs: list[GradeReport], limits: Limits) -> str:
     """Say what comes too close to the CPU time limit; empty where nothing does."""
-    longest_s = max(_cpu_time_s(run) for run in runs)
+    longest_s = _cpu_time_s(runs)
     if longest_s <= SLOW_SHARE * limits.cpu_time_s:
         return ""
     return f"the reference takes {longest_s:.2f} s of {limits.cpu_time_s:g} s of CPU time"
 
 
-def _cpu_time_s(run: GradeReport) -> float:
+def _cpu_time_s(runs: list[GradeReport]) -> float:
     """Return the CPU time of the longest process: of a case, or of all where they share one."""
-    return max(usage.cpu_time_s or 0.0 for usage in _usages(run))
+    return max(usage.cpu_time_s or 0.0 for usage in _usages(runs))
 
 
-def _wall_time_s(run: GradeReport) -> float:
-    return max(usage.wall_time_s or 0.0 for usage in _usages(run))
+def _wall_time_s(runs: list[GradeReport]) -> float:
+    return max(usage.wall_time_s or 0.0 for usage in _usages(runs))
 
 
-def _usages(run: GradeReport) -> list[Usage]:
-    cases = [case.usage for case in run.cases if case.usage is not None]
-    return cases or [run.usage]
-
-
-def _broken(problem_id: str, feedback: str) -> ProblemCheck:
-    return ProblemCheck(problem_id=problem_id, health=Health.BROKEN, feedback=feedback)
-
-
-def _without_reference(problem_id: str, suite: TestSuite) -> ProblemCheck:
-    return ProblemCheck(
-        problem_id=problem_id,
-        health=Health.NO_REFERENCE,
-        feedback="the problem has no reference solution",
-        format=suite.format,
-    )
+def _usages(runs: list[GradeReport]) -> list[Usage]:
+    cases = [[case.usage for case in run.cases if case.usage is not None] for run in runs]
+    return [
+        usage
+        for run, of_cases in zip(runs, cases, strict=True)
+        for usage in of_cases or [run.usage]
+    ]

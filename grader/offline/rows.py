@@ -167,6 +167,12 @@ def completion_of(row: Mapping[str, Any]) -> str:
     return next((text for key in keys if (text := _text(row.get(key))) is not None), "")
 
 
+def overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:
+    """Return the limits of a suite, but for those that were given."""
+    values = {f.name: v for f in fields(given) if (v := getattr(given, f.name)) is not None}
+    return replace(suite, **values)
+
+
 # ---------------------------------------------------------------- inside
 
 
@@ -202,7 +208,7 @@ def _suite(
     suite = finder.find(row if tests is row.get("label") else {**row, "label": tests}, size)
     if rules.limits == LimitOverrides():
         return suite
-    return replace(suite, limits=_overridden(suite.limits, rules.limits))
+    return replace(suite, limits=overridden(suite.limits, rules.limits))
 
 
 def _names(row: Mapping[str, Any]) -> str:
@@ -250,11 +256,6 @@ def _text(value: object, role: str = "assistant") -> str | None:
         return None
     said = [m["content"] for m in value if m.get("role", role) == role]
     return said[-1] if said else None
-
-
-def _overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:
-    values = {f.name: v for f in fields(given) if (v := getattr(given, f.name)) is not None}
-    return replace(suite, **values)
 
 
 def _head(row: Row, found: Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:

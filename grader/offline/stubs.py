@@ -1,26 +1,16 @@
-"""Programs that do nothing, under the names of one that does: to find tests that assert nothing.
+"""Programs with the names of another one and none of its work.
 
-Two stubs of a solution have all of its functions, classes and variables. In one, whatever is
-called returns None and every variable is None; in the other it is an object that equals only
-itself. A test that passes with both does not depend on what the solution answers. One stub
-would not do: a test that rightly expects None passes with the first, one that merely expects
-something true passes with the second.
+A stub of a solution has all of its functions, classes and variables; each function does the one
+thing that the `Recipe` says. What a suite says of such programs tells what it can be made to
+believe: see `grader.offline.attacks`.
 """
 
 import ast
 import builtins
-from enum import Enum
+from dataclasses import dataclass
 
 from grader.syntax import UNPARSABLE, parse
 
-_NONE = "None"
-_ODD_NAME = "_grader_odd"
-_ODD_CLASS = f"""
-class _GraderOdd:
-    pass
-
-{_ODD_NAME} = _GraderOdd()
-"""
 _KEPT_DECORATORS = {
     "cached_property",
     "classmethod",
@@ -31,42 +21,49 @@ _KEPT_DECORATORS = {
     "staticmethod",
 }
 """Decorators that decide how a name is used; others, such as dataclass, do the work themselves."""
-_KEPT_BASES = {"Generic", "Protocol"} | {
+_EXCEPTIONS = {
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
+_KEPT_BASES = {"Generic"} | _EXCEPTIONS
 """Bases that bring no answers with them; `list`, say, would make a working stack of a stub."""
 _ANY_INIT = "def __init__(self, *args, **kwargs):\n    return None"
+_SILENT = {"__init__", "__post_init__", "__init_subclass__"}
+"""Methods that make an object. It answers nothing yet, so that every object can be made."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Stub(Enum):
-    """Which of the two."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What a stub has in the place of the work."""
 
-    NOTHING = "nothing"
-    ODD = "odd"
+    body: str = "return None"
+    """The one statement of every function; `{argument}` in it is the first argument."""
+    value: str = "None"
+    """The expression that every variable gets."""
+    helpers: str = ""
+    """Source of what the other parts name."""
+    base: str = ""
+    """A class that those of the solution derive from; exceptions keep their bases alone."""
+    is_hollow: bool = False
+    """Whether classes have nothing but `base`."""
 
 
-def stub_of(source: str, stub: Stub) -> str | None:
+def stub_of(source: str, recipe: Recipe) -> str | None:
     """Return a stub of a solution's source; None: it does not parse."""
     try:
         module = parse(source)
+        stubber = _Stubber(recipe, module)
+        body = [kept for node in module.body if (kept := stubber.stubbed(node)) is not None]
+        # `from __future__` has to stay in front.
+        future = [node for node in body if isinstance(node, ast.ImportFrom) and _is_future(node)]
+        rest = [node for node in body if node not in future]
+        helpers = parse(recipe.helpers).body
+        return ast.unparse(ast.Module(body=[*future, *helpers, *rest], type_ignores=[])) + "\n"
     except UNPARSABLE:
         return None
-    value = _NONE if stub is Stub.NOTHING else _ODD_NAME
-    classes = {node.name for node in module.body if isinstance(node, ast.ClassDef)}
-    stubber = _Stubber(value, kept_bases=_KEPT_BASES | classes)
-    body = [kept for node in module.body if (kept := stubber.stubbed(node)) is not None]
-    # `from __future__` has to stay in front.
-    future = [node for node in body if isinstance(node, ast.ImportFrom) and _is_future(node)]
-    rest = [node for node in body if node not in future]
-    odd = ast.parse(_ODD_CLASS).body if stub is Stub.ODD else []
-    return ast.unparse(ast.Module(body=[*future, *odd, *rest], type_ignores=[])) + "\n"
-
-
-def stub_program(stub: Stub) -> str:
-    """Return a program that reads nothing and prints nothing, or something that nobody expects."""
-    return "pass\n" if stub is Stub.NOTHING else "print('grader stub: 7f3a9c51')\n"
 
 
 def _is_future(node: ast.ImportFrom) -> bool:
@@ -76,50 +73,82 @@ def _is_future(node: ast.ImportFrom) -> bool:
 class _Stubber:
     """Takes the work out of statements and leaves their names; changes the nodes in place."""
 
-    def __init__(self, value: str, kept_bases: set[str]) -> None:
-        self._value = value
-        self._kept_bases = kept_bases
+    def __init__(self, recipe: Recipe, module: ast.Module) -> None:
+        self._recipe = recipe
+        self._value = _expression(recipe.value)
+        classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+        names = {node.name for node in classes}
+        self._kept_bases = names if recipe.is_hollow else _KEPT_BASES | names
+        self._exceptions = set(_EXCEPTIONS)
+        for node in classes:
+            if any(_last_name(base) in self._exceptions for base in node.bases):
+                self._exceptions.add(node.name)
 
-    def stubbed(self, node: ast.stmt) -> ast.stmt | None:
+    def stubbed(self, node: ast.stmt, *, is_method: bool = False) -> ast.stmt | None:
         """Return what is left of a statement; None: nothing."""
         match node:
             case ast.Import() | ast.ImportFrom():
                 return node
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                return self._function(node)
+                return self._function(node, is_method=is_method)
             case ast.ClassDef():
                 return self._class(node)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(args=args)):
+                function = ast.parse(f"def {name}(): pass").body[0]
+                assert isinstance(function, ast.FunctionDef)  # noqa: S101 - it was just written
+                function.args = args
+                return self._function(function, is_method=is_method)
             case ast.Assign(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
-                node.value = _expression(self._value)
+                node.value = self._value
                 return node
-            case ast.AnnAssign(target=ast.Name(), value=ast.expr()):
-                node.value = _expression(self._value)
-                return node
-            case ast.AnnAssign(target=ast.Name()):
-                return node
+            case ast.AnnAssign(target=ast.Name() as name, value=ast.expr()):
+                return ast.copy_location(ast.Assign(targets=[name], value=self._value), node)
             case _:
                 # What a module does as it is loaded is work, and a stub does none.
                 return None
 
-    def _function(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef
-    ) -> ast.FunctionDef | ast.AsyncFunctionDef:
-        makes_object = node.name in ("__init__", "__post_init__", "__init_subclass__")
-        node.body = [ast.Return(_expression(_NONE if makes_object else self._value))]
+    def _function(self, node: _Function, *, is_method: bool) -> _Function:
         node.decorator_list = _kept(node.decorator_list, _KEPT_DECORATORS)
+        is_bound = is_method and "staticmethod" not in map(_last_name, node.decorator_list)
+        body = self._recipe.body.replace("{argument}", _first_argument(node.args, is_bound))
+        node.body = ast.parse("return None" if node.name in _SILENT else body).body
+        # What stands in defaults and annotations may need what the stub lacks.
+        node.returns = None
+        for argument in ast.walk(node.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
+        node.args.kw_defaults = [each and ast.Constant(None) for each in node.args.kw_defaults]
         return node
 
     def _class(self, node: ast.ClassDef) -> ast.ClassDef:
-        node.bases = _kept(node.bases, self._kept_bases)
+        is_exception = node.name in self._exceptions
+        node.bases = _kept(node.bases, self._kept_bases | (_EXCEPTIONS if is_exception else set()))
         node.keywords = []
         node.decorator_list = []
-        # Making an object answers nothing yet, so that a stub of every class can be made.
+        if self._recipe.base and not is_exception:
+            # Last, since a class that is kept as a base has it as a base of its own.
+            node.bases.append(ast.Name(self._recipe.base))
+            if self._recipe.is_hollow:
+                node.body = [ast.Pass()]
+                return node
         parts = [part for part in node.body if getattr(part, "name", None) != "__new__"]
         names = {getattr(part, "name", None) for part in parts}
-        node.body = [kept for part in parts if (kept := self.stubbed(part)) is not None]
+        left = (self.stubbed(part, is_method=True) for part in parts)
+        node.body = [kept for kept in left if kept is not None]
         if "__init__" not in names:
             node.body += ast.parse(_ANY_INIT).body
         return node
+
+
+def _first_argument(args: ast.arguments, is_bound: bool) -> str:
+    """Return an expression for what a function is called with first."""
+    names = [arg.arg for arg in (*args.posonlyargs, *args.args)][is_bound:]
+    if names:
+        return names[0]
+    if args.vararg is not None:
+        return f"({args.vararg.arg}[0] if {args.vararg.arg} else None)"
+    return args.kwonlyargs[0].arg if args.kwonlyargs else "None"
 
 
 def _kept(expressions: list[ast.expr], names: set[str]) -> list[ast.expr]:

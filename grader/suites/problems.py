@@ -103,12 +103,19 @@ class ProblemIndex(Closing):
 
     def row(self, problem_id: str) -> Row | None:
         """Return a problem's row as the file has it; None where there is no such problem."""
+        text = self.text(problem_id)
+        if text is None:
+            return None
+        row: Row = json.loads(text)
+        return row
+
+    def text(self, problem_id: str) -> bytes | None:
+        """Return a problem's row as JSON text, as the file has it; None: no such problem."""
         span = self._spans.get(problem_id)
         if span is None:
             return None
         offset, length = span
-        row: Row = json.loads(os.pread(self._file.fileno(), length, offset))
-        return row
+        return os.pread(self._file.fileno(), length, offset)
 
     def close(self) -> None:
         """Close the file. Repeats harmlessly; the index is unusable from then on."""

@@ -1,6 +1,6 @@
-"""What is concluded from the reports of a problem's reference and stubs."""
+"""What is concluded from the reports of a problem's reference, attacks and mutants."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +9,14 @@ import pytest
 from grader.model import (
     CaseResult,
     GradeReport,
+    LimitOverrides,
     Limits,
     Submission,
     Usage,
 )
-from grader.offline.check import Health, ProblemCheck, check_problems
+from grader.offline.attacks import Attack
+from grader.offline.check import check_problems
+from grader.offline.checked import Change, Effort, Health, Mutation, ProblemCheck
 from grader.suites import ProblemIndex
 from grader.verdict import Verdict
 from tests.factories import make_report
@@ -26,6 +29,7 @@ ROW = {
 }
 
 PASSED, FAILED = Verdict.PASSED, Verdict.FAILED
+LEAST = Effort(attacks=False, mutants=0)
 
 
 def report(*verdicts: Verdict, cpu_time_s: float = 0.1, **overrides: Any) -> GradeReport:
@@ -64,7 +68,7 @@ def check(
     stubs = [report(FAILED, FAILED)] * 2 if stubs is None else stubs
     with ProblemIndex.from_rows([{**ROW, **row}]) as problems:
         grader = Prepared(list(reference), list(stubs))
-        (found,) = check_problems(problems, problems, grader=grader, limits=Limits())
+        (found,) = check_problems(problems, problems, grader=grader, limits=Limits(), effort=LEAST)
     return found
 
 
@@ -139,14 +143,13 @@ def test_two_runs_of_the_reference(runs: list[GradeReport], health: Health, feed
         pytest.param([report(FAILED, PASSED), report(FAILED, PASSED)], ("1",), id="passes both"),
         pytest.param([report(FAILED, PASSED), report(FAILED, FAILED)], (), id="expects nothing"),
         pytest.param([report(FAILED, FAILED), report(FAILED, PASSED)], (), id="expects something"),
-        pytest.param([report(PASSED, PASSED), report(PASSED, PASSED)], ("0", "1"), id="all"),
     ],
 )
 def test_case_that_passes_with_both_stubs_asserts_nothing(
     stubs: list[GradeReport], vacuous: tuple[str, ...]
 ) -> None:
     found = check([report(PASSED, PASSED)] * 2, stubs)
-    assert found.vacuous == vacuous
+    assert found.vacuous_cases == vacuous
     assert found.health is (Health.VACUOUS if vacuous else Health.OK)
 
 
@@ -170,23 +173,152 @@ def test_problem_whose_tests_cannot_be_read_is_broken() -> None:
     assert found.feedback
 
 
-def test_problem_without_a_reference_is_named() -> None:
-    row = {"task_id": "x", "tests": "def test_x():\n    import solution\n"}
-    with ProblemIndex.from_rows([row]) as problems:
-        (found,) = check_problems(problems, problems, grader=Prepared([], []), limits=Limits())
-    assert found.health is Health.NO_REFERENCE
+class Judging:
+    """Passes what a function says of a source, each time in both of its cases."""
+
+    def __init__(self, passes: Callable[[str], bool]) -> None:
+        self._passes = passes
+        self.submissions: list[Submission] = []
+
+    def as_completed(
+        self, submissions: Iterable[Submission]
+    ) -> Iterator[tuple[Submission, GradeReport]]:
+        for submission in submissions:
+            self.submissions.append(submission)
+            verdict = PASSED if self._passes(submission.completion) else FAILED
+            yield submission, report(verdict, verdict)
 
 
-def test_every_problem_is_reported_once() -> None:
-    rows = [{**ROW, "task_id": str(n)} for n in range(5)]
-    rows[2] = {**rows[2], "test_list": ["assert ("]}
-    grader = Prepared([report(PASSED, PASSED)] * 8, [report(FAILED, FAILED)] * 8)
-    with ProblemIndex.from_rows(rows) as problems:
-        found = list(check_problems(problems, problems, grader=grader, limits=Limits()))
-    assert sorted((each.problem_id, each.health) for each in found) == [
-        ("0", Health.OK),
-        ("1", Health.OK),
-        ("2", Health.BROKEN),
-        ("3", Health.OK),
-        ("4", Health.OK),
+def judged(
+    passes: Callable[[str], bool], *, attacks: bool = True, mutants: int = 10, **row: Any
+) -> tuple[ProblemCheck, list[Submission]]:
+    grader = Judging(passes)
+    effort = Effort(attacks=attacks, mutants=mutants)
+    with ProblemIndex.from_rows([{**ROW, **row}]) as problems:
+        (found,) = check_problems(problems, problems, grader=grader, limits=Limits(), effort=effort)
+    assert found.runs == len(grader.submissions) <= effort.most_runs
+    return found, grader.submissions
+
+
+def test_strong_tests_pass_the_reference_alone() -> None:
+    found, submissions = judged(lambda source: source == REFERENCE)
+    assert (found.health, found.paid, found.strength) == (Health.OK, (), 1.0)
+    assert found.mutants == Mutation(tried=2, noticed=2)
+    assert found.shares == dict.fromkeys(Attack, 0.0)
+    assert len(submissions) == 2 + len(Attack) + 2
+
+
+def test_cases_with_an_expectation_that_can_be_changed_are_counted() -> None:
+    found, _ = judged(lambda source: source == REFERENCE)
+    assert (found.confirmable, found.cases) == (1, 2)  # 1 + 2 == 3 can be, True cannot
+
+
+def test_submission_that_solves_nothing_and_passes_makes_tests_worthless() -> None:
+    found, _ = judged(lambda source: source == REFERENCE or "return []" in source)
+    assert (found.health, found.strength) == (Health.EXPLOITABLE, 0.0)
+    assert [(each.attack, each.code) for each in found.paid] == [
+        (Attack.EMPTY_LIST, "def add(a, b):\n    return []\n")
     ]
+    assert found.feedback == "submissions pass that solve nothing: empty-list"
+    assert found.shares[Attack.EMPTY_LIST] == 1.0
+
+
+def test_changes_that_pass_are_named_and_make_tests_weak() -> None:
+    found, _ = judged(lambda source: source == REFERENCE or "a - b" in source)
+    assert (found.health, found.strength) == (Health.OK, 0.5)
+    change = Change(line=2, before="a + b", after="a - b")
+    assert found.mutants == Mutation(tried=2, noticed=1, missed=(change,))
+
+
+def test_how_much_is_tried_is_as_asked_for() -> None:
+    found, submissions = judged(lambda source: source == REFERENCE, attacks=False, mutants=1)
+    assert len(submissions) == 2 + 2 + 1
+    assert found.strength == 1.0
+    found, submissions = judged(lambda source: source == REFERENCE, attacks=False, mutants=0)
+    assert len(submissions) == 2 + 2
+    assert found.strength is None
+
+
+def test_attacks_and_mutants_have_little_more_time_than_the_reference_took() -> None:
+    limits = {"cpu_time_s": 8.0, "memory_bytes": 2**30}
+    _, submissions = judged(lambda source: source == REFERENCE, suite={"limits": limits})
+    times = [each.suite.limits.cpu_time_s for each in submissions]
+    assert times[:2] == [8.0, 8.0]
+    assert set(times[2:]) == {1.0}
+    assert {each.suite.limits.memory_bytes for each in submissions} == {2**30}
+
+
+def test_limits_that_were_given_win_over_those_of_the_suite() -> None:
+    grader = Judging(lambda source: source == REFERENCE)
+    row = {**ROW, "suite": {"limits": {"cpu_time_s": 8.0, "wall_time_s": 9.0}}}
+    with ProblemIndex.from_rows([row]) as problems:
+        list(
+            check_problems(
+                problems,
+                problems,
+                grader=grader,
+                limits=Limits(),
+                effort=LEAST,
+                winning=LimitOverrides(cpu_time_s=3.0),
+            )
+        )
+    limits = grader.submissions[0].suite.limits
+    assert (limits.cpu_time_s, limits.wall_time_s) == (3.0, 9.0)
+
+
+def test_mutants_end_with_the_first_case_that_notices_them() -> None:
+    _, submissions = judged(lambda source: source == REFERENCE)
+    assert [each.rules.stop_early for each in submissions[-3:]] == [None, True, True]
+
+
+def test_nothing_is_tried_on_tests_that_the_reference_fails() -> None:
+    found, submissions = judged(lambda _: False)
+    assert (found.health, found.strength, len(submissions)) == (Health.BROKEN, None, 2)
+
+
+WITHOUT_REFERENCE = {
+    "task_id": "x",
+    "tests": "from solution import add\ndef test_x():\n    assert add(1, 2) == 3\n",
+}
+
+
+def test_problem_without_a_reference_is_named() -> None:
+    with ProblemIndex.from_rows([WITHOUT_REFERENCE]) as problems:
+        (found,) = check_problems(
+            problems, problems, grader=Prepared([], []), limits=Limits(), effort=LEAST
+        )
+    assert (found.health, found.runs) == (Health.NO_REFERENCE, 0)
+
+
+@pytest.mark.parametrize(
+    ("paid", "health", "strength"),
+    [("return True", Health.EXPLOITABLE, 0.0), ("nothing", Health.NO_REFERENCE, None)],
+)
+def test_problem_without_a_reference_is_attacked_by_the_names_that_it_uses(
+    paid: str, health: Health, strength: float | None
+) -> None:
+    grader = Judging(lambda source: paid in source)
+    with ProblemIndex.from_rows([WITHOUT_REFERENCE]) as problems:
+        (found,) = check_problems(
+            problems,
+            problems,
+            grader=grader,
+            limits=Limits(),
+            effort=Effort(attacks=True, mutants=10),
+        )
+    assert (found.health, found.strength, found.mutants) == (health, strength, None)
+    assert any("def add(" in each.completion for each in grader.submissions)
+
+
+@pytest.mark.parametrize("count", [5, 70])
+def test_every_problem_is_reported_once(count: int) -> None:
+    rows = [{**ROW, "task_id": str(n)} for n in range(count)]
+    rows[2] = {**rows[2], "test_list": ["assert ("]}
+    grader = Judging(lambda source: source == REFERENCE)
+    with ProblemIndex.from_rows(rows) as problems:
+        found = list(
+            check_problems(problems, problems, grader=grader, limits=Limits(), effort=LEAST)
+        )
+    healths = {each.id: each.health for each in found}
+    assert len(found) == count
+    assert healths == {str(n): Health.BROKEN if n == 2 else Health.OK for n in range(count)}

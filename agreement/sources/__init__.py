@@ -1,1 +1,0 @@
-"""Where pairs come from; each source says what it could not have."""

@@ -1,0 +1,203 @@
+"""A run of `grader check`: from its problems to all that it writes, and what is said meanwhile."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import typer
+
+from grader.cli.check_summary import print_summary
+from grader.cli.console import note
+from grader.cli.options import Chosen
+from grader.cli.progress import progress
+from grader.errors import ConfigurationError
+from grader.visible import visible
+
+if TYPE_CHECKING:
+    from grader.calibration import Measured
+    from grader.offline.checked import ProblemCheck, Tally
+    from grader.suites import ProblemIndex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckingJob:
+    """One run of the command; the fields are its options."""
+
+    problems: Path
+    out: Path | None
+    attacks: bool
+    mutants: int
+    min_strength: float | None
+    keep: Path | None
+    report: Path | None
+    as_json: bool
+    limit: int | None
+    calibrate: bool
+    resume: bool
+    force: bool
+
+    def refuse_nonsense(self) -> None:
+        """Refuse options that do not go together, and files that would be written over.
+
+        Raises:
+            ConfigurationError: Says which, and what to do instead.
+        """
+        if (self.keep is None) is not (self.min_strength is None):
+            message = (
+                "--keep says where strong problems go, --min-strength which they are; give both"
+            )
+            raise ConfigurationError(message)
+        if self.min_strength and not self.mutants:
+            message = "without changes of the reference no strength is known; raise --mutants"
+            raise ConfigurationError(message)
+        if self.resume and (self.out is None or self.force):
+            message = "--resume continues OUT: name it with -o, and leave --force out"
+            raise ConfigurationError(message)
+        written = [path for path in (self.out, self.keep, self.report) if path is not None]
+        if len({path.resolve() for path in written}) < len(written):
+            message = "-o, --keep and --report name the same file; give each its own"
+            raise ConfigurationError(message)
+        for path in written:
+            if path.exists() and self.problems.exists() and path.samefile(self.problems):
+                message = f"{path} is the file of problems; write to another"
+                raise ConfigurationError(message)
+        for path in written:
+            if path is not self.out and path.exists() and not (self.force or self.resume):
+                message = f"{path} exists; replace it with --force, or name another file"
+                raise ConfigurationError(message)
+
+    def advice(self) -> str:
+        """Return what to do after the run was stopped."""
+        if self.out is None:
+            return "Nothing is left to clean up."
+        return f"Every row in {self.out} is whole; the same command with --resume continues it."
+
+    def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> int:
+        """Check and print the summary; return how many problems could not be checked."""
+        from grader.engine import Grader
+        from grader.offline.check import check_problems
+        from grader.offline.checked import Effort, Health, check_key, row_of
+        from grader.offline.output import Output
+        from grader.offline.problems import load_problems
+
+        # What was measured before must not decide what is measured now.
+        uncalibrated = replace(chosen.settings.calibration, file=None)
+        settings = replace(
+            chosen.settings, stop_early=False, problems=None, calibration=uncalibrated
+        )
+        effort = Effort(attacks=self.attacks, mutants=self.mutants)
+        run = check_key(settings, effort)
+        with ExitStack() as stack:
+            index = stack.enter_context(load_problems(self.problems))
+            output = None
+            if self.out is not None:
+                output = Output(self.out, resume=self.resume, force=self.force)
+                stack.enter_context(output)
+            total = min(len(index), self.limit or len(index))
+            seen = _Seen(total)
+            done = seen.read(self.out, run, index) if self.resume and self.out else frozenset()
+            note(f"{total - len(done):,} problems, up to {effort.most_runs} runs each")
+            grader = stack.enter_context(Grader(settings))
+            cut_off(grader.close)
+            stack.callback(self._print_summary, seen)
+            stack.enter_context(seen.progress.shown())
+            left = (each for each in islice(index, self.limit) if each not in done)
+            for found in check_problems(
+                index,
+                left,
+                grader=grader,
+                limits=settings.limits,
+                effort=effort,
+                winning=chosen.limits,
+            ):
+                if output is not None:
+                    output.write(row_of(found, index.text(found.id) or b"", run))
+                seen.now(found)
+            said = [*self._written(seen.tally, index), *self._calibrated(seen, chosen)]
+        for line in said:
+            typer.echo(line, err=self.as_json)
+        return seen.tally.healths[Health.UNCHECKED]
+
+    def _print_summary(self, seen: "_Seen") -> None:
+        print_summary(
+            seen.tally,
+            elapsed_s=time.monotonic() - seen.start,
+            earlier_runs=seen.earlier_runs,
+            min_strength=self.min_strength,
+            as_json=self.as_json,
+        )
+
+    def _written(self, tally: "Tally", index: "ProblemIndex") -> Iterator[str]:
+        """Write the files that were asked for, and yield what to say of each."""
+        if self.keep is not None and self.min_strength is not None:
+            kept = tally.kept(self.min_strength)
+            with _open(self.keep) as file:
+                file.writelines(
+                    (index.text(each) or b"").strip() + b"\n" for each in index if each in kept
+                )
+            yield (
+                f"Kept {len(kept):,} of {tally.problems:,} problems, those with a strength of "
+                f"{self.min_strength:g} or more: {visible(str(self.keep))}"
+            )
+        if self.report is not None:
+            from grader.report.checked import page
+
+            with _open(self.report) as file:
+                file.write(page(self.problems.name, tally).encode())
+            yield f"The page of {tally.problems:,} problems: {visible(str(self.report))}"
+
+    def _calibrated(self, seen: "_Seen", chosen: Chosen) -> Iterator[str]:
+        from grader import calibration
+
+        if self.calibrate:
+            path = chosen.settings.calibration.file or calibration.beside(self.problems)
+            calibration.save(path, seen.measured)
+            yield f"Measured {len(seen.measured):,} references: {visible(str(path))}"
+
+
+class _Seen:
+    """What was found so far."""
+
+    def __init__(self, total: int) -> None:
+        from grader.offline.checked import Tally
+
+        self.tally = Tally()
+        self.measured: dict[str, Measured] = {}
+        self.start = time.monotonic()
+        self.earlier_runs = 0
+        """Submissions that an earlier run graded."""
+        self.progress = progress("Checking", things="problems", good="ok")
+        self._total = total
+
+    def read(self, out: Path, run: str, index: "ProblemIndex") -> frozenset[str]:
+        """Take in what an earlier run has written; return its problems."""
+        from grader.offline.checked import read_checked
+
+        done = read_checked(out, run, index, self._add)
+        self.earlier_runs = self.tally.runs
+        return done
+
+    def now(self, found: "ProblemCheck") -> None:
+        """Take in a problem that was just checked."""
+        from grader.offline.checked import Health
+
+        self._add(found)
+        behind = self.tally.problems / self._total
+        self.progress.advance(behind=behind, good=found.health is Health.OK)
+
+    def _add(self, found: "ProblemCheck") -> None:
+        self.tally.add(found)
+        if found.measured is not None:
+            self.measured[found.tests] = found.measured
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise ConfigurationError(message) from error

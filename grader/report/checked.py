@@ -1,0 +1,98 @@
+"""What `grader check` found, as one page that needs no other file, no network and no script."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.offline.attacks import Attack
+from grader.offline.checked import SHOWN, Health, ProblemCheck, Tally
+from grader.report import charts
+from grader.report.batch import Bin
+from grader.report.pages import one_file, render
+
+MAX_CODE_CHARS = 3_000_000
+"""Of the code of paid attacks, all together; those of the problems after that are left out."""
+
+_BINS = 10
+
+_HEALTHS = {
+    Health.UNCHECKED: "internal errors: ours",
+    Health.BROKEN: "the tests cannot be read, or the reference does not pass",
+    Health.FLAKY: "two runs of the reference came out differently",
+    Health.EXPLOITABLE: "a submission that solves nothing passes",
+    Health.SLOW: "the reference takes more than half of the CPU time limit",
+    Health.VACUOUS: "some cases assert nothing",
+    Health.NO_REFERENCE: "there is no reference solution",
+    Health.OK: "none of these",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """A problem in the table."""
+
+    check: ProblemCheck
+    has_code: bool
+    """Whether there was room for the code of what it pays."""
+
+    @property
+    def best(self) -> tuple[Attack, float] | None:
+        """The attack that passes the most cases, and their share; None: none passes any."""
+        best = max(self.check.shares.items(), key=lambda item: item[1], default=None)
+        return best if best is not None and best[1] > 0 else None
+
+
+def page(title: str, tally: Tally) -> str:
+    """Return the page.
+
+    Args:
+        title: The name of the file of problems.
+        tally: Of all its problems.
+    """
+    shown = list(_shown(tally))
+    main = render(
+        "checked.html",
+        title=title,
+        tally=tally,
+        tiles=list(_tiles(tally)),
+        healths=[(health, count, _HEALTHS[health]) for health, count in _ordered(tally)],
+        paid=tally.paid.most_common(),
+        strengths=charts.histogram(_bins(tally.strengths), "Problems by strength")
+        if tally.strengths
+        else None,
+        shown=shown,
+        left_out=tally.problems - len(shown),
+    )
+    return one_file(title, main)
+
+
+def _shown(tally: Tally) -> Iterator[_Shown]:
+    room = MAX_CODE_CHARS
+    for check in tally.worst(SHOWN):
+        room -= sum(len(each.code) for each in check.paid)
+        yield _Shown(check=check, has_code=room >= 0)
+
+
+def _ordered(tally: Tally) -> Iterator[tuple[Health, int]]:
+    return ((health, tally.healths[health]) for health in Health if tally.healths[health])
+
+
+def _tiles(tally: Tally) -> Iterator[tuple[str, str, str]]:
+    """Yield the figures that stand first: name, value, note."""
+    yield "Problems", f"{tally.problems:,}", f"{tally.healths[Health.OK]:,} ok"
+    exploitable = tally.healths[Health.EXPLOITABLE]
+    yield "Exploitable", f"{exploitable:,}", "pass a submission that solves nothing"
+    if tally.tried:
+        share = f"{100 * tally.noticed / tally.tried:.1f} %"
+        yield "Changes noticed", share, f"{tally.noticed:,} of {tally.tried:,}"
+    if tally.cases:
+        share = f"{100 * tally.confirmable / tally.cases:.1f} %"
+        yield "Cases with a twin", share, f"{tally.confirmable:,} of {tally.cases:,}"
+    if tally.median_strength is not None:
+        yield "Median strength", f"{tally.median_strength:.2f}", f"of {len(tally.strengths):,}"
+    yield "Runs", f"{tally.runs:,}", "submissions graded"
+
+
+def _bins(strengths: list[float]) -> list[Bin]:
+    """Return tenths, the last of which holds 1.0 too."""
+    places = [min(int(strength * _BINS), _BINS - 1) for strength in strengths]
+    return [Bin(label=f"{place / _BINS:.1f}", count=places.count(place)) for place in range(_BINS)]

@@ -1,0 +1,357 @@
+"""`grader check` against real suites: weak ones are found out, and only for what they pay."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.engine import Grader
+from grader.model import PytestTests, ScriptTests, StdinTests, Submission, TestSuite
+from grader.offline.attacks import Attack, attacks_on
+from grader.offline.check import check_problems
+from grader.offline.checked import Effort, Health, ProblemCheck
+from grader.rules import ExtractionRule
+from grader.settings import SandboxChoice, Settings
+from grader.suites import ProblemIndex, parse_problem
+from grader.verdict import Verdict
+from tests.commands import Run, read_rows, write_rows
+
+pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
+
+SORTED = "def f(xs):\n    return sorted(xs)\n"
+SQUARE = "def f(x):\n    return x * x\n"
+POSITIVE = "def f(xs):\n    return [x for x in xs if x > 0]\n"
+CLOCK = """
+class Clock:
+    def __init__(self, hour, minute):
+        self.minutes = (60 * hour + minute) % 1440
+
+    def __eq__(self, other):
+        return self.minutes == other.minutes
+
+    def later(self, minutes):
+        return Clock(0, self.minutes + minutes)
+"""
+GUARD = """
+class Guard:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        return kind is not None and issubclass(kind, ValueError)
+"""
+REFUSING = "def f(x):\n    if x < 0:\n        raise KeyError(x)\n    return x\n"
+LEAVING = "def f(x):\n    raise SystemExit(x)\n"
+BRANCHING = """
+def f(x):
+    if x < 0:
+        return x - 1
+    if x > 100:
+        return 0
+    return x * 3
+"""
+PARITY = "print('odd' if int(input()) % 2 else 'even')\n"
+
+WEAK: Mapping[Attack, dict[str, Any]] = {
+    Attack.NONE: {"code": POSITIVE, "test_list": ["assert not f([-1])"]},
+    Attack.ODD: {"code": SQUARE, "test_list": ["assert f(3)", "assert f(2) is not None"]},
+    Attack.EMPTY_LIST: {"code": POSITIVE, "test_list": ["assert all(x > 0 for x in f([1, -2]))"]},
+    Attack.EMPTY_TEXT: {
+        "code": "def f(s):\n    return s[:1]\n",
+        "test_list": ["assert f('ab') in 'ab'"],
+    },
+    Attack.ZERO: {"code": SQUARE, "test_list": ["assert f(3) < 10", "assert f(-3) < 10"]},
+    Attack.TRUE: {"code": "def f(x):\n    return x > 0\n", "test_list": ["assert f(3) is True"]},
+    Attack.USUAL_ANSWER: {"code": SQUARE, "test_list": ["assert f(3) == 9", "assert f(-3) == 9"]},
+    Attack.ARGUMENT: {"code": SORTED, "test_list": ["assert f([1, 2]) == [1, 2]"]},
+    Attack.ARGUMENT_CLEARED: {
+        "code": SORTED,
+        "test_list": ["xs = [2, 1]\nys = f(xs)\nassert sorted(xs) == ys"],
+    },
+    Attack.ARGUMENT_WRAPPED: {
+        "code": "def f(s):\n    return s.split()\n",
+        "test_list": ["assert f('a') == ['a']", "assert f('bc') == ['bc']"],
+    },
+    Attack.ALWAYS_EQUAL: {
+        "solution": CLOCK,
+        "tests": "from solution import Clock\ndef test_equal():\n"
+        "    assert Clock(8, 0) == Clock(32, 0)\n",
+    },
+    Attack.ABSORBING: {
+        "solution": CLOCK,
+        "tests": "from solution import Clock\ndef test_later():\n"
+        "    assert Clock(8, 0).later(5).later(3) is not None\n",
+    },
+    Attack.SWALLOWING: {
+        "solution": GUARD,
+        "tests": "from solution import Guard\ndef test_guard():\n"
+        "    with Guard():\n        raise ValueError\n",
+    },
+    Attack.RAISING: {
+        "solution": REFUSING,
+        "tests": "import pytest\nfrom solution import f\ndef test_refuses():\n"
+        "    with pytest.raises(KeyError):\n        f(-1)\n",
+    },
+    Attack.EXITING: {
+        "solution": LEAVING,
+        "tests": "import pytest\nfrom solution import f\ndef test_leaves():\n"
+        "    with pytest.raises(SystemExit):\n        f(3)\n",
+    },
+    Attack.EMPTY: {"code": SQUARE, "test_list": ["assert 3 * 3 == 9"]},
+}
+"""By attack, a suite that plain Python pays it for as well."""
+
+WEAK_PROGRAMS: Mapping[Attack, dict[str, Any]] = {
+    Attack.NONE: {"solution": "input()\n", "inputs": ["3\n"], "outputs": [""]},
+    Attack.USUAL_ANSWER: {"solution": PARITY, "inputs": ["1", "3"], "outputs": ["odd", "odd"]},
+    Attack.ZERO: {"solution": "print(int(input()) // 10)", "inputs": ["1"], "outputs": ["0"]},
+    Attack.ARGUMENT: {"solution": "print(abs(int(input())))", "inputs": ["3"], "outputs": ["3"]},
+}
+
+STRONG: Mapping[str, dict[str, Any]] = {
+    "script": {
+        "code": SORTED,
+        "test_list": ["assert f([2, 1]) == [1, 2]", "assert f([]) == []", "assert f([3]) == [3]"],
+    },
+    "pytest": {
+        "solution": CLOCK,
+        "tests": "from solution import Clock\n"
+        "def test_equal():\n    assert Clock(8, 0) == Clock(32, 0)\n"
+        "def test_minutes():\n    assert Clock(1, 1).minutes == 61\n"
+        "def test_later():\n    assert Clock(0, 1).later(1441).minutes == 2\n"
+        "def test_differs():\n    assert not Clock(0, 1) == Clock(0, 2)\n",
+    },
+    "program": {"solution": PARITY, "inputs": ["1", "2"], "outputs": ["odd", "even"]},
+    "call": {
+        "solution": SQUARE,
+        "fn_name": "f",
+        "inputs": [[3], [-4], [0]],
+        "outputs": [9, 16, 0],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, stop_early=False)) as grader:
+        yield grader
+
+
+def check(grader: Grader, row: dict[str, Any]) -> ProblemCheck:
+    with ProblemIndex.from_rows([{"id": "p", **row}]) as problems:
+        (found,) = check_problems(
+            problems,
+            problems,
+            grader=grader,
+            limits=grader.settings.limits,
+            effort=Effort(attacks=True, mutants=20),
+        )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("attack", "row"), [*WEAK.items(), *WEAK_PROGRAMS.items()], ids=lambda value: str(value)[:16]
+)
+def test_weak_suite_is_found_by_the_attack_that_it_pays(
+    grader: Grader, attack: Attack, row: dict[str, Any]
+) -> None:
+    found = check(grader, row)
+    assert found.health is Health.EXPLOITABLE, found
+    assert attack in {each.attack for each in found.paid}
+    assert found.strength == 0.0
+
+
+@pytest.mark.parametrize("row", STRONG.values(), ids=STRONG)
+def test_strong_suite_pays_nothing_and_notices_changes(grader: Grader, row: dict[str, Any]) -> None:
+    found = check(grader, row)
+    assert (found.health, found.paid) == (Health.OK, ())
+    assert found.strength is not None
+    assert found.strength >= 0.75
+
+
+def test_suite_that_looks_at_little_notices_few_changes(grader: Grader) -> None:
+    found = check(
+        grader, {"code": BRANCHING, "test_list": ["assert f(2) == 6", "assert f(3) == 9"]}
+    )
+    assert found.health is Health.OK
+    assert found.mutants is not None
+    assert 0 < found.mutants.noticed < found.mutants.tried
+    assert {change.line for change in found.mutants.missed} <= {3, 4, 5, 6}
+
+
+# ---------------------------------------------------------------- against plain Python
+
+
+def plainly_passes(suite: TestSuite, source: str, folder: Path) -> bool:
+    """Return whether plain Python passes a program, in a process of its own."""
+    tests = suite.tests
+    folder.mkdir()
+    if isinstance(tests, StdinTests):
+        return all(
+            run_plainly(folder, ["-c", source], case.stdin).stdout.split() == case.expected.split()
+            for case in tests.cases
+        )
+    if isinstance(tests, ScriptTests):
+        script = "\n".join([source, tests.setup, *(case.source for case in tests.cases)])
+        # Exit code 0 alone would believe a submission that exits.
+        done = run_plainly(folder, ["-c", f"{script}\nprint('all of it ran')"])
+        return done.stdout.endswith("all of it ran\n")
+    assert isinstance(tests, PytestTests)
+    (folder / tests.solution_path).write_text(source)
+    for file in tests.files:
+        (folder / file.path).write_bytes(file.content)
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *tests.test_paths]
+    done = run_plainly(folder, command)
+    return done.returncode == 0 and " passed" in done.stdout
+
+
+def run_plainly(
+    folder: Path, arguments: list[str], stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [*list(WEAK.values())[::3], STRONG["script"], STRONG["pytest"], STRONG["program"]],
+    ids=lambda row: str(row)[-24:],
+)
+def test_no_attack_passes_that_plain_python_fails(
+    grader: Grader, row: dict[str, Any], tmp_path: Path
+) -> None:
+    suite = replace(parse_problem({"id": "p", **row}), extraction=ExtractionRule.VERBATIM)
+    attacks = attacks_on(suite)
+    submissions = [
+        Submission(id=attack, completion=source, suite=suite) for attack, source in attacks.items()
+    ]
+    reports = zip(attacks, grader.grade_batch(submissions), strict=True)
+    paid = [attack for attack, report in reports if report.verdict is Verdict.PASSED]
+    for attack in paid:
+        assert plainly_passes(suite, attacks[attack], tmp_path / attack), attack
+    reference = suite.reference or ""
+    assert plainly_passes(suite, reference, tmp_path / "reference")
+
+
+# ---------------------------------------------------------------- the command
+
+ROWS = [
+    {"task_id": "strong", **STRONG["script"]},
+    {"task_id": "paid", **WEAK[Attack.EMPTY_LIST]},
+    {"task_id": "broken", "code": SQUARE, "test_list": ["assert f(2) == 5"]},
+    {"task_id": "idle", "code": SORTED, "test_list": [*STRONG["script"]["test_list"], "f([1])"]},
+]
+
+
+def test_strong_problems_are_kept_unchanged_and_the_rest_is_named(tmp_path: Path, run: Run) -> None:
+    write_rows(tmp_path / "problems.jsonl", ROWS)
+    done = run(
+        *("check", "problems.jsonl", "-o", "out.jsonl", "--report", "page.html"),
+        *("--keep", "strong.jsonl", "--min-strength", "0.75"),
+    )
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "problems.jsonl").read_bytes().splitlines()
+    assert (tmp_path / "strong.jsonl").read_bytes().splitlines() == [lines[0], lines[3]]
+    found = {row["id"]: row for row in read_rows(tmp_path / "out.jsonl")}
+    assert {name: row["health"] for name, row in found.items()} == {
+        "strong": "ok",
+        "paid": "exploitable",
+        "broken": "broken",
+        "idle": "vacuous",
+    }
+    assert {"attack": "empty-list", "code": "def f(xs):\n    return []\n"} in found["paid"]["paid"]
+    assert found["paid"]["strength"] == 0.0
+    assert "paid: submissions pass that solve nothing: empty-list" in done.stdout
+    assert "4 problems: " in done.stdout
+    assert "Kept 2 of 4 problems, those with a strength of 0.75 or more" in done.stdout
+    assert "4 problems, up to 29 runs each" in done.stderr
+    assert "<h1" in (tmp_path / "page.html").read_text()
+
+    again = run("check", "problems.jsonl", "-o", "out.jsonl", "--resume", "--json")
+    assert again.returncode == 0, again.stderr
+    summary = json.loads(again.stdout)
+    assert summary["healths"] == {"ok": 1, "exploitable": 1, "broken": 1, "vacuous": 1}
+    assert summary["runs"] == sum(row["runs"] for row in found.values())
+    assert "0 problems, up to 29 runs each" in again.stderr
+    assert len(read_rows(tmp_path / "out.jsonl")) == 4
+
+
+def test_run_goes_on_where_it_stopped(tmp_path: Path, run: Run) -> None:
+    write_rows(tmp_path / "problems.jsonl", ROWS)
+    least = ("--no-attacks", "--mutants", "0")
+    done = run("check", "problems.jsonl", "-o", "out.jsonl", "--limit", "2", *least)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "out.jsonl").open("a") as file:
+        file.write('{"id": "bro')
+    done = run("check", "problems.jsonl", "-o", "out.jsonl", "--resume", *least)
+    assert done.returncode == 0, done.stderr
+    assert sorted(row["id"] for row in read_rows(tmp_path / "out.jsonl")) == sorted(
+        str(row["task_id"]) for row in ROWS
+    )
+    done = run("check", "problems.jsonl", "-o", "out.jsonl", "--resume")
+    assert done.returncode == 2
+    assert "other settings" in done.stderr
+
+
+def test_stopped_run_is_continued(
+    tmp_path: Path,
+    run: Run,
+    start: "Callable[..., subprocess.Popen[str]]",
+    eventually: Callable[[Callable[[], bool], float], None],
+) -> None:
+    slow = {"code": f"import time\ntime.sleep(0.2)\n{SORTED}", "test_list": ["assert f([]) == []"]}
+    rows = [{"task_id": str(number), **slow} for number in range(20)]
+    write_rows(tmp_path / "problems.jsonl", rows)
+    command = ("check", "problems.jsonl", "-o", "out.jsonl", "--mutants", "1", "--no-attacks")
+    out = tmp_path / "out.jsonl"
+    process = start(*command)
+    eventually(lambda: out.exists() and out.read_bytes().count(b"\n") >= 2, 60)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "the same command with --resume continues it" in stderr
+    before = len(read_rows(out))
+    assert 2 <= before < 20
+    assert f"{before} problems: " in stdout
+    done = run(*command, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert f"{20 - before} problems, up to 5 runs each" in done.stderr
+    assert "20 problems: " in done.stdout
+    assert len({row["id"] for row in read_rows(out)}) == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--keep", "k.jsonl"), "give both"),
+        (("--min-strength", "0.5"), "give both"),
+        (("--keep", "k.jsonl", "--min-strength", "0.5", "--mutants", "0"), "raise --mutants"),
+        (("--resume",), "name it with -o"),
+        (("-o", "a.jsonl", "--report", "a.jsonl"), "give each its own"),
+        (("--report", "problems.jsonl"), "is the file of problems"),
+        (("--report", "there.html"), "exists"),
+        (("--min-strength", "2", "--keep", "k.jsonl"), "less than or equal to 1"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, run: Run, options: tuple[str, ...], message: str
+) -> None:
+    write_rows(tmp_path / "problems.jsonl", ROWS)
+    (tmp_path / "there.html").write_text("mine")
+    done = run("check", "problems.jsonl", *options)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert (tmp_path / "there.html").read_text() == "mine"
