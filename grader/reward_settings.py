@@ -47,12 +47,20 @@ class AnswerPlace(StrEnum):
     r"""Where a math answer is looked for."""
 
     AUTO = "auto"
-    r"""The last of: `\boxed{}`, `#### x`, "the answer is"."""
+    r"""Any of: `\boxed{}`, `#### x`, `<answer>x</answer>`, "the answer is"."""
     BOXED = "boxed"
     HASHES = "hashes"
+    TAGS = "tags"
     PHRASE = "phrase"
     LAST_NUMBER = "last_number"
     """As `auto`; where nothing of the kind stands, the last number of the response."""
+
+
+class AnswerPick(StrEnum):
+    """Which math answer counts if a response gives several."""
+
+    LAST = "last"
+    FIRST = "first"
 
 
 class ChatTemplate(StrEnum):
@@ -111,6 +119,9 @@ class MathSettings:
     """How math answers are found and compared."""
 
     place: AnswerPlace = AnswerPlace.AUTO
+    pick: AnswerPick = AnswerPick.LAST
+    stop: str = ""
+    """Texts that end a response, with | between them; a backslash and n are a new line."""
     right: float = 1.0
     wrong: float = 0.0
     missing: float = -0.5
@@ -130,6 +141,11 @@ class MathSettings:
         _check("math.tolerance", self.tolerance, least=0)
         _check("math.symbolic_s", self.symbolic_s, least=0.1)
         _check("math.processes", self.processes, least=1)
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The texts of `stop`."""
+        return tuple(text for text in self.stop.replace("\\n", "\n").split("|") if text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,12 +231,14 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "reward.format_weight": "added to the reward where the response has that form",
         "reward.length_chars": "characters up to which a response costs nothing",
         "reward.length_weight": "taken off a response twice as long; less in between",
-        "math.place": "where the answer stands: auto, boxed, hashes, phrase or last_number",
+        "math.place": "where the answer stands: auto, boxed, hashes, tags, phrase or last_number",
+        "math.pick": "which answer counts if there are several: last or first",
+        "math.stop": r"texts that end a response, with | between them, such as \nQuestion:|\n\nQ:",
         "math.right": "reward of a right answer",
         "math.wrong": "reward of a wrong answer",
         "math.missing": "reward of a response without an answer, or with a malformed one",
         "math.tolerance": "relative difference within which decimal numbers are equal",
-        "math.symbolic": "compare what is no plain value by computer algebra (math-verify)",
+        "math.symbolic": "compare what is no plain value by computer algebra (SymPy)",
         "math.symbolic_s": "seconds of CPU time that such comparisons of an answer have together",
         "math.processes": "processes for such comparisons",
         "conversation.model": "folder or hub name of a text-classification model",

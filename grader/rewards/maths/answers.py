@@ -1,31 +1,41 @@
 """Find the final answer in a response, or in a label. Pure, and linear in the text.
 
 A response may give its answer several times, in several ways; what counts is the one that it
-gives last in a way that says "this is the answer". An equals sign says no such thing.
+gives last (or first, as set) in a way that says "this is the answer". An equals sign says no such
+thing. A response that begins another answer and does not finish it has none.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from grader.reward_settings import AnswerPlace
+from grader.reward_settings import AnswerPick, AnswerPlace
 
 MAX_ANSWER_CHARS = 2000
 """What is longer is no final answer."""
 _READ_CHARS = 100_000
-"""The end of a response that is looked at: a final answer stands there."""
+"""Of a response that are looked at: its end or, for the first answer, its beginning."""
 _MAX_MARKS = 200
-"""Answers of one kind that are looked at; the last ones."""
+"""Answers of one kind that are looked at; the last ones, or the first."""
 
-_BOX = re.compile(r"\\(?:f?boxed|fbox)\s*(\{|(?=[\w-]))")
-_HASHES = re.compile(r"^[ \t>*]*#{4}(?!#)[ \t]*(.*)$", re.MULTILINE)
+_BOX = re.compile(r"\\(?:f?boxed|fbox)\s*(\{|(?=[\w-])|\Z)")
+_BARE = re.compile(r"-?\w+")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_HASHES = re.compile(r"(?<!#)#{4}(?!#)[ \t]*(.*?)(?=</answer>|$)", re.MULTILINE | re.IGNORECASE)
+_VALUE = re.compile(r"[-+\u2212.\d$\\(\[{]")
+_TAG = re.compile(r"<answer>", re.IGNORECASE)
+_TAG_END = re.compile(r"</answer>", re.IGNORECASE)
 _PHRASE = re.compile(
     r"\banswers?\b(?:[ \t]+(?:to|of|for|in)[ \t]+[^.:=\n]{1,80}?)?[*_ \t]*"
     r"(?:(?:\bis\b|\bare\b|\bwas\b|\bequals\b|\bwould be\b|\bwill be\b|\bmust be\b|[:=\uff1a])"
-    r"[*_ \t]*)+(?:(?:therefore|thus|simply|indeed|exactly|equal to|given by)\b[ \t:]*)?",
-    re.IGNORECASE,
+    r"[*_ \t]*)+(?:(?:therefore|thus|simply|indeed|exactly|equal to|given by)\b[ \t:]*)?"
+    r"|^[#*_ \t]*(?:the[ \t]+)?(?:final[ \t]+)?answer[*_ \t]*$"
+    r"|\u7b54\u6848[ \t]*(?:[\u662f\u4e3a:\uff1a][ \t]*)+",
+    re.IGNORECASE | re.MULTILINE,
 )
-_SENTENCE_END = re.compile(r"\.(?=[\s\"'*_)\]]*(?:\s|$))|[!?;](?=\s|$)|\n")
+_SENTENCE_END = re.compile(
+    r"\.(?=[\s\"'*_)\]]*(?:\s|$))|[!?;](?=\s|$)|\u3002|\n|</answer>", re.IGNORECASE
+)
 _ASIDE = re.compile(
     r",?\s+(?:because|since|which|so|as|where|when|but|giving|meaning|given|i\.e\.|that is)\b"
     r"|\s+[\u2013\u2014-]{1,2}\s+(?=[a-zA-Z]{2})",
@@ -50,42 +60,59 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Mark:
+    start: int
     end: int
     text: str | None
+    """None if it does not end."""
     place: str
 
 
-def find_answer(response: str, place: AnswerPlace = AnswerPlace.AUTO) -> Answer:
+_Finder = Callable[[str, AnswerPick], Iterator[_Mark]]
+
+
+def find_answer(
+    response: str, place: AnswerPlace = AnswerPlace.AUTO, pick: AnswerPick = AnswerPick.LAST
+) -> Answer:
     """Return the final answer of a response.
 
     Args:
         response: The model's words, without thoughts and special tokens.
         place: Where it may stand.
+        pick: Which one counts if there are several.
     """
-    kinds = {
+    finders: tuple[_Finder, ...] = {
         AnswerPlace.BOXED: (_boxes,),
         AnswerPlace.HASHES: (_hashes,),
+        AnswerPlace.TAGS: (_tags,),
         AnswerPlace.PHRASE: (_phrases,),
-    }.get(place, (_boxes, _hashes, _phrases))
-    response = response[-_READ_CHARS:]
+    }.get(place, (_boxes, _hashes, _tags, _phrases))
+    is_first = pick is AnswerPick.FIRST
+    response = response[:_READ_CHARS] if is_first else response[-_READ_CHARS:]
     # A program says "the answer is" without giving one, and `####` begins its comments.
     prose = without_code(response)
-    marks = [mark for find in kinds for mark in find(prose)]
-    if not marks and prose != response:
-        marks = [mark for find in kinds for mark in find(response)]
-    if marks:
-        last = max(marks, key=lambda mark: mark.end)
-        if last.text is None:
-            return Answer(text=None, note=f"{last.place} does not end")
-        text = last.text.strip()
-        if not text:
-            return Answer(text=None, note=f"{last.place} is empty")
-        if len(text) > MAX_ANSWER_CHARS:
-            return Answer(text=None, note=f"{last.place} has {len(text)} characters")
-        return Answer(text=text, note=last.place)
-    if place is AnswerPlace.LAST_NUMBER and (number := _last_number(response)):
-        return Answer(text=number, note="the last number")
+    mark = _picked(prose, finders, pick)
+    if prose != response and not (mark and mark.text != ""):
+        mark = _picked(response, finders, pick) or mark
+    if mark is not None:
+        return _answer(mark)
+    if place is AnswerPlace.LAST_NUMBER and (numbers := _NUMBER.findall(response)):
+        number = numbers[0 if is_first else -1].strip()
+        return Answer(text=number, note=f"the {pick} number")
     return Answer(text=None, note="no answer was found")
+
+
+def _answer(mark: _Mark) -> Answer:
+    if mark.text is None:
+        return Answer(text=None, note=f"{mark.place} does not end")
+    if not mark.text:
+        return Answer(text=None, note=f"{mark.place} is empty")
+    if len(mark.text) > MAX_ANSWER_CHARS:
+        note = (
+            f"{mark.place} has {len(mark.text):,} characters;"
+            f" a final answer has at most {MAX_ANSWER_CHARS:,}"
+        )
+        return Answer(text=None, note=note)
+    return Answer(text=mark.text, note=mark.place)
 
 
 def without_code(text: str) -> str:
@@ -108,53 +135,98 @@ def without_code(text: str) -> str:
 def gold_answer(label: str) -> str:
     r"""Return the answer of a label: what follows its `####`, else its last box, else all of it."""
     for find in (_hashes, _boxes):
-        marks = [mark for mark in find(label) if mark.text]
-        if marks:
-            return (marks[-1].text or "").strip()
+        mark = _picked(label, (find,), AnswerPick.LAST)
+        if mark and mark.text:
+            return mark.text
     return label.strip()
 
 
-def _boxes(text: str) -> Iterator[_Mark]:
-    for match in list(_BOX.finditer(text))[-_MAX_MARKS:]:
-        if not match[1]:
-            bare = re.compile(r"-?\w+").match(text, match.end())
-            if bare:
-                yield _Mark(end=bare.end(), text=bare[0], place="the box")
+def _picked(text: str, finders: tuple[_Finder, ...], pick: AnswerPick) -> _Mark | None:
+    marks = [mark for find in finders for mark in find(text, pick)]
+    if pick is AnswerPick.FIRST:
+        return min(marks, key=lambda mark: mark.start, default=None)
+    return max(marks, key=lambda mark: mark.end, default=None)
+
+
+def _matches(pattern: re.Pattern[str], text: str, pick: AnswerPick) -> list[re.Match[str]]:
+    found = list(pattern.finditer(text))
+    return found[:_MAX_MARKS] if pick is AnswerPick.FIRST else found[-_MAX_MARKS:]
+
+
+def _within(text: str, *finders: _Finder) -> str | None:
+    """Return the answer that is given inside of another, as a box in a sentence; else the whole."""
+    mark = _picked(text, finders, AnswerPick.LAST)
+    return text.strip() if mark is None else mark.text
+
+
+def _boxes(text: str, pick: AnswerPick) -> Iterator[_Mark]:
+    found = _matches(_BOX, text, pick)
+    closings = _closings(text) if found else {}
+    for match in found:
+        bare = None if match[1] else _BARE.match(text, match.end())
+        if bare:
+            yield _Mark(start=match.start(), end=bare.end(), text=bare[0], place="the box")
             continue
-        end = _closing_brace(text, match.end())
-        content = None if end is None else text[match.end() : end]
-        yield _Mark(end=len(text) if end is None else end, text=content, place="the box")
+        end = closings.get(match.end() - 1) if match[1] else None
+        yield _Mark(
+            start=match.start(),
+            end=len(text) if end is None else end,
+            text=None if end is None else text[match.end() : end].strip(),
+            place="the box",
+        )
 
 
-def _closing_brace(text: str, start: int) -> int | None:
-    depth = 1
-    limit = min(len(text), start + 2 * MAX_ANSWER_CHARS)
-    position = start
-    while position < limit:
-        char = text[position]
-        if char == "\\":
-            position += 1
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if not depth:
-                return position
-        position += 1
-    return None
+def _closings(text: str) -> dict[int, int]:
+    """Return where each brace is closed, by where it is opened."""
+    opened: list[int] = []
+    closings: dict[int, int] = {}
+    for match in _BRACE.finditer(text):
+        if match[0] == "{":
+            opened.append(match.start())
+        elif match[0] == "}" and opened:
+            closings[opened.pop()] = match.start()
+    return closings
 
 
-def _hashes(text: str) -> Iterator[_Mark]:
-    for match in list(_HASHES.finditer(text))[-_MAX_MARKS:]:
-        yield _Mark(end=match.end(), text=_unwrapped(match[1]), place="after ####")
+def _hashes(text: str, pick: AnswerPick) -> Iterator[_Mark]:
+    end = len(text.rstrip())
+    for match in _matches(_HASHES, text, pick):
+        answer = _unwrapped(match[1])
+        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if not line.strip(" \t>*") and match.end() < end and not _VALUE.match(answer):
+            continue  # A heading in Markdown.
+        answer_within = _within(answer, _boxes, _phrases)
+        yield _Mark(
+            start=match.start(), end=match.end(), text=answer_within, place="the answer after ####"
+        )
 
 
-def _phrases(text: str) -> Iterator[_Mark]:
-    for match in list(_PHRASE.finditer(text))[-_MAX_MARKS:]:
-        answer = _phrase_answer(text, match.end())
-        # Where the phrase introduces a box, the box says it better, and ends further down.
-        if answer and not _BOX.search(answer):
-            yield _Mark(end=match.end() + 1, text=answer, place='after "the answer is"')
+def _tags(text: str, pick: AnswerPick) -> Iterator[_Mark]:
+    for match in _matches(_TAG, text, pick):
+        closing = _TAG_END.search(text, match.end())
+        answer = None
+        if closing:
+            content = _unwrapped(text[match.end() : closing.start()])
+            answer = _within(content, _boxes, _hashes, _phrases)
+        yield _Mark(
+            start=match.start(),
+            end=closing.end() if closing else len(text),
+            text=answer,
+            place="the answer tag",
+        )
+
+
+def _phrases(text: str, pick: AnswerPick) -> Iterator[_Mark]:
+    for match in _matches(_PHRASE, text, pick):
+        answer = _within(_phrase_answer(text, match.end()), _boxes)
+        is_cut = not answer and not text[match.end() : match.end() + MAX_ANSWER_CHARS].strip()
+        if answer or answer is None or is_cut:
+            yield _Mark(
+                start=match.start(),
+                end=match.end() + 1,
+                text=None if is_cut else answer,
+                place='what follows "the answer is"',
+            )
 
 
 def _phrase_answer(text: str, start: int) -> str:
@@ -185,10 +257,3 @@ def _sentence(rest: str) -> str:
 
 def _unwrapped(text: str) -> str:
     return text.strip().strip("*_`\"' \t").strip()
-
-
-def _last_number(text: str) -> str | None:
-    found = None
-    for match in _NUMBER.finditer(text):
-        found = match[0].strip()
-    return found

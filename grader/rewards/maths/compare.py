@@ -1,26 +1,33 @@
 """Tell whether an answer is the value that is expected. Pure, but for the algebra it is given."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
+from grader.rewards.maths.notation import clean
+from grader.rewards.maths.numerals import Number
+from grader.rewards.maths.units import Unit
 from grader.rewards.maths.values import (
+    Approximation,
     Brackets,
+    Clock,
     Collection,
+    Equation,
     Expression,
-    Number,
+    Named,
     Value,
-    clean,
-    left_side,
+    latex,
     read,
-    right_side,
 )
 
-SameByAlgebra = Callable[[str, str], bool]
-"""Tells whether two expressions, as cleaned text, are equal; may be slow."""
+SameByAlgebra = Callable[[str, str, float], bool]
+"""Tells whether two expressions in LaTeX are equal, within a relative tolerance; may be slow."""
 
 _CHOICE = re.compile(r"\(?([A-J])\)?(?:[).:](?:\s.*)?)?")
-_ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
+_ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])(?:[a-zA-Z]|[a-np-z]{2})(?![a-zA-Z])")
+_DECIMAL = re.compile(r"\d?\.\d")
+_ROUNDING = 0.1
+"""How far a rounded value may be from what it stands for; no answer gives two values at once."""
 
 
 def is_right(
@@ -42,105 +49,196 @@ def is_right(
     if (choice := _CHOICE.fullmatch(expected)) and len(expected) <= len("(A)"):
         found = _CHOICE.fullmatch(answer)
         return found is not None and found[1] == choice[1]
-    sides = left_side(expected), left_side(answer)
-    if all(side is not None and len(side) == 1 for side in sides) and sides[0] != sides[1]:
-        return False
-    return _Comparison(tolerance, same).equal(
-        read(right_side(expected)), read(right_side(answer)), (expected, answer)
-    )
+    return _Comparison(tolerance, same).equal(read(expected), read(answer))
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\s+", "", text).casefold()
+    """Return a text without blanks; words, which are no variables, also in lower case."""
+    is_words = re.fullmatch(r"[a-zA-Z .'-]+", text) and not _ALGEBRA.search(text)
+    return re.sub(r"\s+", "", text.lower() if is_words else text)
 
 
 class _Comparison:
     """The rules, with what they need on the way down."""
 
-    def __init__(self, tolerance: float, same: SameByAlgebra | None) -> None:
-        self._tolerance = Fraction(str(tolerance))
+    def __init__(
+        self, tolerance: float, same: SameByAlgebra | None, *, is_loose: bool = False
+    ) -> None:
+        self._tolerance = tolerance
         self._same = same
+        self._is_loose = is_loose
+        """Whether the tolerance is for exact values, too."""
 
-    def equal(self, expected: Value, answer: Value, texts: tuple[str, str]) -> bool:
-        """Compare two values.
+    def equal(self, expected: Value, answer: Value) -> bool:
+        """Compare two values."""
+        match expected, answer:
+            case _, Approximation():
+                rounding = _Comparison(_ROUNDING, self._same, is_loose=True)
+                return rounding.equal(answer.exact, answer.rounded) and (
+                    self.equal(expected, answer.exact) or self.equal(expected, answer.rounded)
+                )
+            case Approximation(), _:
+                return self.equal(expected.exact, answer) or self.equal(expected.rounded, answer)
+            case Named() | Equation(), Named() | Equation():
+                return self._equal_equations(expected, answer)
+            case (Named(), Expression(is_relation=True)) | (Expression(is_relation=True), Named()):
+                return self._ask(latex(expected), latex(answer))
+            case Equation(is_implicit=True), _:
+                return False
+            case Named() | Equation(), _:
+                return self.equal(expected.value, answer)
+            case _, Named() | Equation():
+                return self.equal(expected, answer.value)
+            case Number(), Number():
+                return self._equal_numbers(expected, answer)
+            case Collection(), Collection():
+                return self._equal_collections(expected, answer)
+            case Collection(), Number():
+                return self._is_only_item(expected, answer)
+            case Number(), Collection():
+                return answer.brackets is Brackets.RATIO and self._is_only_item(answer, expected)
+            case Clock(), Clock():
+                return _equal_clocks(expected, answer)
+            case (Clock(), _) | (_, Clock()):
+                return False
+            case _:
+                return self._equal_by_algebra(expected, answer)
 
-        Args:
-            expected: What is right.
-            answer: What was answered.
-            texts: Both as they were read, for what has to be told by algebra.
-        """
-        if isinstance(expected, Number) and isinstance(answer, Number):
-            return self._equal_numbers(expected, answer)
-        if isinstance(expected, Collection) and isinstance(answer, Collection):
-            return self._equal_collections(expected, answer)
-        if isinstance(expected, Number) and isinstance(answer, Collection):
-            return False
-        if isinstance(expected, Collection) and isinstance(answer, Number):
-            return len(expected.items) == 1 and self.equal(expected.items[0], answer, texts)
-        return self._equal_texts(_text(expected, texts[0]), _text(answer, texts[1]))
+    def _equal_equations(self, expected: Named | Equation, answer: Named | Equation) -> bool:
+        if isinstance(expected, Named) and isinstance(answer, Named):
+            is_one_thing = expected.name == answer.name
+            if is_one_thing or not (expected.is_variable and answer.is_variable):
+                return self.equal(expected.value, answer.value)
+        elif not (isinstance(expected, Equation) and expected.is_implicit) and not (
+            isinstance(answer, Equation) and answer.is_implicit
+        ):
+            return self._ask(expected.text, answer.text) or (
+                self.equal(expected.value, answer.value)
+            )
+        return self._ask(expected.text, answer.text)
 
     def _equal_numbers(self, expected: Number, answer: Number) -> bool:
-        left, right = expected.value, answer.value
-        units = expected.unit, answer.unit
-        if units[0] is not None and units[1] is not None:
-            if units[0].dimension != units[1].dimension:
-                return False
-            left, right = left * units[0].factor, right * units[1].factor
+        if expected.has_base != answer.has_base:
+            # The base is often left out, where the problem names it.
+            return expected.digits == answer.digits
+        factors = _factors(expected.unit, answer.unit)
+        if factors is None:
+            return False
+        left, right = expected.value * factors[0], answer.value * factors[1]
         is_exact = expected.is_exact and answer.is_exact
-        if self._close(left, right, is_exact):
+        if self._close(left, right, is_exact=is_exact):
             return True
         if expected.is_percent == answer.is_percent:
             return False
         # "50" is a fair answer where 50 % is asked for, and the other way round.
         left *= 100 if expected.is_percent else 1
         right *= 100 if answer.is_percent else 1
-        return self._close(left, right, is_exact)
+        return self._close(left, right, is_exact=is_exact)
 
-    def _close(self, left: Fraction, right: Fraction, is_exact: bool) -> bool:
-        if is_exact:
+    def _close(self, left: Fraction, right: Fraction, *, is_exact: bool) -> bool:
+        if is_exact and not self._is_loose:
             return left == right
-        return abs(left - right) <= self._tolerance * max(abs(left), abs(right))
+        return abs(left - right) <= Fraction(str(self._tolerance)) * max(abs(left), abs(right))
 
     def _equal_collections(self, expected: Collection, answer: Collection) -> bool:
-        if len(expected.items) != len(answer.items):
-            return False
+        if expected.is_record and answer.is_record:
+            return self._equal_records(expected, answer)
         brackets = {expected.brackets, answer.brackets}
+        if Brackets.UNION in brackets and self._ask(latex(expected), latex(answer)):
+            return True
         if len(brackets) > 1 and Brackets.NONE not in brackets:
             return False
-        if brackets <= {Brackets.NONE, Brackets.SET, Brackets.UNION}:
-            return self._equal_in_any_order(expected.items, answer.items)
-        return all(
-            self._equal_items(left, right)
-            for left, right in zip(expected.items, answer.items, strict=True)
+        if brackets == {Brackets.RATIO}:
+            return self._equal_ratios(expected.items, answer.items)
+        if expected.is_record or answer.is_record or expected.is_ordered or answer.is_ordered:
+            return len(expected.items) == len(answer.items) and all(
+                self.equal(left, right)
+                for left, right in zip(expected.items, answer.items, strict=True)
+            )
+        if Brackets.SET in brackets:
+            return self._all_among(expected.items, answer.items) and self._all_among(
+                answer.items, expected.items
+            )
+        return self._equal_in_any_order(expected.items, answer.items)
+
+    def _equal_records(self, expected: Collection, answer: Collection) -> bool:
+        pairs = [
+            {item.name: item.value for item in each.items if isinstance(item, Named)}
+            for each in (expected, answer)
+        ]
+        return pairs[0].keys() == pairs[1].keys() and all(
+            self.equal(value, pairs[1][name]) for name, value in pairs[0].items()
         )
 
+    def _equal_ratios(self, expected: Iterable[Value], answer: Iterable[Value]) -> bool:
+        left, right = (
+            [item.value for item in items if isinstance(item, Number)]
+            for items in (expected, answer)
+        )
+        return len(left) == len(right) and all(
+            one * right[0] == other * left[0] for one, other in zip(left, right, strict=True)
+        )
+
+    def _all_among(self, items: tuple[Value, ...], others: tuple[Value, ...]) -> bool:
+        return all(any(self.equal(item, other) for other in others) for item in items)
+
     def _equal_in_any_order(self, expected: tuple[Value, ...], answer: tuple[Value, ...]) -> bool:
+        if len(expected) != len(answer):
+            return False
         left = list(answer)
         for item in expected:
-            match = next((each for each in left if self._equal_items(item, each)), None)
+            match = next((each for each in left if self.equal(item, each)), None)
             if match is None:
                 return False
             left.remove(match)
         return True
 
-    def _equal_items(self, expected: Value, answer: Value) -> bool:
-        # What is inside of collections has no text of its own but that of expressions.
-        return self.equal(expected, answer, (_text(expected, ""), _text(answer, "")))
+    def _is_only_item(self, collection: Collection, number: Number) -> bool:
+        items = collection.items
+        if collection.brackets is Brackets.RATIO:
+            above, below = (item.value for item in items[:2] if isinstance(item, Number))
+            return len(items) == len((above, below)) and above == below * number.value
+        return len(items) == 1 and self.equal(items[0], number)
 
-    def _equal_texts(self, expected: str, answer: str) -> bool:
-        if _plain(expected) == _plain(answer):
-            return True
-        if self._same is None or not (_ALGEBRA.search(expected) and _ALGEBRA.search(answer)):
+    def _equal_by_algebra(self, expected: Value, answer: Value) -> bool:
+        left, right = latex(expected), latex(answer)
+        factors = _factors(_unit(expected), _unit(answer))
+        if factors is None:
             return False
-        return self._same(expected, answer)
+        if factors[0] != factors[1]:
+            left, right = f"({factors[0]})({left})", f"({factors[1]})({right})"
+        elif _plain(left) == _plain(right):
+            return True
+        is_exact = all(
+            each.is_exact if isinstance(each, Number) else not _DECIMAL.search(latex(each))
+            for each in (expected, answer)
+        )
+        return self._ask(left, right, is_exact=is_exact)
+
+    def _ask(self, left: str, right: str, *, is_exact: bool | None = None) -> bool:
+        if self._same is None or not (_ALGEBRA.search(left) and _ALGEBRA.search(right)):
+            return False
+        if is_exact is None:
+            is_exact = not (_DECIMAL.search(left) or _DECIMAL.search(right))
+        return self._same(left, right, 0.0 if is_exact and not self._is_loose else self._tolerance)
 
 
-def _text(value: Value, whole: str) -> str:
-    """Return a value as text for algebra."""
-    match value:
-        case Expression(text=text):
-            return text
-        case Number(value=number):
-            return f"{number.numerator}/{number.denominator}"
-        case Collection():
-            return whole
+def _unit(value: Value) -> Unit | None:
+    return value.unit if isinstance(value, Number | Expression) else None
+
+
+def _factors(expected: Unit | None, answer: Unit | None) -> tuple[Fraction, Fraction] | None:
+    """Return what brings two values to one unit; None where their units measure other things."""
+    if expected is None or answer is None:
+        return Fraction(1), Fraction(1)
+    if expected.dimension != answer.dimension:
+        return None
+    return expected.factor, answer.factor
+
+
+def _equal_clocks(expected: Clock, answer: Clock) -> bool:
+    if bool(expected.half) == bool(answer.half):
+        return expected.minute_of_day == answer.minute_of_day
+    # Without a half of the day a time is of either, or from 0 to 24 hours.
+    given, open_ = (expected, answer) if expected.half else (answer, expected)
+    return open_.minute in (given.minute, given.minute_of_day)

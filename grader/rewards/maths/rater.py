@@ -43,7 +43,7 @@ class MathRater:
             GraderError: They cannot, and why.
         """
         if self._settings.math.symbolic and not self._open().same("x + 1", "1 + x"):
-            message = "math-verify does not find x + 1 and 1 + x equal"
+            message = "SymPy does not find x + 1 and 1 + x equal; reinstall grader-rl[math]"
             raise GraderError(message)
 
     def close(self) -> None:
@@ -71,7 +71,8 @@ class MathRater:
     def _compare(self, sample: Sample, expected: str, deadline: float) -> Rating:
         settings = self._settings.math
         words = response_of(sample.query, sample.prompt)
-        answer = find_answer(words.text, settings.place)
+        response = _until(words.text, settings.stops)
+        answer = find_answer(response, settings.place, settings.pick)
         if answer.text is None:
             return self._rating(settings.missing, Verdict.NO_CODE, None, answer.note, expected)
         comparisons = _LaterComparisons(self._open, deadline)
@@ -144,10 +145,16 @@ class _LaterComparisons:
     def hit_limit(self) -> bool:
         return self._comparisons is not None and self._comparisons.hit_limit
 
-    def same(self, left: str, right: str) -> bool:
+    def same(self, left: str, right: str, tolerance: float) -> bool:
         if self._comparisons is None:
             self._comparisons = self._open().comparisons(self._deadline)
-        return self._comparisons.same(left, right)
+        return self._comparisons.same(left, right, tolerance)
+
+
+def _until(text: str, stops: tuple[str, ...]) -> str:
+    """Return a text up to the first of several texts in it."""
+    ends = [end for stop in stops if (end := text.find(stop)) >= 0]
+    return text[: min(ends, default=len(text))]
 
 
 def gold_text(label: object) -> str:

@@ -26,7 +26,10 @@ _log = logging.getLogger(__name__)
 _WORKER = Path(__file__).with_name("worker.py")
 _START_S = 60.0
 _WALL_FACTOR = 10
-"""Wall time, in multiples of the CPU time that a comparison has: a backstop for busy machines."""
+_WALL_S = 10.0
+"""Wall time of a comparison, with that in multiples of its CPU time: for busy machines."""
+_LEAST_S = 0.01
+"""With less CPU time left, nothing is compared any more."""
 _MAX_CHARS = 2000
 _OUT_OF_MEMORY = 3
 """The exit code of a process whose comparison took too much."""
@@ -51,11 +54,11 @@ class Algebra:
             cpu_time_s: What the comparisons of one answer may take.
 
         Raises:
-            ConfigurationError: math-verify is not installed.
+            ConfigurationError: What reads LaTeX is not installed.
         """
         import importlib.util
 
-        if importlib.util.find_spec("math_verify") is None:
+        if importlib.util.find_spec("latex2sympy2_extended") is None:
             message = (
                 "comparing expressions needs the extra: pip install 'grader-rl[math]';"
                 " or set GRADER_MATH_SYMBOLIC=0"
@@ -73,11 +76,11 @@ class Algebra:
         """Return what compares for one answer, until `deadline` of `time.monotonic`."""
         return Comparisons(self, deadline)
 
-    def same(self, left: str, right: str) -> bool:
+    def same(self, left: str, right: str, tolerance: float = 0.0) -> bool:
         """Return whether two expressions are equal; see `Comparisons.same`."""
-        return self.comparisons().same(left, right)
+        return self.comparisons().same(left, right, tolerance)
 
-    def ask(self, left: str, right: str, *, cpu_time_s: float, deadline: float) -> "Outcome | None":
+    def ask(self, question: "Question", deadline: float) -> "Outcome | None":
         """Compare once; None where that hit a limit.
 
         Raises:
@@ -87,12 +90,12 @@ class Algebra:
         try:
             was_old = seat.worker is not None
             try:
-                return self._ask(seat, left, right, cpu_time_s, deadline)
+                return self._ask(seat, question, deadline)
             except AlgebraUnavailableError:
                 if self._closed or not was_old or time.monotonic() > deadline:
                     raise
                 # It may have died long ago, when it had nothing to do.
-                return self._ask(seat, left, right, cpu_time_s, deadline)
+                return self._ask(seat, question, deadline)
         finally:
             self._idle.put(seat)
 
@@ -112,13 +115,11 @@ class Algebra:
             message = "no process for comparisons was free by the deadline"
             raise AlgebraUnavailableError(message) from None
 
-    def _ask(
-        self, seat: "_Seat", left: str, right: str, cpu_time_s: float, deadline: float
-    ) -> "Outcome | None":
+    def _ask(self, seat: "_Seat", question: "Question", deadline: float) -> "Outcome | None":
         worker = seat.worker or self._start()
         seat.worker = None
         try:
-            outcome = worker.ask(left, right, cpu_time_s=cpu_time_s, deadline=deadline)
+            outcome = worker.ask(question, deadline)
         except BaseException:
             self._drop(worker)
             raise
@@ -165,21 +166,39 @@ class Comparisons:
         self.hit_limit = False
         """Whether something was not found out for want of time or memory."""
 
-    def same(self, left: str, right: str) -> bool:
+    def same(self, left: str, right: str, tolerance: float = 0.0) -> bool:
         """Return whether two expressions are equal; False where that was not found out in time.
+
+        Args:
+            left: In LaTeX.
+            right: In LaTeX.
+            tolerance: Relative; 0 for values that are exact.
 
         Raises:
             AlgebraUnavailableError: No process could be had, or it was ended from outside.
         """
         if max(len(left), len(right)) > _MAX_CHARS or self.hit_limit:
             return False
-        outcome = self._algebra.ask(left, right, cpu_time_s=self._left_s, deadline=self._deadline)
+        question = Question(left=left, right=right, tolerance=tolerance, cpu_time_s=self._left_s)
+        outcome = self._algebra.ask(question, self._deadline)
         if outcome is None:
             self.hit_limit = True
             return False
         self._left_s -= outcome.cpu_time_s
-        self.hit_limit = self._left_s <= 0
+        self.hit_limit = self._left_s < _LEAST_S
         return outcome.is_equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Whether two expressions are equal."""
+
+    left: str
+    right: str
+    tolerance: float
+    """Relative."""
+    cpu_time_s: float
+    """That finding out may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,22 +245,26 @@ class _Worker:
             message = f"a process for comparisons did not start within {_START_S:g} s"
             raise AlgebraUnavailableError(message)
 
-    def ask(self, left: str, right: str, *, cpu_time_s: float, deadline: float) -> Outcome | None:
+    def ask(self, question: Question, deadline: float) -> Outcome | None:
         """Return what a comparison found out; None where the process died of it.
 
         Raises:
             AlgebraUnavailableError: The process ended for another reason.
         """
         with contextlib.suppress(OSError, ValueError):  # It may be dead, or closed just now.
-            self._stdin.write(json.dumps([left, right, cpu_time_s]).encode() + b"\n")
+            line = json.dumps(
+                [question.left, question.right, question.tolerance, question.cpu_time_s]
+            )
+            self._stdin.write(line.encode() + b"\n")
             self._stdin.flush()
-            wall_time_s = min(cpu_time_s * _WALL_FACTOR, max(0.0, deadline - time.monotonic()))
-            if line := self._line(wall_time_s):
-                is_equal, took_s = json.loads(line)
+            left_s = max(0.0, deadline - time.monotonic())
+            wall_time_s = question.cpu_time_s * _WALL_FACTOR + _WALL_S
+            if answer := self._line(min(wall_time_s, left_s)):
+                is_equal, took_s = json.loads(answer)
                 return Outcome(is_equal is True, float(took_s))
         code = self._process.wait()
         if code in _LIMIT_CODES:
-            _log.info("a comparison hit a limit: %.100r and %.100r", left, right)
+            _log.info("a comparison hit a limit: %.100r and %.100r", question.left, question.right)
             return None
         message = f"a process for comparisons ended with {code}, or was late"
         raise AlgebraUnavailableError(message)

@@ -1,6 +1,7 @@
 """Units behind numbers: known ones are converted, other words are dropped. All pure."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,70 +10,120 @@ from fractions import Fraction
 class Unit:
     """A unit that is known."""
 
-    dimension: str
-    """Such as "length"; numbers of different dimensions are never equal."""
+    dimension: frozenset[tuple[str, int]]
+    """Such as length to the power of 2; values of different dimensions are never equal."""
     factor: Fraction
     """How many of its dimension's base unit it is."""
 
 
 _TABLE = {
-    "length": {
+    ("length", 1): {
         "mm": "1/1000", "cm": "1/100", "m": "1", "meter": "1", "metre": "1", "km": "1000",
         "millimeter": "1/1000", "centimeter": "1/100", "centimetre": "1/100", "kilometer": "1000",
-        "kilometre": "1000", "inch": "127/5000", "foot": "381/1250", "feet": "381/1250",
-        "ft": "381/1250", "yard": "1143/1250", "mile": "1609344/1000",
+        "kilometre": "1000", "inch": "127/5000", "inches": "127/5000", "in": "127/5000",
+        "foot": "381/1250", "feet": "381/1250", "ft": "381/1250", "yard": "1143/1250",
+        "yd": "1143/1250", "mile": "1609344/1000", "mi": "1609344/1000",
     },
-    "mass": {
+    ("length", 3): {
+        "ml": "1/1000000", "milliliter": "1/1000000", "l": "1/1000", "liter": "1/1000",
+        "litre": "1/1000",
+    },
+    ("mass", 1): {
         "mg": "1/1000", "g": "1", "gram": "1", "kg": "1000", "kilogram": "1000",
+        "lb": "45359237/100000",
     },
-    "time": {
+    ("time", 1): {
         "second": "1", "sec": "1", "s": "1", "minute": "60", "min": "60", "hour": "3600",
         "hr": "3600", "h": "3600", "day": "86400", "week": "604800",
     },
-    "volume": {"ml": "1/1000", "milliliter": "1/1000", "l": "1", "liter": "1", "litre": "1"},
-    "area": {"cm^2": "1/10000", "m^2": "1", "km^2": "1000000"},
-    "angle": {"degree": "1", "deg": "1"},
-    "money": {"cent": "1/100", "dollar": "1", "usd": "1"},
+    ("degrees", 1): {"degree": "1", "deg": "1"},
+    ("radians", 1): {"radian": "1", "rad": "1"},
+    ("celsius", 1): {"celsius": "1"},
+    ("fahrenheit", 1): {"fahrenheit": "1"},
+    ("money", 1): {"cent": "1/100", "dollar": "1", "usd": "1"},
 }  # fmt: skip
 
-_UNITS = {
-    name: Unit(dimension=dimension, factor=Fraction(factor))
+_BASE = {
+    name: (*dimension, Fraction(factor))
     for dimension, units in _TABLE.items()
     for name, factor in units.items()
 }
-_WORDS = re.compile(
-    r"[a-zA-Z][a-zA-Z'./-]*(?:\s*\^\s*\{?[23]\}?)?(?:[ /][a-zA-Z][a-zA-Z'./-]*){0,4}"
+_SPELLED = (
+    (re.compile(r"\bdegrees? (?=celsius|fahrenheit)"), ""),
+    (re.compile(r"\bmph\b"), "mile/hour"),
+    (re.compile(r"\bkm?ph\b|\bkmh\b"), "km/h"),
+    (re.compile(r"\s*\bper\b\s*"), "/"),
+    (re.compile(r"\b(?:square|sq)\.?\s+([a-z]+)"), r"\1^2"),
+    (re.compile(r"\b(?:cubic|cu)\.?\s+([a-z]+)"), r"\1^3"),
 )
-_POWER = re.compile(r"\s*\^\s*\{?([23])\}?")
-_AMOUNT_END = re.compile(r"[\d.)}%]$")
+_FACTOR = re.compile(r"([a-z]+)(?:\^\{?(-?\d)\}?)?")
+_WORDS = re.compile(
+    r"[a-zA-Z][a-zA-Z'./-]*(?:\s*\^\s*\{?[23]\}?)?(?:[ /][a-zA-Z][a-zA-Z'./-]*"
+    r"(?:\s*\^\s*\{?[23]\}?)?){0,4}"
+)
+_MARKED = re.compile(r"\\unit\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}$")
+_AMOUNT_END = re.compile(r"(?:[\d.)}%]|\\[a-zA-Z]+)$")
+_COMMAND = re.compile(r"\\[a-zA-Z]+")
+_ANGLE_FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")
 _MAX_CHARS = 200
 
 
-def split_unit(text: str) -> tuple[str, Unit | None]:
-    """Return a text without the unit or words behind its number, and the unit where it is known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """A text apart from the unit or the words behind it."""
 
-    "3 apples" is ("3", None), "3 km" is ("3", kilometres), and "3x" is ("3x", None): a single
-    letter that no blank parts from the number is a variable.
+    text: str
+    unit: Unit | None = None
+
+
+def split_unit(text: str) -> Amount:
+    r"""Return a text without the unit or words behind its number, and the unit if it is known.
+
+    "3 apples" is "3", "3 km" is "3" and kilometres, and "3x" is "3x": a single letter that no
+    blank parts from the number is a variable. Words behind a variable belong to the answer
+    ("n is even"), unless they are a known unit. `\unit{...}` are words that were marked as text.
     """
     if len(text) > _MAX_CHARS:
-        return text, None
-    start = _start_of_words(text)
-    if start is None:
-        return text, None
-    amount, words = text[:start].rstrip(), text[start:]
-    has_blank = start > len(amount)
-    name = _POWER.sub(r"^\1", words).lower().strip(" .")
-    unit = _UNITS.get(name) or _UNITS.get(_singular(name))
+        return Amount(text=text)
+    if match := _MARKED.search(text):
+        amount, words, has_blank = text[: match.start()].rstrip(), match[1], True
+        rejoined = f"{amount} {words}".strip()
+    elif (start := _start_of_words(text)) is not None:
+        amount, words, rejoined = text[:start].rstrip(), text[start:], text
+        has_blank = start > len(amount)
+    else:
+        return Amount(text=text)
+    name = re.sub(r"\s*\^\s*\{?(-?\d)\}?", r"^\1", words).lower().strip(" .")
     if name in ("percent", "per cent"):
-        return f"{amount}%", None
-    if not has_blank and unit is None:
-        return text, None
-    if not has_blank and len(name) == 1:
-        return text, None
-    if unit is None and (len(name.split()[0]) == 1 or "^" in name):
-        # "3 x" is a product.
-        return text, None
-    return amount, unit
+        return Amount(text=f"{amount}%")
+    unit = unit_of(name)
+    is_product = not has_blank and (unit is None or len(name) == 1)
+    is_named = unit is not None and (has_blank or len(name) > 1)
+    is_dropped = _is_constant(amount) and len(name.split()[0].rstrip("^23")) > 1
+    if not amount or is_product or _ANGLE_FUNCTION.search(amount) or not (is_named or is_dropped):
+        return Amount(text=rejoined)
+    return Amount(text=amount, unit=unit)
+
+
+def unit_of(name: str) -> Unit | None:
+    """Return the unit of a name in lower case, such as "km/h" or "square feet"; None if unknown."""
+    for pattern, spelling in _SPELLED:
+        name = pattern.sub(spelling, name)
+    powers: Counter[str] = Counter()
+    factor = Fraction(1)
+    for number, part in enumerate(name.split("/")):
+        match = _FACTOR.fullmatch(part.strip())
+        if match is None or (base := _BASE.get(_singular(match[1]))) is None:
+            return None
+        power = int(match[2] or 1) * (-1 if number else 1)
+        powers[base[0]] += base[1] * power
+        factor *= base[2] ** power
+    return Unit(dimension=frozenset(powers.items()), factor=factor)
+
+
+def _singular(name: str) -> str:
+    # "ms" are no metres.
+    return name.removesuffix("s") if name not in _BASE and len(name) > len("ms") else name
 
 
 def _start_of_words(text: str) -> int | None:
@@ -83,7 +134,5 @@ def _start_of_words(text: str) -> int | None:
     return None
 
 
-def _singular(name: str) -> str:
-    if name == "inches":
-        return "inch"
-    return name.removesuffix("s")
+def _is_constant(amount: str) -> bool:
+    return not re.search(r"[a-zA-Z]", _COMMAND.sub("", amount))

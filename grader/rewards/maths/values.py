@@ -1,17 +1,17 @@
-"""Read an answer as a value: a number, a collection of values, or an expression.
+"""Read an answer as a value: a number, a collection of values, an equation, or an expression.
 
 Everything here is pure and cheap; what needs algebra is left as text for `symbolic`.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 
+from grader.rewards.maths.notation import DOTS, balanced, split_at, unwrapped
+from grader.rewards.maths.numerals import Number, read_number
 from grader.rewards.maths.units import Unit, split_unit
 
-_MAX_DIGITS = 60
-_MAX_EXPONENT = 400
 _MAX_ITEMS = 64
 _MAX_DEPTH = 4
 
@@ -28,17 +28,7 @@ class Brackets(StrEnum):
     LEFT_OPEN = "(]"
     RIGHT_OPEN = "[)"
     UNION = "\\cup"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """A number, as exactly as it was written."""
-
-    value: Fraction
-    is_exact: bool = True
-    """False for decimals with a fraction: they may have been rounded."""
-    is_percent: bool = False
-    unit: Unit | None = None
+    RATIO = ":"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,72 +38,123 @@ class Collection:
     brackets: Brackets
     items: "tuple[Value, ...]"
 
+    @property
+    def is_record(self) -> bool:
+        """Whether every item has a name of its own, as in "x = 1, y = 2"."""
+        names = {item.name for item in self.items if isinstance(item, Named)}
+        return len(names) == len(self.items) > 1
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the items means something, other than by names."""
+        if any(isinstance(item, Expression) and item.text == DOTS for item in self.items):
+            return True
+        return self.brackets not in (Brackets.NONE, Brackets.SET, Brackets.UNION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What a name stands for: "x = 5", or "x > 5" as an interval."""
+
+    name: str
+    value: "Value"
+    text: str
+    """The whole."""
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether the name is a letter, which says of what the value is; words describe it."""
+        return bool(_VARIABLE.fullmatch(self.name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equation:
+    """An equation whose left side is no name."""
+
+    value: "Value"
+    """Its last side."""
+    is_implicit: bool
+    """Whether it is that of a line, a circle, ..., and gives no value of its left side."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approximation:
+    r"""A value with what it is rounded to: "\sqrt{3} \approx 1.73"."""
+
+    exact: "Value"
+    rounded: "Value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """A time of day."""
+
+    minute: str
+    """Hours and minutes, as "1:05"."""
+    half: str
+    """ "a" before noon, "p" after it, empty if it does not say."""
+
+    @property
+    def minute_of_day(self) -> str:
+        """Hours from 0 to 23 and minutes, by the half of the day that is given."""
+        hour, rest = self.minute.split(":", 1)
+        late = 12 if self.half == "p" else 0
+        return f"{int(hour) % 12 + late}:{rest}" if self.half else self.minute
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
     """Anything else, in normal form as far as that is cheap."""
 
     text: str
+    unit: Unit | None = None
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether it is an inequality."""
+        return bool(_RELATION.search(self.text))
 
 
-Value = Number | Collection | Expression
-
-
-# ---------------------------------------------------------------- clean text
-
-_REMOVED = re.compile(
-    r"\\(?:left|right|big|Big|bigg|Bigg|displaystyle|textstyle|limits|quad|qquad)(?![a-zA-Z])"
-    r"|(?<!\\)\\[,;:! ()\[\]]|\$|~"
-)
-_TEXT = re.compile(
-    r"\\(?:text|mathrm|textbf|mathbf|mbox|textit|mathit|operatorname|bf|rm)\s*\{([^{}]*)\}"
-)
-_REPLACED = (
-    ("\\dfrac", "\\frac"), ("\\tfrac", "\\frac"), ("\\cfrac", "\\frac"), ("\u2212", "-"),
-    ("\u2013", "-"), ("\u00d7", "\\times "), ("\u00b7", "\\cdot "), ("\u2044", "/"),
-    ("\u221e", "\\infty "), ("\u222a", "\\cup "), ("\u03c0", "\\pi "), ("\u221a", "\\sqrt "),
-    ("\u2264", "\\le "), ("\u2265", "\\ge "), ("\u00b1", "\\pm "), ("\u2260", "\\ne "),
-    ("\\leq", "\\le"), ("\\geq", "\\ge"), ("\\lt ", "<"), ("\\gt ", ">"), ("\\neq", "\\ne"),
-    ("^\\circ", " degrees"), ("^{\\circ}", " degrees"), ("\u00b0", " degrees"),
-    ("\\degree", " degrees"), ("\\%", "%"), ("\\$", "$"), ("{,}", ","), ("\\lbrace", "\\{"),
-    ("\\rbrace", "\\}"), ("\\cdotp", "\\cdot"), ("\\varnothing", "\\emptyset"),
-    ("\u2205", "\\emptyset"), ("\u00bd", " 1/2"), ("\u00bc", " 1/4"), ("\u00be", " 3/4"),
-    ("\u00a0", " "), ("\u202f", " "), ("\u2009", " "),
-)  # fmt: skip
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
-
-
-def clean(text: str) -> str:
-    """Return an answer without markup that means nothing, in one spelling of the rest."""
-    text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
-    for old, new in _REPLACED:
-        text = text.replace(old, new)
-    for _ in range(_MAX_DEPTH):
-        text, count = _TEXT.subn(r" \1 ", text)
-        if not count:
-            break
-    text = _REMOVED.sub("", text)
-    return " ".join(text.split()).rstrip(" .,;:*_`").lstrip(" ,;:*_`")
+Value = Number | Collection | Named | Equation | Approximation | Clock | Expression
 
 
 # ---------------------------------------------------------------- read
 
-_VARIABLE = re.compile(
-    r"(?:\\?[a-zA-Z](?:_\{?\w+\}?)?(?:\([a-zA-Z]\))?|[a-zA-Z][a-zA-Z ]{1,40}?)\s*=\s*(?![=])"
-)
-_WORD_LIST = re.compile(r"\s*(?:,\s*(?:and|or)\b|\b(?:and|or)\b|,(?!\d{3}(?!\d)))\s*")
+_LETTER = r"(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w+\}?)?"
+_VARIABLE = re.compile(_LETTER)
+_NAME = re.compile(rf"{_LETTER}(?:\({_LETTER}\))?|[a-zA-Z][a-zA-Z ]{{2,40}}")
+_LIST = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|\b(?:and|or)\b|;|,(?!\d{3}(?!\d)))\s*")
 _COMMA = re.compile(r"\s*[,;]\s*")
 _UNION = re.compile(r"\s*(?:\\cup\b|\bU\b)\s*")
-_CHAIN = re.compile(r"(.+?)\s*(<|\\le)\s*([a-zA-Z])\s*(<|\\le)\s*(.+)")
-_HALF = re.compile(r"([a-zA-Z])\s*(<|>|\\le|\\ge|<=|>=)\s*([^<>]+)")
-_PLUS_MINUS = re.compile(r"\\pm\s*(.+)")
+_EQUALS = re.compile(r"\s*(?:=|\\approx(?![a-zA-Z]))\s*")
+_RATIO = re.compile(r"\s*:\s*")
+_CHAIN = re.compile(rf"(.+?)\s*(<|\\le|>|\\ge)\s*({_LETTER})\s*(<|\\le|>|\\ge)\s*(.+)")
+_HALF = re.compile(rf"({_LETTER})\s*(<|\\le|>|\\ge)\s*(.+)")
+_HALF_TURNED = re.compile(rf"(.+?)\s*(<|\\le|>|\\ge)\s*({_LETTER})")
+_UNEQUAL = re.compile(rf"({_LETTER})\s*\\ne\s*(.+)")
+_MEMBER = re.compile(rf"({_LETTER})\s*\\in\s+(.+)|({_LETTER})\s*\\in\s*([(\[\\{{].*)")
+_SUCH_THAT = re.compile(rf"({_LETTER})(?:\s*\\in[^|:]*?)?\s*(?:\\mid\b|\||:)\s*(.+)")
+_MONOMIAL = re.compile(r"[-\d\sa-z^{}]*[a-z][-\d\sa-z^{}]*")
+_RELATION = re.compile(r"[<>]|\\(?:le|ge|ne)(?![a-zA-Z])")
+_CLOCK = re.compile(r"0?(\d{1,2}:[0-5]\d(?::[0-5]\d)?)\s*(?:([ap])\.?\s*m\.?)?", re.IGNORECASE)
 _NOTHING = frozenset({"\\emptyset", "\\{\\}", "{}", "no solution", "no solutions", "none"})
-_WORDS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
+_MEANINGS = {
+    "all real numbers": "\\mathbb{R}",
+    "all reals": "\\mathbb{R}",
+    "infinity": "\\infty",
+}
+_TURNED = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
+_PAIRS = {
+    ("(", ")"): Brackets.ROUND,
+    ("[", "]"): Brackets.SQUARE,
+    ("(", "]"): Brackets.LEFT_OPEN,
+    ("[", ")"): Brackets.RIGHT_OPEN,
+    ("]", "["): Brackets.ROUND,
+    ("]", "]"): Brackets.LEFT_OPEN,
+    ("[", "["): Brackets.RIGHT_OPEN,
+    ("\\{", "\\}"): Brackets.SET,
+    ("{", "}"): Brackets.SET,
 }
 
 
@@ -122,47 +163,132 @@ def read(text: str) -> Value:
     return _read(text.strip(), 0)
 
 
-def left_side(text: str) -> str | None:
-    """Return the variable that a cleaned answer gives the value of, as in "x = 5"; else None."""
-    match = _VARIABLE.match(text)
-    if match is None or "=" in text[match.end() :]:
-        return None
-    return match[0].rstrip(" =").strip()
-
-
-def right_side(text: str) -> str:
-    """Return a cleaned answer without the variable that it gives the value of."""
-    return text[match.end() :] if left_side(text) and (match := _VARIABLE.match(text)) else text
+def latex(value: Value) -> str:
+    """Return a value in LaTeX, for algebra."""
+    match value:
+        case Number():
+            return f"{value.value.numerator}/{value.value.denominator}"
+        case Collection(brackets=Brackets.UNION):
+            return " \\cup ".join(map(latex, value.items))
+        case Collection(brackets=Brackets.SET):
+            return "\\{" + ", ".join(map(latex, value.items)) + "\\}"
+        case Collection(brackets=brackets):
+            inner = ", ".join(map(latex, value.items))
+            return f"{brackets[0]}{inner}{brackets[1]}" if len(brackets) > 1 else inner
+        case Approximation():
+            return latex(value.exact)
+        case Clock():
+            return value.minute
+        case Named() | Equation() | Expression():
+            return value.text
 
 
 def _read(text: str, depth: int) -> Value:
     text = _without_outer_braces(text)
     if text.lower() in _NOTHING:
         return Collection(brackets=Brackets.SET, items=())
-    if depth < _MAX_DEPTH and (found := _collection(text, depth)) is not None:
-        return found
-    number = read_number(text)
-    return Expression(text=text) if number is None else number
+    text = _MEANINGS.get(text.lower(), text)
+    if match := _CLOCK.fullmatch(text):
+        return Clock(minute=match[1], half=(match[2] or "").lower())
+    if depth < _MAX_DEPTH and not text.startswith("\\begin"):
+        for reader in (_list, _equation, _collection, _inequality):
+            if (found := reader(text, depth)) is not None:
+                return found
+    amount = split_unit(text)
+    number = read_number(amount.text)
+    if number is None:
+        return Expression(text=amount.text, unit=amount.unit)
+    return number.with_unit(amount.unit)
 
 
-def _collection(text: str, depth: int) -> Collection | None:
-    parts = [part for part in _UNION.split(text) if part]
-    if len(parts) > 1 and all(_is_wrapped(part) for part in parts):
+def _list(text: str, depth: int) -> Value | None:
+    r"""Read "1, 2", "x = 1 or x = 2", "x = 1, y = 2", and "\pm 1"."""
+    parts = [part for part in split_at(text, _LIST) if part]
+    if 1 < len(parts) <= _MAX_ITEMS and read_number(split_unit(text).text) is None:
+        items = tuple(_read(part, depth + 1) for part in parts)
+        return Collection(brackets=Brackets.NONE, items=_grouped(items))
+    if text.count("\\pm") == 1 and "\\mp" not in text:
+        signed = [_read(text.replace("\\pm", sign), depth + 1) for sign in "+-"]
+        return Collection(brackets=Brackets.NONE, items=_grouped(tuple(signed)))
+    return None
+
+
+def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the items of a list, those that have names as what they are together.
+
+    "x = 1 or x = 2" and "n = 1, 2" are values of one thing, "x = 1, y = 2" keeps its names, and
+    "x = 1, y = 2 or x = 2, y = 1" is two of that kind.
+    """
+    names = [item.name if isinstance(item, Named) else None for item in items]
+    count = len(set(names))
+    if count == len(names) and None not in names:
+        return items
+    blocks = [names[start : start + count] for start in range(0, len(names), count)]
+    if count > 1 and None not in names and all(set(block) == set(names) for block in blocks):
+        return tuple(
+            Collection(brackets=Brackets.NONE, items=items[start : start + count])
+            for start in range(0, len(names), count)
+        )
+    is_one_thing = len(set(names) - {None}) == 1
+    return tuple(item.value if is_one_thing and isinstance(item, Named) else item for item in items)
+
+
+def _equation(text: str, depth: int) -> Value | None:
+    r"""Read "x = 5", "2x + y = 3", "\sqrt{3} \approx 1.73" and "x \in [0, 1)"."""
+    if match := _MEMBER.fullmatch(text):
+        name, values = match[1] or match[3], match[2] or match[4]
+        return Named(name=name, value=_read(values, depth + 1), text=text)
+    sides = split_at(text, _EQUALS)
+    if len(sides) == 1 or not sides[-1] or _RELATION.search(text):
+        return None
+    first, value = sides[0], _read(sides[-1], depth + 1)
+    if not first:
+        return value
+    if record := _record(first, value):
+        return record
+    if _NAME.fullmatch(first):
+        return Named(name=first.replace("{", "").replace("}", ""), value=value, text=text)
+    if "\\approx" in text:
+        return Approximation(exact=_read(first, depth + 1), rounded=value)
+    if not any(_has_variable(side) for side in sides[:-1]):
+        return value
+    return Equation(value=value, is_implicit=len(sides) > 2 or _is_curve(first), text=text)
+
+
+def _record(names: str, value: Value) -> Value | None:
+    """Read "(x, y) = (1, 2)"; (x, y) before several points is the name of each."""
+    wrapped = _unwrap(names)
+    parts = split_at(wrapped[1], _COMMA) if wrapped else []
+    if not parts or not all(_VARIABLE.fullmatch(part) for part in parts):
+        return None
+    if not isinstance(value, Collection) or len(value.items) != len(parts):
+        return value
+    return Collection(
+        brackets=Brackets.NONE,
+        items=tuple(
+            Named(name=name, value=item, text=f"{name}={latex(item)}")
+            for name, item in zip(parts, value.items, strict=True)
+        ),
+    )
+
+
+def _collection(text: str, depth: int) -> Value | None:
+    parts = [part for part in split_at(text, _UNION) if part]
+    if len(parts) > 1 and all(_unwrap(part) for part in parts):
         return _items(Brackets.UNION, parts, depth)
     if wrapped := _unwrap(text):
         brackets, inner = wrapped
-        parts = _split(inner, _COMMA)
+        if brackets is Brackets.SET and (match := _SUCH_THAT.fullmatch(inner)):
+            return _inequality(match[2], depth)
+        parts = split_at(inner, _COMMA)
         if brackets is Brackets.SET or len(parts) > 1:
             return _items(brackets, parts, depth)
         return None
-    if (interval := _inequality(text)) is not None:
-        brackets, ends = interval
-        return _items(brackets, ends, depth)
-    if match := _PLUS_MINUS.fullmatch(text):
-        return _items(Brackets.NONE, [match[1], f"-{match[1]}"], depth)
-    parts = _split(text, _WORD_LIST)
-    if len(parts) > 1 and read_number(text) is None:
-        return _items(Brackets.NONE, [right_side(part) for part in parts], depth)
+    parts = split_at(text, _RATIO)
+    if len(parts) > 1:
+        ratio = _items(Brackets.RATIO, parts, depth)
+        if ratio is not None and all(isinstance(item, Number) for item in ratio.items):
+            return ratio
     return None
 
 
@@ -172,148 +298,69 @@ def _items(brackets: Brackets, parts: list[str], depth: int) -> Collection | Non
     return Collection(brackets=brackets, items=tuple(_read(part, depth + 1) for part in parts))
 
 
-def _inequality(text: str) -> tuple[Brackets, list[str]] | None:
-    r"""Read "1 < x \le 3" and "x > 3" as intervals."""
-    if match := _CHAIN.fullmatch(text):
-        left, right = match[2] == "<", match[4] == "<"
-        return _interval(left, right), [match[1], match[5]]
-    if match := _HALF.fullmatch(text):
-        is_open = match[2] in "<>"
-        if match[2] in (">", "\\ge", ">="):
-            return _interval(is_open, True), [match[3].strip(), "\\infty"]
-        return _interval(True, is_open), ["-\\infty", match[3].strip()]
+def _inequality(text: str, depth: int) -> Value | None:
+    r"""Read "1 < x \le 3", "x > 3" and "x \ne 3" as intervals."""
+    for name, brackets, ends in _intervals(text):
+        interval = _items(brackets, ends, depth)
+        if interval is not None:
+            return Named(name=name, value=interval, text=text)
+    if match := _UNEQUAL.fullmatch(text):
+        hole = _read(match[2], depth + 1)
+        sides = tuple(
+            Collection(brackets=Brackets.ROUND, items=tuple(ends))
+            for ends in ((_END["-"], hole), (hole, _END["+"]))
+        )
+        union = Collection(brackets=Brackets.UNION, items=sides)
+        return Named(name=match[1], value=union, text=text)
     return None
+
+
+_END = {"-": Expression(text="-\\infty"), "+": Expression(text="\\infty")}
+
+
+def _intervals(text: str) -> Iterator[tuple[str, Brackets, list[str]]]:
+    if len(_RELATION.findall(text)) > 2:
+        return
+    if match := _CHAIN.fullmatch(text):
+        low, first, name, second, high = match.groups()
+        if first in (">", "\\ge"):
+            low, first, second, high = high, _TURNED[second], _TURNED[first], low
+        if second in ("<", "\\le"):
+            yield name, _interval(first == "<", second == "<"), [low, high]
+    elif match := _HALF.fullmatch(text):
+        yield match[1], *_half_line(match[2], match[3])
+    elif match := _HALF_TURNED.fullmatch(text):
+        yield match[3], *_half_line(_TURNED[match[2]], match[1])
+
+
+def _half_line(sign: str, end: str) -> tuple[Brackets, list[str]]:
+    if sign in (">", "\\ge"):
+        return _interval(sign == ">", True), [end, "\\infty"]
+    return _interval(True, sign == "<"), ["-\\infty", end]
 
 
 def _interval(left_open: bool, right_open: bool) -> Brackets:
     return Brackets(("(" if left_open else "[") + (")" if right_open else "]"))
 
 
-_PAIRS = {
-    ("(", ")"): Brackets.ROUND,
-    ("[", "]"): Brackets.SQUARE,
-    ("(", "]"): Brackets.LEFT_OPEN,
-    ("[", ")"): Brackets.RIGHT_OPEN,
-    ("\\{", "\\}"): Brackets.SET,
-    ("{", "}"): Brackets.SET,
-}
-
-
-def _is_wrapped(text: str) -> bool:
-    return _unwrap(text) is not None
-
-
 def _unwrap(text: str) -> tuple[Brackets, str] | None:
     for (opening, closing), brackets in _PAIRS.items():
-        if text.startswith(opening) and text.endswith(closing):
-            inner = text[len(opening) : -len(closing)]
-            if _balanced(inner):
-                return brackets, inner.strip()
+        if (inner := unwrapped(text, opening, closing)) is not None:
+            return brackets, inner
     return None
-
-
-def _balanced(text: str) -> bool:
-    depth = 0
-    for char in text:
-        if char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-            if depth < 0:
-                return False
-    return depth == 0
-
-
-def _split(text: str, separator: re.Pattern[str]) -> list[str]:
-    """Split at separators outside of brackets."""
-    parts: list[str] = []
-    start = 0
-    for match in separator.finditer(text):
-        part = text[start : max(start, match.start())]
-        if match.start() >= start and match[0] and _balanced(part):
-            parts.append(part.strip())
-            start = match.end()
-    parts.append(text[start:].strip())
-    return [part for part in parts if part] if separator is _WORD_LIST else parts
 
 
 def _without_outer_braces(text: str) -> str:
-    if text.startswith("{") and text.endswith("}") and "," not in text and _balanced(text[1:-1]):
-        return text[1:-1].strip()
+    while "," not in text and (inner := unwrapped(text, "{", "}")) is not None:
+        text = inner
     return text
 
 
-# ---------------------------------------------------------------- numbers
-
-_PLAIN = r"[-+]?(?:\d+\.?\d*|\.\d+)"
-_GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+|(?:_\d{3})+)(?:\.\d+)?")
-_DECIMAL = re.compile(rf"({_PLAIN})(?:[eE]([-+]?\d+))?")
-_SCIENTIFIC = re.compile(
-    rf"({_PLAIN})\s*(?:\\times|\\cdot|x|\*)\s*10\s*(?:\^|\*\*)\s*(?:\{{\s*([-+]?\d+)\s*\}}|\(?([-+]?\d+)\)?)"
-)
-_POWER_OF_TEN = re.compile(r"([-+]?)10\s*\^\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
-_FRACTION = re.compile(
-    r"([-+]?)\s*(?:(\d+)\s+|(\d+)(?=\\))?\s*"
-    r"(?:\\frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))|\(?([-+]?[\d.,]+)\)?\s*/\s*\(?([-+]?[\d.,]+)\)?)"
-)
+def _has_variable(side: str) -> bool:
+    return bool(re.search(r"[a-zA-Z]", re.sub(r"\\[a-zA-Z]+", "", side)))
 
 
-def read_number(text: str) -> Number | None:
-    """Return the number that a cleaned text is, with percent sign, currency or unit; else None."""
-    text = text.strip()
-    if text.startswith("(") and text.endswith(")") and _balanced(text[1:-1]):
-        text = text[1:-1].strip()
-    if (word := _WORDS.get(text.lower())) is not None:
-        return Number(value=Fraction(word))
-    text = re.sub(r"^([-+]?)\s*[$\u20ac\u00a3\u00a5]\s*", r"\1", text)
-    amount, unit = split_unit(text)
-    is_percent = False
-    for sign in ("%", "percent", "per cent"):
-        if amount.endswith(sign):
-            amount, is_percent = amount.removesuffix(sign).rstrip(), True
-            break
-    found = _rational(amount)
-    if found is None:
-        return None
-    value, is_exact = found
-    if is_percent:
-        value /= 100
-    return Number(value=value, is_exact=is_exact, is_percent=is_percent, unit=unit)
-
-
-def _rational(text: str) -> tuple[Fraction, bool] | None:
-    text = re.sub(r"^([-+])\s+", r"\1", text)
-    if len(text) > 4 * _MAX_DIGITS:
-        return None
-    if _GROUPED.fullmatch(text):
-        text = re.sub(r"[ ,_]", "", text)
-    if match := _DECIMAL.fullmatch(text):
-        return _decimal(match[1], match[2])
-    if match := _SCIENTIFIC.fullmatch(text):
-        return _decimal(match[1], match[2] or match[3])
-    if match := _POWER_OF_TEN.fullmatch(text):
-        return _decimal(f"{match[1]}1", match[2] or match[3])
-    if match := _FRACTION.fullmatch(text):
-        return _fraction(match)
-    return None
-
-
-def _decimal(digits: str, exponent: str | None) -> tuple[Fraction, bool] | None:
-    power = int(exponent or 0) if len(exponent or "") < 6 else _MAX_EXPONENT + 1
-    if len(digits) > _MAX_DIGITS or abs(power) > _MAX_EXPONENT:
-        return None
-    value = Fraction(digits.rstrip(".")) * Fraction(10) ** power
-    return value, value.denominator == 1
-
-
-def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:
-    sign, whole = match[1], match[2] or match[3]
-    above = next((group for group in match.group(4, 5, 8) if group), None)
-    below = next((group for group in match.group(6, 7, 9) if group), None)
-    parts = [_rational(part.strip()) if part else None for part in (above, below)]
-    if parts[0] is None or parts[1] is None or parts[1][0] == 0:
-        return None
-    value = parts[0][0] / parts[1][0]
-    if whole:
-        value += int(whole) if len(whole) <= _MAX_DIGITS else 0
-    return (-value if sign == "-" else value), parts[0][1] and parts[1][1]
+def _is_curve(side: str) -> bool:
+    """Return whether the left side of an equation is a sum, or a product of variables."""
+    signs = re.finditer(r"(?<=[^\s({\[])\s*[+-]", side)
+    return bool(_MONOMIAL.fullmatch(side)) or any(balanced(side[: sign.start()]) for sign in signs)

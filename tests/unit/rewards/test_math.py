@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.reward_settings import AnswerPlace, MathSettings, Task
+from grader.reward_settings import AnswerPick, AnswerPlace, MathSettings, Task
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
@@ -80,7 +80,8 @@ def test_label_may_be_text_number_or_object(core: RewardCore, label: object) -> 
 @pytest.mark.parametrize(
     ("place", "text", "found"),
     [
-        pytest.param(AnswerPlace.AUTO, "\\boxed{1} #### 2", "1", id="hashes-start-a-line"),
+        pytest.param(AnswerPlace.AUTO, "40 + 2 = 42 #### 42", "42", id="hashes-end-a-line"),
+        pytest.param(AnswerPlace.AUTO, "\\boxed{1} #### 2", "2", id="hashes-after-a-box"),
         pytest.param(AnswerPlace.AUTO, "\\boxed{1}\n#### 2", "2", id="the-last-counts"),
         pytest.param(AnswerPlace.BOXED, "\\boxed{1}\n#### 2", "1", id="only-boxes"),
         pytest.param(AnswerPlace.HASHES, "#### 2\n\\boxed{1}", "2", id="only-hashes"),
@@ -96,6 +97,113 @@ def test_place_says_where_an_answer_may_stand(
     place: AnswerPlace, text: str, found: str | None
 ) -> None:
     assert find_answer(text, place).text == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("<answer>42</answer>", "42", id="bare"),
+        pytest.param("<answer>\n 42 \n</answer>", "42", id="lines"),
+        pytest.param("<ANSWER>42</ANSWER>", "42", id="capitals"),
+        pytest.param("<answer>$x = 42$</answer>", "$x = 42$", id="formula"),
+        pytest.param("<answer>It is \\boxed{42}.</answer>", "42", id="box-inside"),
+        pytest.param("<answer>6*7 #### 42</answer>", "42", id="hashes-inside"),
+        pytest.param("<answer>The answer is 42.</answer>", "42", id="phrase-inside"),
+        pytest.param("<answer>```\n42\n```</answer>", "42", id="block-inside"),
+        pytest.param("\\boxed{41} <answer>42</answer>", "42", id="last"),
+        pytest.param("<answer>41</answer><answer>42</answer>", "42", id="two"),
+        pytest.param("**Final Answer**\n\n42", "42", id="heading"),
+        pytest.param("## Answer\n42\n", "42", id="heading-of-markdown"),
+        pytest.param("\u6240\u4ee5\u7b54\u6848\u662f 42\u3002", "42", id="chinese"),
+        pytest.param("#### The answer is \\boxed{42}", "42", id="box-after-hashes"),
+        pytest.param("\\boxed{42}\n\n#### Verification\nIt holds.", "42", id="heading-below"),
+        pytest.param("\\boxed{42}\n#### Step 5: check\nIt holds.", "42", id="step-below"),
+        pytest.param("x = 41 #### 42", "42", id="hashes-in-a-line"),
+        pytest.param("{ \\boxed{42}", "42", id="a-brace-before-that-stays-open"),
+        pytest.param("\\boxed{\\text{a \\} b}}", "\\text{a \\} b}", id="a-brace-that-is-a-sign"),
+    ],
+)
+def test_answer_is_found_where_models_put_it(text: str, found: str) -> None:
+    assert find_answer(text).text == found
+
+
+@pytest.mark.parametrize(
+    "unfinished",
+    [
+        "\\boxed{",
+        "\\boxed{4",
+        "\\boxed{\\frac{1}{2}",
+        "\\boxed",
+        "\\fbox{",
+        "<answer>",
+        "<answer>7",
+        "the answer is",
+        "The final answer is \\boxed{",
+        "**Answer:** ",
+        "\\boxed{}",
+        "<answer></answer>",
+    ],
+)
+@pytest.mark.parametrize("earlier", ["\\boxed{5}", "#### 5\n", "<answer>5</answer>"])
+def test_answer_that_is_not_finished_gives_an_earlier_one_no_credit(
+    earlier: str, unfinished: str
+) -> None:
+    found = find_answer(f"First {earlier} holds. Once more: {unfinished}")
+    assert found.text is None
+    assert "does not end" in found.note or "is empty" in found.note
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("\\boxed{" + "1+" * 3000 + "1}", "the box"),
+        ("<answer>" + "1+" * 3000 + "1</answer>", "the answer tag"),
+        ("#### " + "1+" * 3000 + "1", "the answer after ####"),
+    ],
+)
+def test_answer_that_is_too_long_is_told_its_length(text: str, place: str) -> None:
+    note = f"{place} has 6,001 characters; a final answer has at most 2,000"
+    assert find_answer(text).note == note
+
+
+GOES_ON = "40 + 2 = 42 #### 42\n\nQuestion: What is 1 + 1?\nAnswer: 1 + 1 = 2 #### 2"
+
+
+@pytest.mark.parametrize(
+    ("settings", "response", "label"),
+    [
+        pytest.param(MathSettings(), GOES_ON, "2", id="last"),
+        pytest.param(MathSettings(pick=AnswerPick.FIRST), GOES_ON, "42", id="first"),
+        pytest.param(MathSettings(stop="\\nQuestion:"), GOES_ON, "42", id="stop"),
+        pytest.param(MathSettings(stop="Problem:|Question:"), GOES_ON, "42", id="one-of-two-stops"),
+        pytest.param(MathSettings(stop="Problem:|"), GOES_ON, "2", id="stop-that-does-not-occur"),
+        pytest.param(
+            MathSettings(pick=AnswerPick.FIRST),
+            "\\boxed{1} <answer>2</answer>",
+            "1",
+            id="box-first",
+        ),
+        pytest.param(
+            MathSettings(pick=AnswerPick.FIRST, place=AnswerPlace.LAST_NUMBER),
+            "5, then 6",
+            "5",
+            id="first-number",
+        ),
+        pytest.param(
+            MathSettings(place=AnswerPlace.TAGS),
+            "<answer>2</answer> \\boxed{1}",
+            "2",
+            id="only-tags",
+        ),
+    ],
+)
+def test_first_or_last_answer_counts_up_to_where_the_response_stops(
+    settings: MathSettings, response: str, label: str
+) -> None:
+    core = RewardCore(replace(Settings(task=Task.MATH), math=settings))
+    (rating,) = core.rate([Sample(query=response, label=label)])
+    core.close()
+    assert rating.reward == 1, rating.note
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+"""The notation of answers: one spelling of what means the same, and parts within brackets. Pure."""
+
+import re
+
+DOTS = "\\ldots"
+"""What is left out of a list or a sum."""
+
+_MAX_DEPTH = 4
+
+_REPLACED = (
+    ("\\dfrac", "\\frac"), ("\\tfrac", "\\frac"), ("\\cfrac", "\\frac"), ("\u2212", "-"),
+    ("\u2013", "-"), ("\u00d7", "\\times "), ("\u00b7", "\\cdot "), ("\u2044", "/"),
+    ("\u221e", "\\infty "), ("\u222a", "\\cup "), ("\u03c0", "\\pi "), ("\u221a", "\\sqrt "),
+    ("\u2264", "\\le "), ("\u2265", "\\ge "), ("\u00b1", "\\pm "), ("\u2260", "\\ne "),
+    ("\u2248", "\\approx "), ("\\simeq", "\\approx"), ("\\leqslant", "\\le"),
+    ("\\geqslant", "\\ge"), ("\\leq", "\\le"), ("\\geq", "\\ge"), ("<=", "\\le "),
+    (">=", "\\ge "), ("\\lt ", "<"), ("\\gt ", ">"), ("\\neq", "\\ne"),
+    ("^\\circ", " degrees"), ("^{\\circ}", " degrees"), ("\u00b0", " degrees"),
+    ("\\degree", " degrees"), ("\\%", "%"), ("\\$", "$"), ("{,}", ","), ("\\lbrace", "\\{"),
+    ("\\rbrace", "\\}"), ("\\langle", "("), ("\\rangle", ")"), ("\\lbrack", "["),
+    ("\\rbrack", "]"), ("\\cdotp", "\\cdot"), ("\\varnothing", "\\emptyset"),
+    ("\u2205", "\\emptyset"), ("\u00bd", " 1/2"), ("\u00bc", " 1/4"), ("\u00be", " 3/4"),
+    ("\u00a0", " "), ("\u202f", " "), ("\u2009", " "), ("\\div", "/"), ("\\colon", ":"),
+    ("\\_", "_"),
+)  # fmt: skip
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+_DOTS = re.compile(r"\\[lc]?dots[bcmio]?(?![a-zA-Z])|\.{3,}|\u2026")
+_TEXT_COMMANDS = r"\\(?:text(?:bf|it|rm|sf|normal)?|math(?:rm|bf|it|sf)|mbox|operatorname|bf|rm)"
+_REMOVED = re.compile(
+    r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|tiny|small|normalsize"
+    r"|[lL]arge|LARGE|[hH]uge|boldsymbol|bm|underline)(?![a-zA-Z])"
+    r"|\\(?:text)?color\s*\{[^{}]*\}|(?<!\\)\\[!()\[\]]|\$"
+)
+_SPACE = re.compile(r"(?<!\\)\\[,;: ]|\\q?quad(?![a-zA-Z])|~")
+_TEMPERATURE = re.compile(rf" degrees\s*(?:{_TEXT_COMMANDS}\s*\{{)?\s*([CF])\b\s*\}}?")
+_SCALES = {"C": "celsius", "F": "fahrenheit"}
+_TEXT = re.compile(rf"{_TEXT_COMMANDS}\s*\{{([^{{}}]*)\}}")
+_UNIT = re.compile(
+    rf"(?<=[^\s,;=])\s*{_TEXT_COMMANDS}\s*\{{\s*(?!(?:and|or|[apAP]\.?\s*[mM]\.?|[eid])\s*\}})"
+    r"([a-zA-Z][a-zA-Z ./-]*?(?:\^\{?-?\d\}?)?)\s*\}\s*(\^\s*(?:-?\d|\{\s*-?\d\s*\}))?"
+    r"(?=\s*(?:[.,;)\]]|\\\}|\\\\|\\cup|\\text|\$|$))"
+)
+_ROUNDED = re.compile(r"^(?:approximately|approx\.?|about|roughly)\s+", re.IGNORECASE)
+_END = re.compile(r"(?:[\s.,;:*_`]|\\\\)+$")
+
+
+def clean(text: str) -> str:
+    r"""Return an answer without markup that means nothing, in one spelling of the rest.
+
+    Words in text mode behind a value become `\unit{...}`: they may be no variables.
+    """
+    text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
+    text = _DOTS.sub(lambda _: f"{DOTS} ", text)
+    for old, new in _REPLACED:
+        text = text.replace(old, new)
+    text = _TEMPERATURE.sub(lambda m: f" \\unit{{{_SCALES[m[1]]}}}", text)
+    text = _UNIT.sub(lambda m: f" \\unit{{{m[1]}{m[2] or ''}}}", text)
+    for _ in range(_MAX_DEPTH):
+        text, count = _TEXT.subn(r" \1 ", text)
+        if not count:
+            break
+    text = " ".join(_SPACE.sub(" ", _REMOVED.sub("", text)).split())
+    text = text if text.endswith(DOTS) else _END.sub("", text)
+    return _ROUNDED.sub("", text.lstrip(" ,;:*_`"))
+
+
+def balanced(text: str) -> bool:
+    """Return whether every bracket of a text is closed, by any kind of bracket."""
+    depth = 0
+    for char in text:
+        if char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+            if depth < 0:
+                return False
+    return depth == 0
+
+
+def split_at(text: str, separator: re.Pattern[str]) -> list[str]:
+    """Split at separators outside of brackets."""
+    parts: list[str] = []
+    start = 0
+    for match in separator.finditer(text):
+        part = text[start : max(start, match.start())]
+        if match.start() >= start and match[0] and balanced(part):
+            parts.append(part.strip())
+            start = match.end()
+    parts.append(text[start:].strip())
+    return parts
+
+
+def unwrapped(text: str, opening: str, closing: str) -> str | None:
+    """Return what a pair of brackets around a whole text holds; None if there is none."""
+    if len(text) < len(opening) + len(closing):
+        return None
+    if not (text.startswith(opening) and text.endswith(closing)):
+        return None
+    inner = text[len(opening) : -len(closing)]
+    return inner.strip() if balanced(inner) else None
