@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full bench images lock faults soak fuzz manifests stability trainers screenshots
+.PHONY: help demo test-all check format test test-docker acceptance acceptance-full agreement bench images lock faults soak fuzz manifests stability trainers screenshots
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -36,6 +36,9 @@ acceptance:  ## The recorded data sets of ../shared, where that folder exists; l
 
 acceptance-full:  ## The same with every row on every backend
 	ACCEPTANCE_FULL=1 $(PYTEST) tests/acceptance
+
+agreement:  ## The grader's verdicts against those of plain Python (docs/agreement.md)
+	$(PYTHON) -m agreement
 
 bench:  ## Throughput against other ways to run the same programs
 	$(PYTHON) -m benchmarks

@@ -1,0 +1,143 @@
+"""Both sides of pairs held against each other, and what is printed of it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from agreement.ours import Graded
+from agreement.pairs import Difference, Found, Outcome, Pair, differences
+from grader.verdict import Verdict
+
+_SECTION = "## Where plain Python says otherwise"
+_SHOWN_CASES = 5
+_SHOWN_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A pair as both sides judged it."""
+
+    graded: Graded
+    plain: Outcome
+    differences: tuple[Difference, ...]
+    note: str = ""
+    """What another run on both sides showed of a difference."""
+    unsteady: bool = False
+    """Plain Python itself says one thing in one run, and another in the next."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two sides say different things, and not by chance."""
+        return bool(self.differences) and not self.unsteady
+
+    @property
+    def pair(self) -> Pair:
+        """The pair."""
+        return self.graded.pair
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a program may want to know of it."""
+        return {
+            "id": self.pair.id,
+            "mutation": self.pair.mutation,
+            "way": self.graded.way,
+            "integrity": self.graded.integrity,
+            "plain": self.plain.passed,
+            "ours": self.graded.outcome.verdict,
+            "note": self.note,
+            "unsteady": self.unsteady,
+            "differences": [asdict(each) for each in self.differences],
+        }
+
+
+def compare(plain: Outcome, graded: Graded) -> Judged:
+    """Return a pair with the differences between its two outcomes."""
+    ours = graded.outcome
+    if not plain.passed and not graded.pair.mutation:
+        # A suite that its own program fails is broken: all that counts is that nothing is paid.
+        plain, ours = replace(plain, cases={}), replace(ours, cases={})
+    found = differences(plain, ours)
+    if plain.passed != ours.passed or ours.verdict != Verdict.INTERNAL_ERROR or not plain.cases:
+        return Judged(graded=graded, plain=plain, differences=tuple(found))
+    feedback = f"{ours.verdict}: {ours.details.get('', '')}"
+    fault = Difference(case="", plain=plain.verdict, ours=feedback)
+    return Judged(graded=graded, plain=plain, differences=(fault, *found))
+
+
+def confirm(first: Judged, plain: Outcome, again: Graded) -> Judged:
+    """Return a difference with what a second run on both sides shows."""
+    if plain.passed != first.plain.passed or (
+        first.plain.cases and plain.cases != first.plain.cases
+    ):
+        return replace(first, unsteady=True, note="plain Python says otherwise in another run")
+    second = compare(plain, again)
+    if second.differences:
+        return first
+    return replace(first, note="agrees when it is graded alone")
+
+
+# ---------------------------------------------------------------- what is printed
+
+_COLUMNS = (
+    "source",
+    "pairs",
+    "mutants",
+    "gradings",
+    "agree",
+    "differ",
+    "unsteady",
+    "broken",
+    "left out",
+    "missing",
+)
+
+
+def row(name: str, found: Found, judged: Sequence[Judged]) -> tuple[object, ...]:
+    """Return a source's line of the table."""
+    ids = {each.pair.id: each for each in judged}
+    mutants = sum(bool(each.pair.mutation) for each in ids.values())
+    return (
+        name,
+        len(ids) - mutants,
+        mutants,
+        len(judged),
+        sum(not each.differences for each in judged),
+        sum(each.differs for each in judged),
+        sum(each.unsteady for each in judged),
+        sum(not each.pair.mutation and not each.plain.passed for each in ids.values()),
+        len(found.left_out),
+        len(found.missing),
+    )
+
+
+def show_table(rows: Sequence[tuple[object, ...]]) -> None:
+    """Print the table, with a line for all sources together."""
+    total = ("all", *(sum(int(str(each[i])) for each in rows) for i in range(1, len(_COLUMNS))))
+    for each in (_COLUMNS, *rows, total):
+        name, *numbers = (str(cell) for cell in each)
+        print(f"{name:<42}" + "".join(f"{number:>10}" for number in numbers))
+
+
+def show_differences(judged: Sequence[Judged]) -> None:
+    """Print each difference with what either side says."""
+    for each in sorted(judged, key=lambda each: (each.pair.id, each.graded.way)):
+        if not each.differences:
+            continue
+        word = "unsteady" if each.unsteady else "differs"
+        notes = [each.graded.way, each.graded.integrity, each.pair.mutation, each.note]
+        print(f"{word}: {each.pair.id} ({'; '.join(filter(None, notes))})")
+        for difference in each.differences[:_SHOWN_CASES]:
+            print(f"  {difference.case or 'as a whole'}")
+            print(f"    plain: {difference.plain[:_SHOWN_CHARS]}")
+            print(f"    ours:  {difference.ours[:_SHOWN_CHARS]}")
+        if len(each.differences) > _SHOWN_CASES:
+            print(f"  and {len(each.differences) - _SHOWN_CASES} more")
+
+
+def unlisted(judged: Sequence[Judged], documentation: str) -> list[str]:
+    """Return the pairs that differ and are not in the documentation's table of them."""
+    section = documentation.partition(_SECTION)[2].partition("\n## ")[0]
+    listed = set(re.findall(r"`([^`]+)`", section))
+    differing = dict.fromkeys(each.pair.id for each in judged if each.differs)
+    return [id for id in differing if id not in listed]

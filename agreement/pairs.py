@@ -1,0 +1,117 @@
+"""What is judged twice: a program with its suite, and what became of it on either side."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from grader.model import LimitOverrides, MiB, Submission, TestSuite
+from grader.rules import ExtractionRule
+
+LIMITS = LimitOverrides(
+    cpu_time_s=60.0,
+    wall_time_s=90.0,
+    memory_bytes=2048 * MiB,
+    output_bytes=64 * MiB,
+    work_bytes=256 * MiB,
+    work_files=20_000,
+)
+"""So much that limits decide nothing that plain Python would not decide as well."""
+
+MUTANT_LIMITS = replace(LIMITS, cpu_time_s=20.0, wall_time_s=30.0)
+"""What a mutant loops for ever with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A program and the suite that judges it."""
+
+    id: str
+    code: str
+    suite: TestSuite
+    """Without a reference."""
+    reference: str
+    """The program that the suite was written for; `code` is the same unless it is a mutant."""
+    mutation: str = ""
+    """What was changed in the reference; empty for the reference itself."""
+
+    @property
+    def key(self) -> str:
+        """What decides the outcome in plain Python, as a hash."""
+        suite = replace(self.suite, prompt="", problem_id=None)
+        return hashlib.sha256(f"{self.code}\0{suite!r}".encode(errors="replace")).hexdigest()[:32]
+
+    def submission(self, *, with_reference: bool) -> Submission:
+        """Return the pair as the grader takes it."""
+        suite = replace(
+            self.suite,
+            extraction=ExtractionRule.VERBATIM,
+            limits=MUTANT_LIMITS if self.mutation else LIMITS,
+            reference=self.reference if with_reference else None,
+        )
+        return Submission(id=self.id, completion=self.code, suite=suite)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a pair on one side."""
+
+    passed: bool
+    verdict: str
+    """In the words of that side."""
+    cases: Mapping[str, bool] = field(default_factory=dict)
+    """Whether each case passed, by its id."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Why a case did not pass, by its id; under "" what is said of the whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a source has to offer."""
+
+    pairs: Sequence[Pair] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Tests that plain Python does not pass here, and pairs without any other, with the reason."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """What could not be had, with the reason: neither agreement nor difference."""
+
+
+Judge = Callable[[Pair], Outcome]
+"""Runs a pair in plain Python."""
+
+Source = Callable[[Judge, int], Found]
+"""Finds pairs, with plain Python to say which tests they pass, and so many runs at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One case, or the whole (`case` is empty), on which the two sides differ."""
+
+    case: str
+    plain: str
+    ours: str
+
+
+def differences(plain: Outcome, ours: Outcome) -> list[Difference]:
+    """Return on what two outcomes of one pair differ; the whole comes first."""
+    found = []
+    if plain.passed != ours.passed:
+        whole = Difference(case="", plain=_said(plain, ""), ours=_said(ours, ""))
+        found.append(whole)
+    for case in _ids(plain.cases, ours.cases):
+        # A case that one side never got to has not passed there.
+        if plain.cases.get(case, False) != ours.cases.get(case, False):
+            found.append(Difference(case=case, plain=_said(plain, case), ours=_said(ours, case)))
+    return found
+
+
+def _ids(*cases: Iterable[str]) -> dict[str, None]:
+    return {id: None for each in cases for id in each}
+
+
+def _said(outcome: Outcome, case: str) -> str:
+    passed = outcome.cases.get(case) if case else outcome.passed
+    if passed:
+        return "passed"
+    word = outcome.verdict if not case else "not there" if passed is None else "not passed"
+    detail = outcome.details.get(case) or outcome.details.get("", "")
+    return f"{word}: {detail}" if detail else word

@@ -1,0 +1,1 @@
+"""Where pairs come from; each source says what it could not have."""

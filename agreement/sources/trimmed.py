@@ -1,0 +1,109 @@
+"""Take out of a suite what plain Python does not pass here, so that the rest must pass."""
+
+import ast
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from agreement.edits import Edit, Text
+from agreement.pairs import Found, Judge, Outcome, Pair
+from grader.model import PytestTests, SuiteFile
+
+_ROUNDS = 4
+_REASON_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trimmed:
+    """A pair that passes in plain Python, or the reason why there is none."""
+
+    pair: Pair | None
+    left_out: dict[str, str]
+    """The tests that were taken out, with what plain Python says of them."""
+    reason: str = ""
+
+
+def trim(pairs: Iterable[Pair], judge: Judge, jobs: int) -> Found:
+    """Take tests out of pytest suites until plain Python passes all that are left."""
+    with ThreadPoolExecutor(jobs) as threads:
+        trimmed = list(threads.map(lambda pair: (pair.id, _trim(pair, judge)), pairs))
+    return Found(
+        pairs=[each.pair for _, each in trimmed if each.pair is not None],
+        left_out={id: reason for _, each in trimmed for id, reason in each.left_out.items()},
+        missing={id: each.reason for id, each in trimmed if each.pair is None},
+    )
+
+
+def _trim(pair: Pair, judge: Judge) -> _Trimmed:
+    left_out: dict[str, str] = {}
+    for _round in range(_ROUNDS):
+        outcome = judge(pair)
+        failing = {id: _reason(outcome, id) for id, ok in outcome.cases.items() if not ok}
+        if outcome.passed and not failing:
+            return _Trimmed(pair=pair, left_out=left_out)
+        if not failing:
+            return _Trimmed(pair=None, left_out=left_out, reason=_reason(outcome, ""))
+        try:
+            pair = without(pair, failing)
+        except LookupError as error:
+            return _Trimmed(pair=None, left_out=left_out, reason=str(error))
+        left_out |= {f"{pair.id}: {id}": reason for id, reason in failing.items()}
+    return _Trimmed(pair=None, left_out=left_out, reason="other tests fail in each run")
+
+
+def _reason(outcome: Outcome, id: str) -> str:
+    said = outcome.details.get(id) or outcome.details.get("") or outcome.verdict
+    return said.strip()[:_REASON_CHARS]
+
+
+def without(pair: Pair, ids: Iterable[str]) -> Pair:
+    """Return the pair without some tests, which are named by pytest's ids.
+
+    Raises:
+        LookupError: A test cannot be found in its module.
+    """
+    tests = pair.suite.tests
+    assert isinstance(tests, PytestTests)
+    by_path: dict[str, set[tuple[str, ...]]] = {}
+    for id in ids:
+        path, *names = id.split("[")[0].split("::")
+        by_path.setdefault(path, set()).add(tuple(names))
+    # A module that cannot be collected is named as a whole.
+    collected = tuple(path for path in tests.test_paths if () not in by_path.get(path, ()))
+    if not collected:
+        message = "no module can be collected"
+        raise LookupError(message)
+    files = tuple(
+        SuiteFile(path=file.path, content=_without(file.content, by_path[file.path]))
+        if file.path in by_path and file.path in collected
+        else file
+        for file in tests.files
+    )
+    trimmed = replace(tests, files=files, test_paths=collected)
+    return replace(pair, suite=replace(pair.suite, tests=trimmed))
+
+
+def _without(content: bytes, names: Iterable[tuple[str, ...]]) -> bytes:
+    """Hide methods in their classes, also inherited ones, and delete functions at the end."""
+    text = Text(content.decode())
+    edits: dict[tuple[str, ...], list[str]] = {}
+    for each in names:
+        edits.setdefault(each[:-1], []).append(each[-1])
+    made: list[Edit] = []
+    for owner, hidden in edits.items():
+        if owner:
+            last = _class_of(text.tree, owner).body[-1]
+            made.append(text.after(last, "\n".join(f"{name} = None" for name in sorted(hidden))))
+        else:
+            made.append(text.after(text.tree.body[-1], f"del {', '.join(sorted(hidden))}"))
+    return text.edited(made).encode()
+
+
+def _class_of(tree: ast.AST, names: tuple[str, ...]) -> ast.ClassDef:
+    found = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == names[0]
+    ]
+    if not found:
+        message = f"no class {names[0]} in its module"
+        raise LookupError(message)
+    return found[-1] if len(names) == 1 else _class_of(found[-1], names[1:])
