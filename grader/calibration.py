@@ -19,13 +19,16 @@ from typing import Any
 
 from grader.errors import ConfigurationError
 from grader.limits import CalibrationSettings, Limits, LimitsFrom
-from grader.model import TestSuite
+from grader.model import StdinTests, TestSuite
 from grader.settings import Settings
 
 SUFFIX = ".limits.jsonl"
 """What the name of a file of problems is followed by in that of its measured times."""
 
 _KEYS_REMEMBERED = 256
+_BYTES_PER_CHARACTER = 4
+"""Of an output that is as long as the expected one; as many as UTF-8 needs at most, so that other
+blanks between its words have room too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,11 @@ class Calibration:
         elif self._measured and (measured := self._measured.get(self._key(suite))) is not None:
             limits_from = LimitsFrom.REFERENCE
             usual = measured.limits(self._settings, usual)
-        return InForce(limits=_override(usual, suite.limits), limits_from=limits_from)
+        limits = _override(usual, suite.limits)
+        room = _BYTES_PER_CHARACTER * _longest_output(suite)
+        if room > limits.output_bytes:
+            limits = replace(limits, output_bytes=room)
+        return InForce(limits=limits, limits_from=limits_from)
 
     def _key(self, suite: TestSuite) -> str:
         """Return `key_of` a suite, worked out once for the submissions that share it."""
@@ -92,6 +99,14 @@ class Calibration:
             if len(self._keys) > _KEYS_REMEMBERED:
                 self._keys.popitem(last=False)
         return key
+
+
+def _longest_output(suite: TestSuite) -> int:
+    """Return the characters of the longest output that a suite expects."""
+    tests = suite.tests
+    if not isinstance(tests, StdinTests):
+        return 0
+    return max((len(case.expected) for case in tests.cases), default=0)
 
 
 def key_of(suite: TestSuite) -> str:

@@ -18,7 +18,7 @@ it on each outcome for which `find_failure` returns None, and hands its result i
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.compare import CheckResult, compare_text, compare_value
+from grader.compare import CheckResult, compare_text, compare_value, count_values
 from grader.feedback import FEEDBACK_CHARS, inert, quote, shorten, show
 from grader.judging import evidence
 from grader.judging.ending import Finding, find_fault, limit_hit
@@ -55,6 +55,10 @@ __all__ = [
 ]
 
 _INPUT_CHARS = 120
+_SMALL_NODES = 20_000
+"""Of any result so many values are read, which takes some milliseconds."""
+_NODES_PER_VALUE = 4
+"""Brackets and commas that an encoded value has at most: a tuple among others."""
 
 _Case = StdinCase | CallCase
 
@@ -119,12 +123,16 @@ def judge_call(
     Raises:
         ValueError: The comparison needs a checker program, which takes text only.
     """
-    report = read_report(outcome.report)
+    # Only what is about as large as one of the answers can be right, and the rest costs us time.
+    room = _SMALL_NODES
+    if len(outcome.report) > room:
+        room += _NODES_PER_VALUE * max(map(count_values, (case.expected, *case.alternatives)))
+    report = read_report(outcome.report, max_nodes=room)
     finding = find_fault(outcome, report, limits) or _find_no_value(report)
     if finding is not None:
         return _result(case, outcome, finding)
     try:
-        got = values.decode(report.values[0])
+        got = values.decode(report.values[0], max_nodes=room)
     except values.ValueDecodeError as error:
         words = f"what it returned cannot be read: {inert(str(error))}"
         return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
@@ -137,6 +145,9 @@ def judge_call(
 
 
 def _find_no_value(report: Report) -> Finding | None:
+    if report.oversized:
+        words = "returned far more values than the expected answer has"
+        return Finding(verdict=Verdict.FAILED, feedback=words)
     if report.unencodable is not None:
         reason = inert(report.unencodable.message or report.unencodable.type)
         words = f"returned something that is no plain data: {reason}"

@@ -33,7 +33,10 @@ class Limits:
     """Backstop for sleepers and deadlocks; time spent waiting for a CPU does not count."""
     memory_bytes: int = 512 * MiB
     output_bytes: int = 1 * MiB
-    """Of standard output and of standard error, each; the rest is dropped and counted."""
+    """Of standard output and of standard error, each; the rest is dropped and counted.
+
+    Where a case expects an output that is longer than a quarter of it, four times as much.
+    """
     processes: int = 64
     """Processes and threads alive at once."""
     work_bytes: int = 64 * MiB

@@ -157,7 +157,8 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "limits.cpu_time_s": "seconds of CPU time of a case, its child processes included",
         "limits.wall_time_s": "seconds on the clock; a backstop for sleepers and deadlocks",
         "limits.memory_bytes": "bytes of memory of all processes of a case together",
-        "limits.output_bytes": "bytes kept of standard output and of standard error, each",
+        "limits.output_bytes": "bytes kept of standard output and of standard error, each; four "
+        "times the longest expected output, where that is more",
         "limits.processes": "processes and threads alive at once",
         "limits.work_bytes": "bytes that fit into the private work area",
         "limits.work_files": "files and folders that fit into the private work area",

@@ -7,10 +7,10 @@ docs/verdicts.md says what each comparator accepts.
 
 from grader.compare.result import CheckResult
 from grader.compare.text import compare_text
-from grader.compare.values import compare_value
+from grader.compare.values import compare_value, count_values
 from grader.model import Comparator, Comparison
 
-__all__ = ["CheckResult", "compare_text", "compare_value", "needs_checker"]
+__all__ = ["CheckResult", "compare_text", "compare_value", "count_values", "needs_checker"]
 
 
 def needs_checker(comparison: Comparison) -> bool:

@@ -58,6 +58,21 @@ def compare_value(comparison: Comparison, *, expected: Any, got: Any) -> CheckRe
     return walk.compare(expected, got)
 
 
+def count_values(value: Any) -> int:
+    """Return how many values some plain data has, containers and what is in them."""
+    count = 0
+    left = [value]
+    while left:
+        item = _plain(left.pop())
+        count += 1
+        if isinstance(item, dict):
+            left += item.keys()
+            left += item.values()
+        elif isinstance(item, list | tuple | set | frozenset):
+            left += item
+    return count
+
+
 class _Walk:
     """One way to compare two values in step, item by item."""
 

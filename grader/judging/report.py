@@ -3,7 +3,8 @@
 In shared mode a submission can write there too: lines may be forged, repeated, cut, endless or
 no JSON at all. A line that is not one of the events below does not exist, and neither does
 anything past the caps; what an honest run would have had to report is then missing, which never
-helps a submission.
+helps a submission. A line is looked at by its bytes before it is decoded, since what is made of it
+takes some fifty times its memory.
 """
 
 import json
@@ -14,6 +15,13 @@ from typing import Any
 
 MAX_REPORT_BYTES = 32 * 1024 * 1024
 MAX_EVENTS = 50_000
+MAX_NODES = 500_000
+"""Values in all lines together; half a million take a tenth of a second."""
+_LONG_NUMBER = b"0" * 1000
+_TO_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_ESCAPED = (b"\\\\", b'\\"')
+_QUOTES_PER_NODE = 4
+"""Of a field with a name and a text."""
 _MAX_TEXT_CHARS = 100_000
 _SHORT_BYTES = 4 * 1024
 
@@ -57,6 +65,8 @@ class Report:
     """The test that pytest began last."""
     cases: list[CaseEvent] = field(default_factory=list)
     done: bool = False
+    oversized: bool = False
+    """Whether a line was left out as there would have been too many values."""
     forged_frame: bool = False
     """Whether the judge met what no honest candidate sends."""
     state_per: str = ""
@@ -72,18 +82,33 @@ class Report:
         return next(iter(self.exceptions.values()), None)
 
 
-def read_report(report: bytes) -> Report:
+def read_report(report: bytes, *, max_nodes: int = MAX_NODES) -> Report:
     """Return the events in `report`; never raises, whatever it holds.
 
     Shared with others who read the same: not to be changed.
+
+    Args:
+        report: What the runner wrote.
+        max_nodes: As many values there may be, in all lines together; never less than the 4,096
+            that fit into a short report.
     """
-    return _read_short(report) if len(report) <= _SHORT_BYTES else _read(report)
+    return _read_short(report) if len(report) <= _SHORT_BYTES else _read(report, max_nodes)
 
 
-def _read(report: bytes) -> Report:
+def _read(report: bytes, max_nodes: int = MAX_NODES) -> Report:
     found = Report()
-    if report:
-        for event in _events(report):
+    left = max_nodes
+    for line in _lines(report):
+        nodes = _count_nodes(line, left)
+        if nodes > left:
+            found.oversized = True
+            continue
+        left -= nodes
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):  # not JSON, not UTF-8, a number or nesting too large
+            continue
+        if isinstance(event, dict):
             _add(found, event)
     return found
 
@@ -92,17 +117,34 @@ _read_short = lru_cache(maxsize=256)(_read)
 """Several look at a report, and those of submissions that pass are all the same."""
 
 
-def _events(report: bytes) -> Iterator[Mapping[str, Any]]:
+def _lines(report: bytes) -> Iterator[bytes]:
     lines = report[:MAX_REPORT_BYTES].split(b"\n", MAX_EVENTS)
-    for line in lines[:MAX_EVENTS]:
-        if not line:
-            continue
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):  # not JSON, not UTF-8, a number or nesting too large
-            continue
-        if isinstance(event, dict):
-            yield event
+    return filter(None, lines[:MAX_EVENTS])
+
+
+def _count_nodes(line: bytes, most: int) -> int:
+    """Return about how many values some JSON holds, or any number past `most`.
+
+    A number of a thousand digits, which no runner writes, is past any: reading it takes quadratic
+    time where the process allows it.
+    """
+    nodes = _count_separators(line)
+    if nodes <= most and not _has_long_number(line):
+        return nodes
+    for escaped in _ESCAPED:
+        line = line.replace(escaped, b"")
+    if line.count(b'"') > _QUOTES_PER_NODE * most:
+        return most + 1
+    bare = b"".join(line.split(b'"')[::2])  # without what stands in texts
+    return most + 1 if _has_long_number(bare) else _count_separators(bare)
+
+
+def _count_separators(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def _has_long_number(text: bytes) -> bool:
+    return _LONG_NUMBER in text.translate(_TO_ZEROS)
 
 
 def _add(found: Report, event: Mapping[str, Any]) -> None:

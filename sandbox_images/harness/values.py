@@ -19,6 +19,7 @@ a builtin (a named tuple, a Counter, an int with its own `__eq__`) arrives as th
 import base64
 import datetime as dt
 import math
+import re
 import sys
 from collections import Counter, deque
 from collections.abc import Callable
@@ -38,6 +39,8 @@ Json = Any
 
 _SAFE_INT = 1 << 53
 _NUMPY_KINDS = "biufcUS"
+_PLAIN_DTYPE = re.compile(rf"[<>|=][{_NUMPY_KINDS}][0-9]{{1,9}}")
+_MAX_DIMENSIONS = 64
 
 
 class UnencodableError(TypeError):
@@ -206,84 +209,125 @@ LEAF_TYPES = (
 """Types without parts, beside those that JSON has itself."""
 
 
-def decode(encoded: Json) -> Any:
+def decode(encoded: Json, *, max_nodes: int = MAX_NODES) -> Any:
     """Return the value that `encode` was given, or its plain equivalent.
 
     A numpy array comes back as one where numpy is already imported, else as nested lists.
+
+    Args:
+        encoded: What `json` made of the text; as large as the caller lets that be.
+        max_nodes: As many items and rows all arrays together may have, whose shapes can claim any.
 
     Raises:
         ValueDecodeError: Not an encoded value, or past one of the caps of this module.
     """
     try:
-        return _decode(encoded, 0)
+        return _Decoder(max_nodes).decode(encoded, 0)
     except ValueDecodeError:
         raise
     except UNDECODABLE as error:
         raise ValueDecodeError(f"not an encoded value: {type(error).__name__}: {error}") from None
 
 
-def _decode(encoded: Json, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise ValueDecodeError(f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(encoded, list):
-        return [_decode(item, depth + 1) for item in encoded]
-    if not isinstance(encoded, dict):
-        return encoded
-    if len(encoded) != 1:
-        raise ValueDecodeError("a tagged value has exactly one tag")
-    tag, content = next(iter(encoded.items()))
-    decoder = _DECODERS.get(tag)
-    if decoder is None:
-        raise ValueDecodeError(f"unknown tag {tag[:20]!r}")
-    return decoder(content, depth + 1)
+class _Decoder:
+    """One decoding: counts what arrays claim to hold."""
 
+    def __init__(self, max_nodes: int) -> None:
+        self._array_nodes_left = max_nodes
 
-def _decode_int(content: Any, _depth: int) -> int:
-    if not isinstance(content, str) or len(content) > MAX_INT_BITS // 4 + 3:
-        raise ValueDecodeError("an integer past the cap")
-    return int(content, 16)
+    def decode(self, encoded: Json, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise ValueDecodeError(f"nested deeper than {MAX_DEPTH} levels")
+        if isinstance(encoded, list):
+            return [self.decode(item, depth + 1) for item in encoded]
+        if not isinstance(encoded, dict):
+            return encoded
+        if len(encoded) != 1:
+            raise ValueDecodeError("a tagged value has exactly one tag")
+        tag, content = next(iter(encoded.items()))
+        decoder = _DECODERS.get(tag)
+        if decoder is None:
+            raise ValueDecodeError(f"unknown tag {tag[:20]!r}")
+        return decoder(self, content, depth + 1)
 
+    def _int(self, content: Any, _depth: int) -> int:
+        if not isinstance(content, str) or len(content) > MAX_INT_BITS // 4 + 3:
+            raise ValueDecodeError("an integer past the cap")
+        return int(content, 16)
 
-def _decode_float(content: Any, _depth: int) -> float:
-    if content not in ("nan", "inf", "-inf"):
-        raise ValueDecodeError("not the name of a float")
-    return float(content)
+    def _float(self, content: Any, _depth: int) -> float:
+        if content not in ("nan", "inf", "-inf"):
+            raise ValueDecodeError("not the name of a float")
+        return float(content)
 
+    def _complex(self, content: Any, depth: int) -> complex:
+        real, imag = (self.decode(part, depth) for part in content)
+        return complex(real, imag)
 
-def _decode_complex(content: Any, depth: int) -> complex:
-    real, imag = (_decode(part, depth) for part in content)
-    return complex(real, imag)
+    def _bytes(self, content: Any, _depth: int) -> bytes:
+        return base64.b64decode(content, validate=True)
 
+    def _bytearray(self, content: Any, depth: int) -> bytearray:
+        return bytearray(self._bytes(content, depth))
 
-def _decode_bytes(content: Any, _depth: int) -> bytes:
-    return base64.b64decode(content, validate=True)
+    def _tuple(self, content: Any, depth: int) -> tuple[Any, ...]:
+        return tuple(self._list(content, depth))
 
+    def _list(self, content: Any, depth: int) -> list[Any]:
+        if not isinstance(content, list):
+            raise ValueDecodeError("items are not a list")
+        return [self.decode(item, depth) for item in content]
 
-def _decode_bytearray(content: Any, depth: int) -> bytearray:
-    return bytearray(_decode_bytes(content, depth))
+    def _set(self, content: Any, depth: int) -> set[Any]:
+        return set(_hashable(self._list(content, depth)))
 
+    def _frozenset(self, content: Any, depth: int) -> frozenset[Any]:
+        return frozenset(_hashable(self._list(content, depth)))
 
-def _decode_tuple(content: Any, depth: int) -> tuple[Any, ...]:
-    return tuple(_decode_list(content, depth))
+    def _dict(self, content: Any, depth: int) -> dict[Any, Any]:
+        keys = _hashable([self.decode(key, depth) for key, _value in content])
+        items = (self.decode(value, depth) for _key, value in content)
+        return dict(zip(keys, items, strict=True))
 
+    def _decimal(self, content: Any, _depth: int) -> Decimal:
+        if not isinstance(content, str):
+            raise ValueDecodeError("a Decimal is text")
+        return Decimal(content)
 
-def _decode_list(content: Any, depth: int) -> list[Any]:
-    if not isinstance(content, list):
-        raise ValueDecodeError("items are not a list")
-    return [_decode(item, depth) for item in content]
+    def _fraction(self, content: Any, depth: int) -> Fraction:
+        numerator, denominator = (self.decode(part, depth) for part in content)
+        if max(numerator.bit_length(), denominator.bit_length()) > _MAX_FRACTION_BITS:
+            raise ValueDecodeError("a fraction past the cap")
+        return Fraction(numerator, denominator)
 
+    def _time(self, content: Any, _depth: int) -> Any:
+        kind, *parts = content
+        if kind == "timedelta":
+            days, seconds, microseconds = parts
+            return dt.timedelta(days=days, seconds=seconds, microseconds=microseconds)
+        classes: dict[str, Any] = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
+        return classes[kind].fromisoformat(*parts)
 
-def _decode_set(content: Any, depth: int) -> set[Any]:
-    return set(_hashable(_decode_list(content, depth)))
+    def _numpy(self, content: Any, _depth: int) -> Any:
+        dtype, shape, raw = content
+        if not isinstance(dtype, str) or not _PLAIN_DTYPE.fullmatch(dtype):
+            raise ValueDecodeError("not the dtype of plain items")
+        self._count_array(shape)
+        data = base64.b64decode(raw, validate=True)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None:
+            return numpy.frombuffer(data, dtype=numpy.dtype(dtype)).reshape(shape).copy()
+        return _nest(deque(_unpack(dtype, data)), shape)
 
-
-def _decode_frozenset(content: Any, depth: int) -> frozenset[Any]:
-    return frozenset(_hashable(_decode_list(content, depth)))
-
-
-def _decode_dict(content: Any, depth: int) -> dict[Any, Any]:
-    keys = _hashable([_decode(key, depth) for key, _value in content])
-    return dict(zip(keys, (_decode(value, depth) for _key, value in content), strict=True))
+    def _count_array(self, shape: Any) -> None:
+        """Make sure that an array is no larger than it may be, also one that has only rows."""
+        if not isinstance(shape, list) or len(shape) > _MAX_DIMENSIONS:
+            raise ValueDecodeError("not an array's shape")
+        if not all(type(size) is int and 0 <= size <= MAX_NODES for size in shape):
+            raise ValueDecodeError("not an array's dimension")
+        self._array_nodes_left -= math.prod(filter(None, shape))
+        if self._array_nodes_left < 0:
+            raise ValueDecodeError("an array of too many items or rows")
 
 
 def _hashable(keys: list[Any]) -> list[Any]:
@@ -293,45 +337,6 @@ def _hashable(keys: list[Any]) -> list[Any]:
         if most > _MAX_COLLISIONS:
             raise ValueDecodeError(f"{most} keys with the same hash")
     return keys
-
-
-def _decode_decimal(content: Any, _depth: int) -> Decimal:
-    if not isinstance(content, str):
-        raise ValueDecodeError("a Decimal is text")
-    return Decimal(content)
-
-
-def _decode_fraction(content: Any, depth: int) -> Fraction:
-    numerator, denominator = (_decode(part, depth) for part in content)
-    if max(numerator.bit_length(), denominator.bit_length()) > _MAX_FRACTION_BITS:
-        raise ValueDecodeError("a fraction past the cap")
-    return Fraction(numerator, denominator)
-
-
-def _decode_time(content: Any, _depth: int) -> Any:
-    kind, *parts = content
-    if kind == "timedelta":
-        days, seconds, microseconds = parts
-        return dt.timedelta(days=days, seconds=seconds, microseconds=microseconds)
-    classes: dict[str, Any] = {"datetime": dt.datetime, "date": dt.date, "time": dt.time}
-    return classes[kind].fromisoformat(*parts)
-
-
-def _decode_numpy(content: Any, _depth: int) -> Any:
-    dtype, shape, raw = content
-    data = base64.b64decode(raw, validate=True)
-    if not isinstance(dtype, str) or dtype[1:2] not in _NUMPY_KINDS:
-        raise ValueDecodeError("not the dtype of plain items")
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        return numpy.frombuffer(data, dtype=numpy.dtype(dtype)).reshape(shape).copy()
-    return _nest(deque(_unpack(dtype, data)), [_dimension(n) for n in shape])
-
-
-def _dimension(size: Any) -> int:
-    if type(size) is not int or not 0 <= size <= MAX_NODES:
-        raise ValueDecodeError("not an array's dimension")
-    return size
 
 
 def _unpack(dtype: str, data: bytes) -> list[Any]:
@@ -358,8 +363,6 @@ def _unpack(dtype: str, data: bytes) -> list[Any]:
 def _nest(items: "deque[Any]", shape: list[int]) -> Any:
     if math.prod(shape) != len(items):
         raise ValueDecodeError("an array's shape does not fit its items")
-    if math.prod(filter(None, shape)) > MAX_NODES:
-        raise ValueDecodeError("an array of too many empty rows")
     if not shape:
         return items.popleft()
 
@@ -371,18 +374,18 @@ def _nest(items: "deque[Any]", shape: list[int]) -> Any:
     return build(0)
 
 
-_DECODERS: dict[str, Callable[[Any, int], Any]] = {
-    "i": _decode_int,
-    "f": _decode_float,
-    "c": _decode_complex,
-    "b": _decode_bytes,
-    "B": _decode_bytearray,
-    "t": _decode_tuple,
-    "s": _decode_set,
-    "S": _decode_frozenset,
-    "d": _decode_dict,
-    "D": _decode_decimal,
-    "F": _decode_fraction,
-    "T": _decode_time,
-    "n": _decode_numpy,
+_DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
+    "i": _Decoder._int,
+    "f": _Decoder._float,
+    "c": _Decoder._complex,
+    "b": _Decoder._bytes,
+    "B": _Decoder._bytearray,
+    "t": _Decoder._tuple,
+    "s": _Decoder._set,
+    "S": _Decoder._frozenset,
+    "d": _Decoder._dict,
+    "D": _Decoder._decimal,
+    "F": _Decoder._fraction,
+    "T": _Decoder._time,
+    "n": _Decoder._numpy,
 }

@@ -10,7 +10,14 @@ from grader.calibration import Calibration, Measured
 from grader.engine import Grader
 from grader.errors import ConfigurationError
 from grader.limits import CalibrationSettings
-from grader.model import LimitOverrides, Limits, LimitsFrom
+from grader.model import (
+    LimitOverrides,
+    Limits,
+    LimitsFrom,
+    StdinCase,
+    StdinTests,
+    TestSuite,
+)
 from grader.sandbox.fake import FakeSandbox
 from grader.settings import Settings
 from grader.verdict import Verdict
@@ -57,6 +64,26 @@ def test_other_limits_of_the_suite_stay() -> None:
     found = calibrated(1.0).in_force(suite, USUAL)
     limits = found.limits
     assert (limits.cpu_time_s, limits.wall_time_s, limits.memory_bytes) == (4.0, 7.0, 1000)
+
+
+def printing(*expected: str, limits: LimitOverrides | None = None) -> TestSuite:
+    cases = tuple(StdinCase(id=str(i), stdin="", expected=e) for i, e in enumerate(expected))
+    return make_suite(StdinTests(cases=cases), limits=limits or LimitOverrides())
+
+
+@pytest.mark.parametrize(
+    ("suite", "output_bytes"),
+    [
+        pytest.param(printing("x" * 250, ""), 1000, id="short"),
+        pytest.param(printing("", "x" * 251), 1004, id="long"),
+        pytest.param(printing("x", limits=LimitOverrides(output_bytes=9)), 9, id="suite's own"),
+        pytest.param(printing("x" * 9, limits=LimitOverrides(output_bytes=9)), 36, id="too low"),
+        pytest.param(make_suite(), 1000, id="nothing expected"),
+    ],
+)
+def test_limit_of_output_has_room_for_what_is_expected(suite: TestSuite, output_bytes: int) -> None:
+    usual = replace(USUAL, output_bytes=1000)
+    assert calibrated(1.0).in_force(suite, usual).limits.output_bytes == output_bytes
 
 
 def test_other_tests_have_the_usual_limits() -> None:
