@@ -6,15 +6,17 @@ passes them all has fooled the tests. See docs/twins.md.
     find_sites     where a suite's expectations can be changed; once per suite
     confirmable    which cases have such a place
     make_twins     two changed suites that share out the cases between them
+    propose        changes that the suite's reference has to fail before they count
     pair_cases     the cases of a changed suite by those of the original
 """
 
 from grader.twins.found import Where
-from grader.twins.make import Failure, Twin, confirmable, make_twins, pair_cases
+from grader.twins.make import Failure, Proposal, Twin, confirmable, make_twins, pair_cases, propose
 from grader.twins.sites import Site, find_sites
 
 __all__ = [
     "Failure",
+    "Proposal",
     "Site",
     "Twin",
     "Where",
@@ -22,4 +24,5 @@ __all__ = [
     "find_sites",
     "make_twins",
     "pair_cases",
+    "propose",
 ]

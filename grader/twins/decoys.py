@@ -20,6 +20,9 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _ESCAPE = re.compile(r"\\(?:\r\n|x..|u....|U........|N\{[^}]*\}|[0-7]{1,3}|.)", re.S)
+_TYPES = "int float str list dict tuple set".split()
+_FAULTS = "ValueError TypeError KeyError IndexError AttributeError ZeroDivisionError".split()
+_SWAPPED = {name: tuple(group) for group in (_TYPES, _FAULTS) for name in group}
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghklmnprstw"
 _MAX_KEPT = 400
 
@@ -61,8 +64,10 @@ def kind_of(node: ast.expr) -> str | None:
             return type(value).__name__
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return None if isinstance(value, bool) else type(value).__name__
-        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict() | ast.Name():
             return type(node).__name__.lower()
+        case ast.Attribute(value=ast.Name(id=name)):
+            return f"{name}."
         case _:
             return None
 
@@ -88,6 +93,10 @@ def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
             yield from _edited_number(text, rng)
         case str() | bytes():
             yield from _texts(value, text, pool, rng)
+        case None if isinstance(node, ast.Name | ast.Attribute):
+            others = _SWAPPED.get(text, ())
+            yield from rng.sample(others, len(others))
+            yield from pool.like(kind_of(node) or "", rng, 3)
         case None if isinstance(node, ast.Constant):
             yield from pool.like("int", rng, 2)
             yield from rng.sample(["0", "1", "False"], 3)
@@ -131,7 +140,7 @@ def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
         if size >= 100 and not zeros and digits and rng.random() < 0.5:
             step = rng.choice([1, 2, 3]) * 10 ** rng.randrange(len(digits))
         near = size + rng.choice([step, -step])
-        if near < 0 or (near == 0 and value < 0):
+        if near < 0 or (near == 0 and not 0 < value < 10):
             near = size + step
         yield _written(near if value >= 0 else -near, text)
 

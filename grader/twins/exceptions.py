@@ -6,7 +6,7 @@ from random import Random
 
 from grader.twins.names import Names
 
-_USUAL = (
+_USUAL: tuple[type[Exception], ...] = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, RuntimeError,
     NotImplementedError, FileNotFoundError, StopIteration,
 )  # fmt: skip
@@ -28,27 +28,33 @@ _COMBINED: tuple[tuple[type[Exception], type[Exception]], ...] = (
 """Pairs from which some libraries and programs derive an exception of both kinds."""
 
 
-def other_exceptions(node: ast.expr, names: Names, rng: Random) -> list[str]:
+def other_exceptions(node: ast.expr, names: Names, rng: Random) -> tuple[list[str], bool]:
     """Return exceptions as they may be written in the place of those that a test wants.
 
-    Empty where what is raised may be one of any kind: a class of the submission, `Exception`.
+    Returns:
+        The exceptions, and whether they are likely ones. What is raised for `Exception`, or for a
+        class of the submission, may be of any usual kind; only what ends programs is not.
     """
     wanted = node.elts if isinstance(node, ast.Tuple) else [node]
     kinds = [getattr(builtins, names.builtin(each) or "", None) for each in wanted]
-    known = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception)]
-    if not known or len(known) != len(kinds):
-        return []
-    others = [kind.__name__ for kind in _USUAL if not any(_may_be_both(kind, k) for k in known)]
+    known = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseException)]
+    usual: list[type[BaseException]] = [
+        kind for kind in _USUAL if not any(_may_be_both(kind, k) for k in known)
+    ]
+    if len(known) == len(kinds) and len(usual) >= len(wanted):
+        likely = True
+    elif any(issubclass(SystemExit, kind) or issubclass(kind, SystemExit) for kind in known):
+        return [], False
+    else:
+        usual, likely = [SystemExit], False
+    others = [kind.__name__ for kind in usual]
     rng.shuffle(others)
-    if isinstance(node, ast.Tuple):
-        count = len(node.elts)
-        if len(others) < count:
-            return []
-        return [f"({', '.join(others[:count])}{',' if count == 1 else ''})"]
-    return others
+    if isinstance(node, ast.Tuple) and likely:
+        return [f"({', '.join(others[: len(wanted)])}{',' * (len(wanted) == 1)})"], likely
+    return others, likely
 
 
-def _may_be_both(one: type[Exception], other: type[Exception]) -> bool:
+def _may_be_both(one: type[BaseException], other: type[BaseException]) -> bool:
     """Tell whether an exception may be of two kinds."""
     if issubclass(one, other) or issubclass(other, one):
         return True

@@ -31,6 +31,8 @@ class Helpers:
                             taken.add(name)
                     case ast.Name(id=name, ctx=ast.Store()) | ast.ClassDef(name=name):
                         taken.add(name)
+                    case ast.arg(arg=name):
+                        taken.add(name)
                     case _:
                         pass
         for name in taken:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from grader.twins.names import Names
 from grader.twins.source import Source
@@ -13,14 +14,18 @@ Place = tuple[Source, ast.expr]
 _MAX_DEPTH = 6
 
 
-def leaves(bound: Bound, names: Names, path: tuple[object, ...] = ()) -> Iterator[Place]:
+def leaves(
+    bound: Bound, names: Names, path: tuple[object, ...] = (), *, everything: bool = False
+) -> Iterator[Place]:
     """Yield the literals in an expression, through names that are only compared.
 
     Args:
         bound: The expression.
         names: What names mean where it stands.
         path: Keys and indices of the part of its value that is wanted.
+        everything: Whether names count that the submission gives a meaning.
     """
+    deeper = partial(leaves, names=names, everything=everything)
     node, env, source = bound.node, bound.env, bound.source
     match node:
         case ast.Name(id=name) if name in env:
@@ -28,13 +33,18 @@ def leaves(bound: Bound, names: Names, path: tuple[object, ...] = ()) -> Iterato
             if found.scope is not None and is_steady(name, found, path):
                 inner = _at(found, path)
                 if inner is not None:
-                    yield from leaves(inner, names)
+                    yield from deeper(inner)
         case ast.Subscript(value=value, slice=ast.Constant(value=key)):
-            yield from leaves(replace(bound, node=value), names, (key, *path))
+            yield from deeper(replace(bound, node=value), path=(key, *path))
         case _ if path:
             pass
         case ast.Name():
-            if names.builtin(node) in _SWAPPED_TYPES:
+            if names.builtin(node) in _SWAPPED_TYPES or (everything and node.id not in env):
+                yield source, node
+        case ast.Attribute(value=ast.Name(id=name) as inner_name) if everything:
+            if name in env:
+                yield from deeper(replace(bound, node=inner_name))
+            else:
                 yield source, node
         case ast.Constant():
             if node.value is not Ellipsis:
@@ -42,34 +52,34 @@ def leaves(bound: Bound, names: Names, path: tuple[object, ...] = ()) -> Iterato
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
             yield source, node
         case ast.UnaryOp(operand=operand):
-            yield from leaves(replace(bound, node=operand), names)
+            yield from deeper(replace(bound, node=operand))
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             if not items and not isinstance(node, ast.Set):
                 yield source, node
             for item in items:
-                yield from leaves(replace(bound, node=item), names)
+                yield from deeper(replace(bound, node=item))
         case ast.Dict(keys=keys, values=values):
             if not keys:
                 yield source, node
             for each in [*values, *keys]:
                 if each is not None:
-                    yield from leaves(replace(bound, node=each), names)
+                    yield from deeper(replace(bound, node=each))
         case ast.BinOp(left=left, right=right):
-            yield from leaves(replace(bound, node=left), names)
-            yield from leaves(replace(bound, node=right), names)
+            yield from deeper(replace(bound, node=left))
+            yield from deeper(replace(bound, node=right))
         case ast.Call(func=func, args=args, keywords=keywords):
             inner_values = [*args, *(k.value for k in keywords)]
             if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Constant):
                 inner_values.append(func.value)
             for each in inner_values:
-                yield from leaves(replace(bound, node=each), names)
+                yield from deeper(replace(bound, node=each))
         case _:
             pass
 
 
 _SWAPPED_TYPES = frozenset(
-    "int float str list dict tuple set bool ValueError TypeError KeyError IndexError "
-    "AttributeError ZeroDivisionError RuntimeError".split()
+    "int float str list dict tuple set ValueError TypeError KeyError IndexError AttributeError "
+    "ZeroDivisionError".split()
 )
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
 from grader.twins.found import Where
-from grader.twins.sites import Site, find_sites
+from grader.twins.sites import Site, find_sites, sites_of
 from grader.twins.source import Edit, edited
 from grader.twins.tests import SETUP
 
@@ -28,6 +28,49 @@ class Twin:
     tests: ScriptTests | PytestTests
     changed: Mapping[str, Failure]
     """The cases that a right program must fail, by their ids in the original; see `pair_cases`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """Changes of which it is not certain that a right program fails them, one a case."""
+
+    twin: Twin
+    """The suite with all of them made."""
+    sites: Mapping[str, Site]
+    """Each with its one change, by the id of the case."""
+
+    def approved(self, failed: Collection[str]) -> tuple[Site, ...]:
+        """Return the sites that the suite's reference failed.
+
+        Args:
+            failed: Cases of the changed suite that the reference failed, by their ids in the
+                original; it must pass them there.
+        """
+        return tuple(site for id, site in self.sites.items() if id in set(failed))
+
+
+def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Random) -> Proposal:
+    """Propose a change for each case that has no certain one that tells nothing.
+
+    Args:
+        tests: The suite.
+        collected: Ids of all its cases, in order.
+        rng: Where the secret comes from.
+    """
+    known = {where for site in find_sites(tests) if not site.telling for where in site.cases}
+    places = _places(collected)
+    found: dict[Where, list[Site]] = {}
+    for site in sites_of(tests, rng, everything=True):
+        if len(site.cases) == 1:
+            found.setdefault(site.cases[0], []).append(site)
+    picks: dict[str, _Pick] = {}
+    for id, place in places.items():
+        if place in found and not {place, Where(place.base)} & known:
+            site = rng.choice(found[place])
+            change = rng.choice(site.changes)
+            picks[id] = _Pick(replace(site, changes=(change,)), change)
+    twin = _twin(tests, [*picks.values()], places, set(collected))
+    return Proposal(twin=twin, sites={id: pick.site for id, pick in picks.items()})
 
 
 def confirmable(tests: ScriptTests | PytestTests, cases: Collection[str]) -> frozenset[str]:
@@ -57,7 +100,8 @@ def make_twins(
         rng: Where the secret comes from; `random.SystemRandom()` outside of tests.
         collected: Ids of all cases of the suite, in order; those that passed where it has no
             others. The order says which case has which parameters.
-        sites: Where to change it; by default what `find_sites` says.
+        sites: Where to change it: what `find_sites` says, by default, and perhaps what the
+            suite's reference has approved; see `propose`.
     """
     found = find_sites(tests) if sites is None else sites
     places = _places(passed if collected is None else collected)
@@ -163,7 +207,9 @@ def _groups(
 
 
 def _alone(sites: Sequence[Site], place: Where) -> list[Site]:
-    return [site for site in sites if site.cases == (place,)]
+    """Return the sites of one case alone, without those that may give themselves away."""
+    own = [site for site in sites if site.cases == (place,)]
+    return [site for site in own if not site.telling] or own
 
 
 def _touches(site: Site, place: Where) -> bool:

@@ -14,6 +14,9 @@ from grader.twins.source import Source
 from grader.twins.values import Bound
 from grader.twins.walk import Frame, Walk, bindings, is_generator, table_rows
 
+_PLAIN_DECORATORS = ("pytest.mark.", "unittest.mock.", "unittest.skip", "mock.", "hypothesis.")
+"""What leaves a test's failure as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
@@ -27,7 +30,8 @@ class _Definition:
 class TestModule:
     """One module of tests."""
 
-    def __init__(self, source: Source, ids: list[str]) -> None:
+    def __init__(self, source: Source, ids: list[str], *, everything: bool) -> None:
+        self._everything = everything
         self._source = source
         self._ids = ids
         self._names = Names([source.tree])
@@ -40,6 +44,8 @@ class TestModule:
 
     def read(self) -> Iterator[Found]:
         """Yield the expectations of the tests."""
+        if _marks_xfail(self._source.tree):
+            return
         by_function: dict[ast.AST, tuple[_Definition, list[str]]] = {}
         for id in self._ids:
             definition = self._definition(id.split("::")[1:])
@@ -86,7 +92,7 @@ class TestModule:
         decorators = [*definition.function.decorator_list]
         if definition.owner is not None:
             decorators += definition.owner.decorator_list
-        return all(map(self._is_plain, decorators)) and not _marks_xfail(self._source.tree)
+        return all(map(self._is_plain, decorators))
 
     def _is_plain(self, decorator: ast.expr) -> bool:
         name = call_name(decorator)
@@ -97,7 +103,7 @@ class TestModule:
             return True
         if library is None or name in ("xfail", "expectedFailure"):
             return False
-        return library.startswith(("pytest.mark.", "unittest.mock.", "unittest.skip", "mock."))
+        return library.startswith(_PLAIN_DECORATORS)
 
     # ------------------------------------------------------------ one test
 
@@ -128,19 +134,20 @@ class TestModule:
         function = definition.function
         scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
         helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
-        walk = Walk(self._names, helper_of)
+        walk = Walk(self._names, helper_of, everywhere=self._everything)
         local = _bound_in(function)
         env = {name: bound for name, bound in self._module_env().items() if name not in local}
         env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})
         walk.block(function.body, Frame(source=self._source, scope=scope, env=env))
         for reached in walk.found:
-            reader = Reader(self._names, reached, self._own_methods)
+            reader = Reader(self._names, reached, self._own_methods, everything=self._everything)
             for expectation in reader.read():
                 yield expectation, reader
 
     def _span_of(self, function: Function) -> tuple[int, int]:
         start, end = self._source.span(function)
-        return min([start, *(self._source.span(d)[0] for d in function.decorator_list)]), end
+        first = min([start, *(self._source.span(d)[0] for d in function.decorator_list)])
+        return first, self._source.line_end(end)
 
     @lru_cache(maxsize=1)  # noqa: B019 - the object is gone as soon as its module is read
     def _module_env(self) -> Mapping[str, Bound]:
@@ -198,7 +205,9 @@ class TestModule:
         span = self._source.span(row.node)
         match row.node:
             case ast.Call(func=func, args=args) if self._names.library(func) == "pytest.param":
-                if any(isinstance(arg, ast.Starred) for arg in args) or len(args) != len(names):
+                marked = any(keyword.arg != "id" for keyword in row.node.keywords)
+                starred = any(isinstance(arg, ast.Starred) for arg in args)
+                if marked or starred or len(args) != len(names):
                     return {}, span
                 cells = [replace(row, node=arg) for arg in args]
                 return dict(zip(names, cells, strict=True)), span

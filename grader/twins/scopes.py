@@ -6,6 +6,7 @@ nothing else depends on it than comparisons in assertions, which may fail as the
 
 import ast
 from collections.abc import Callable, Iterator
+from enum import Enum, auto
 
 from grader.twins.names import Names
 from grader.twins.source import Source
@@ -27,7 +28,6 @@ _TRANSPARENT = (
     ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.List, ast.Tuple, ast.Set, ast.Dict,
     ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.Starred, ast.Subscript, ast.IfExp,
 )  # fmt: skip
-_TABLES = frozenset("enumerate zip items".split())
 _MAX_DEPTH = 6
 
 HelperOf = Callable[[ast.Call], "tuple[Function, Scope, int] | None"]
@@ -73,16 +73,30 @@ class Scope:
             return False
         key = (name, path)
         if key not in self._known:
-            self._known[key] = False  # while it is looked at: a function that calls itself
+            self._known[key] = True  # a function that calls itself adds nothing
             self._known[key] = all(
                 self._is_harmless(load, path, depth) for load in self.loads(name)
             )
         return self._known[key]
 
     def is_table(self, name: str) -> bool:
-        """Tell whether a name is read once only, as what a loop or parameters go through."""
-        loads = self.loads(name)
-        return name not in self._spoiled and len(loads) == 1
+        """Tell whether one loop, or one test's parameters, go through what a name holds.
+
+        Whatever else the name is used for only looks at it.
+        """
+        uses = self._uses(name)
+        return uses is not None and uses.count(_Use.WALKED) == 1
+
+    def is_unchanged(self, name: str) -> bool:
+        """Tell whether what a name holds keeps its length."""
+        return self._uses(name) is not None
+
+    def _uses(self, name: str) -> list["_Use"] | None:
+        """Return what a name is used for; None where that may be anything."""
+        if name in self._spoiled:
+            return None
+        uses = [self._use(load, 0) for load in self.loads(name)]
+        return None if _Use.OTHER in uses else uses
 
     def _read(self) -> None:
         is_module = isinstance(self._root, ast.Module)
@@ -126,46 +140,61 @@ class Scope:
             if parent.slice.value != keys.pop(0):
                 return True  # it is another part that is used here
             node, parent = parent, self.source.parent(parent)
-        return self._is_only_looked_at(node, depth)
+        return self._use(node, depth) is _Use.LOOKED_AT
 
-    def _is_only_looked_at(self, node: ast.AST, depth: int) -> bool:
+    def _use(self, node: ast.AST, depth: int) -> "_Use":
+        """Return what becomes of the value of an expression."""
         while True:
             parent = self.source.parent(node)
             match parent:
                 case ast.Assert():
-                    return True
+                    return _Use.LOOKED_AT
+                case ast.For(iter=walked) | ast.comprehension(iter=walked) if walked is node:
+                    return _Use.WALKED
                 case ast.Subscript(ctx=ast.Store() | ast.Del()):
-                    return False
-                case ast.Attribute(attr=attr):
+                    return _Use.OTHER
+                case ast.Attribute(attr=attr, ctx=ast.Load()):
                     above = self.source.parent(parent)
-                    if attr not in _PURE_METHODS or not isinstance(above, ast.Call):
-                        return False
-                    node = above
+                    called = isinstance(above, ast.Call) and above.func is parent
+                    if called and attr not in _PURE_METHODS:
+                        return _Use.OTHER
+                    node = above if called and above is not None else parent
                 case ast.Call(func=func) if node is not func:
-                    verdict = self._call(parent, node, depth)
-                    if verdict is not None:
-                        return verdict
+                    use = self._use_in_call(parent, node, depth)
+                    if use is not None:
+                        return use
                     node = parent
                 case _ if isinstance(parent, _TRANSPARENT):
                     node = parent
                 case _:
-                    return False
+                    return _Use.OTHER
 
-    def _call(self, call: ast.Call, arg: ast.AST, depth: int) -> bool | None:
-        """Tell what a call does with an argument; None where its result is to be looked at."""
+    def _use_in_call(self, call: ast.Call, arg: ast.AST, depth: int) -> "_Use | None":
+        """Return what a call does with an argument; None where its result is to be looked at."""
         name = call_name(call)
-        if is_assertion(call, self._names) or name == "fail":
-            return True
-        if name == "print":
-            return True
+        if name == "parametrize":
+            return _Use.WALKED
+        if is_assertion(call, self._names) or name in ("fail", "print"):
+            return _Use.LOOKED_AT
         if name in _PURE:
             return None
         helper = self._helper_of(call)
         if helper is None:
-            return False
+            return _Use.OTHER
         function, scope, skipped = helper
         parameter = _parameter(function, call, arg, skipped)
-        return parameter is not None and scope.is_only_compared(parameter, (), depth + 1)
+        compared = parameter is not None and scope.is_only_compared(parameter, (), depth + 1)
+        return _Use.LOOKED_AT if compared else _Use.OTHER
+
+
+class _Use(Enum):
+    """What becomes of a value."""
+
+    LOOKED_AT = auto()
+    """It is compared, in an assertion."""
+    WALKED = auto()
+    """A loop goes through it."""
+    OTHER = auto()
 
 
 def is_assertion(call: ast.Call, names: Names) -> bool:

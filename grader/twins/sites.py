@@ -12,9 +12,11 @@ from grader.twins.decoys import Pool, decoys, parsed, pool_of
 from grader.twins.exceptions import other_exceptions
 from grader.twins.found import Found, Where
 from grader.twins.literals import named_expression
+from grader.twins.mentions import Mentions
+from grader.twins.names import Names
 from grader.twins.source import Edit, Source
 from grader.twins.tests import find_expectations
-from grader.twins.values import Values, apart
+from grader.twins.values import Tolerance, Values, apart
 
 _SITES_A_CASE = 12
 _LEAVES_A_SITE = 4
@@ -47,9 +49,18 @@ def find_sites(tests: ScriptTests | PytestTests) -> tuple[Site, ...]:
     return tuple(sites_of(tests, rng))
 
 
-def sites_of(tests: ScriptTests | PytestTests, rng: Random) -> Iterator[Site]:
-    """Yield the sites of a suite, with changes drawn from `rng`."""
-    found = list(find_expectations(tests))
+def sites_of(
+    tests: ScriptTests | PytestTests, rng: Random, *, everything: bool = False
+) -> Iterator[Site]:
+    """Yield the sites of a suite, with changes drawn from `rng`.
+
+    Args:
+        tests: The suite.
+        rng: Decides which changes are listed.
+        everything: Whether to yield instead those of which it is not certain that a right
+            program fails them.
+    """
+    found = list(find_expectations(tests, everything=everything))
     pool = pool_of(_expected(found))
     asked = _answers(found)
     by_case: dict[tuple[Where, ...], list[Found]] = {}
@@ -60,10 +71,10 @@ def sites_of(tests: ScriptTests | PytestTests, rng: Random) -> Iterator[Site]:
         kept: list[Site] = []
         rng.shuffle(expectations)
         for each in expectations:
-            kept += _sites(each, pool, asked, rng)
+            kept += _sites(each, pool, asked, rng, certain=not everything)
             if sum(not site.telling for site in kept) >= _SITES_A_CASE:
                 break
-        if any(not site.telling for site in kept):
+        if everything or any(not site.telling for site in kept):
             kept = [site for site in kept if not site.telling]
         for site in kept[:_SITES_A_CASE]:
             key = (site.source, site.changes, site.cases)
@@ -87,48 +98,66 @@ def _answers(found: Iterable[Found]) -> dict[str, int]:
     """Count how often the suite asks each question."""
     counts: dict[str, int] = {}
     for each in found:
-        key = _question(each)
-        counts[key] = counts.get(key, 0) + 1
+        if key := _question(each):
+            counts[key] = counts.get(key, 0) + 1
     return counts
 
 
 def _question(found: Found) -> str:
-    """Return what an expectation asks, with what the names in it stand for."""
+    """Return what an expectation asks, if it is a call with known arguments; else ""."""
+    asked: ast.expr | None = found.expectation.asked
     env = found.expectation.reached.env
-    names = sorted(name for name in env if f"'{name}'" in found.expectation.asked)
-    known = [f"{name}={ast.dump(env[name].node)}" for name in names]
-    expected = found.expectation.expected
-    answer = "" if expected is None else ast.dump(expected)
-    return " ".join([found.expectation.asked, answer, *known])
+    if isinstance(asked, ast.Name) and (bound := env.get(asked.id)) is not None:
+        asked, env = bound.node, bound.env
+    if not isinstance(asked, ast.Call):
+        return ""
+    values = Values(found.names, env)
+    arguments = [*asked.args, *(k.value for k in asked.keywords)]
+    if not all(map(values.is_known, arguments)) or _is_of_object(asked.func):
+        return ""
+    return f"{ast.dump(asked.func)} {[values.of(argument) for argument in arguments]!r}"
 
 
-def _sites(found: Found, pool: Pool, asked: dict[str, int], rng: Random) -> Iterator[Site]:
+def _is_of_object(function: ast.expr) -> bool:
+    """Tell whether what is called is a method of an object, which may have changed meanwhile."""
+    match function:
+        case ast.Attribute(value=ast.Call(func=inner)):
+            return _is_of_object(inner)
+        case ast.Attribute(value=ast.Name(id=name)):
+            return not name[:1].isupper()
+        case _:
+            return not isinstance(function, ast.Name)
+
+
+def _sites(
+    found: Found, pool: Pool, asked: dict[str, int], rng: Random, *, certain: bool
+) -> Iterator[Site]:
     expectation = found.expectation
-    repeated = bool(expectation.asked) and asked[_question(found)] > 1
     source = expectation.reached.source
-    telling = repeated
+    # Two answers to one question say that one of them is wrong.
+    telling = asked.get(_question(found), 0) > 1
     made = False
     if expectation.expected is not None:
-        for place, changes in _literal_changes(found, pool, rng):
+        for place, changes, named in _literal_changes(found, pool, rng, certain=certain):
             made = True
-            yield from _site(found, place, changes, telling=telling)
+            yield from _site(found, place, changes, telling=telling or named, certain=certain)
     if expectation.exceptions is not None:
         where = named_expression(expectation.exceptions)
         if where is not None:
-            others = other_exceptions(where[1], found.names, rng)
+            others, likely = other_exceptions(where[1], found.names, rng)
             start, end = where[0].span(where[1])
             swaps = [(Edit(start=start, end=end, text=text),) for text in others]
-            made = bool(swaps)
-            yield from _site(found, where[0], swaps, telling=telling)
+            yield from _site(found, where[0], swaps, telling=not likely, certain=certain)
     if expectation.turns and not made:
         turns = rng.sample(expectation.turns, len(expectation.turns))
         telling = telling or expectation.telling
-        yield from _site(found, source, turns, telling=telling)
+        yield from _site(found, source, turns, telling=telling, certain=certain)
 
 
 def _literal_changes(
-    found: Found, pool: Pool, rng: Random
-) -> Iterator[tuple[Source, list[tuple[Edit, ...]]]]:
+    found: Found, pool: Pool, rng: Random, *, certain: bool
+) -> Iterator[tuple[Source, list[tuple[Edit, ...]], bool]]:
+    """Yield literals with others for them, and whether the test's name says which is right."""
     expectation = found.expectation
     expected = expectation.expected
     if expected is None:
@@ -138,6 +167,7 @@ def _literal_changes(
         leaves = rng.sample(leaves, _LEAVES_A_SITE)
     env = expectation.reached.env
     before = Values(found.names, env).of(expected)
+    mentions = Mentions(expectation.reached.source, expectation.reached.node)
     for source, leaf in leaves:
         start, end = source.span(leaf)
         text = source.text(start, end)
@@ -147,12 +177,24 @@ def _literal_changes(
             if tree is None or _lines(other) != _lines(text):
                 continue
             after = Values(found.names, env, {leaf: tree}).of(expected)
-            if apart(before, after, expectation.tolerance):
-                changes.append((Edit(start=start, end=end, text=other),))
+            if apart(before, after, expectation.tolerance) or (
+                not certain and _may_differ(leaf, tree, expectation.tolerance, found.names)
+            ):
+                edit = Edit(start=start, end=end, text=other)
+                more = mentions.edits(text, other) if len(leaves) == 1 else []
+                changes.append((edit, *(e for e in more if e.end <= start or end <= e.start)))
             if len(changes) == 2:
                 break
         if changes:
-            yield source, changes
+            yield source, changes, mentions.names(text)
+
+
+def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Names) -> bool:
+    """Tell whether two literals differ, whatever the expression makes of them."""
+    if isinstance(leaf, ast.Name | ast.Attribute):
+        return ast.dump(leaf) != ast.dump(other)
+    values = Values(names)
+    return apart(values.of(leaf), values.of(other), tolerance)
 
 
 def _lines(text: str) -> int:
@@ -160,7 +202,12 @@ def _lines(text: str) -> int:
 
 
 def _site(
-    found: Found, source: Source, changes: Sequence[tuple[Edit, ...]], *, telling: bool
+    found: Found,
+    source: Source,
+    changes: Sequence[tuple[Edit, ...]],
+    *,
+    telling: bool,
+    certain: bool,
 ) -> Iterator[Site]:
     """Yield the site of changes, if no case depends on their place but those that are known."""
     usable = [change for change in changes if _is_own(found, source, change)]
@@ -172,14 +219,14 @@ def _site(
         inside = all(start <= e.start and e.end <= end for change in usable for e in change)
         cases = found.where if inside else found.all_rows
     reached = found.expectation.reached
-    node = reached.node
+    node = reached.source.statement(reached.node)
     yield Site(
         cases=cases,
         source=source.name,
         first_line=node.lineno,
         last_line=node.end_lineno or node.lineno,
         changes=tuple(usable),
-        certain=True,
+        certain=certain,
         telling=telling,
     )
 

@@ -4,8 +4,10 @@ Spans are in bytes of the text in UTF-8, which is how `ast` counts columns.
 """
 
 import ast
+import io
 import re
-from collections.abc import Iterable
+import tokenize
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.syntax import UNPARSABLE, parse
@@ -41,6 +43,7 @@ class Source:
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
         if content.startswith(_BOM):
             self._starts[0] = len(_BOM)
+        self._comments: list[tuple[int, int, int]] | None = None
         self._parents: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
@@ -52,6 +55,28 @@ class Source:
             raise AssertionError(node)
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def place(self, line: int, column: int) -> int:
+        """Return where a column of a line is, from 1 and from 0, in bytes."""
+        return self._starts[line - 1] + column
+
+    def comments(self) -> list[tuple[int, int, int]]:
+        """Return the comments: line, begin and end."""
+        if self._comments is None:
+            self._comments = list(self._find_comments())
+        return self._comments
+
+    def _find_comments(self) -> Iterator[tuple[int, int, int]]:
+        if b"#" not in self.content:
+            return
+        try:
+            for token in tokenize.tokenize(io.BytesIO(self.content).readline):
+                if token.type == tokenize.COMMENT:
+                    column = len(token.line[: token.start[1]].encode())
+                    start = self.place(token.start[0], column)
+                    yield token.start[0], start, start + len(token.string.encode())
+        except (tokenize.TokenError, SyntaxError):
+            return
 
     def text(self, start: int, end: int) -> str:
         """Return the text between two places."""
@@ -65,13 +90,23 @@ class Source:
         """Return the node that holds another; None for the tree itself."""
         return self._parents.get(node)
 
+    def line_end(self, place: int) -> int:
+        """Return where the line of a place ends."""
+        found = _LINE_END.search(self.content, place)
+        return found.start() if found else len(self.content)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Return the statement that a node is part of."""
+        inside: ast.AST | None = node
+        while inside is not None and not isinstance(inside, ast.stmt):
+            inside = self.parent(inside)
+        if inside is None:
+            raise AssertionError(node)
+        return inside
+
     def holds(self, node: ast.AST) -> bool:
         """Tell whether a node is one of this source."""
         return node in self._parents
-
-    def line_at(self, place: int) -> int:
-        """Return the number of the line, from 1, that a byte is in."""
-        return 1 + len(_LINE_END.findall(self.content, 0, place))
 
 
 def edited(content: bytes, edits: Iterable[Edit]) -> bytes:

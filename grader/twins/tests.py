@@ -18,18 +18,25 @@ SETUP = ""
 """The name of a script's setup as a source."""
 
 
-def find_expectations(tests: ScriptTests | PytestTests) -> Iterator[Found]:
-    """Yield what the cases of a suite certainly look at, in the order of evaluation."""
+def find_expectations(
+    tests: ScriptTests | PytestTests, *, everything: bool = False
+) -> Iterator[Found]:
+    """Yield what the cases of a suite certainly look at, in the order of evaluation.
+
+    Args:
+        tests: The suite.
+        everything: Whether to yield also what is looked at perhaps.
+    """
     if isinstance(tests, ScriptTests):
-        yield from _of_script(tests)
+        yield from _of_script(tests, everything=everything)
     else:
-        yield from _of_pytest(tests)
+        yield from _of_pytest(tests, everything=everything)
 
 
 # ---------------------------------------------------------------- scripts
 
 
-def _of_script(tests: ScriptTests) -> Iterator[Found]:
+def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
     setup = Source(SETUP, tests.setup.encode("utf-8", "replace"))
     sources = [Source(case.id, case.source.encode("utf-8", "replace")) for case in tests.cases]
     mentioned = [_mentioned(source.tree) for source in sources]
@@ -38,14 +45,14 @@ def _of_script(tests: ScriptTests) -> Iterator[Found]:
         names = Names([setup.tree, source.tree])
         outside = frozenset[str]().union(_mentioned(setup.tree), *elsewhere)
         module = Helpers(names, [setup, source], outside)
-        walk = Walk(names, module.helper_of(None))
+        walk = Walk(names, module.helper_of(None), everywhere=everything)
         scope = module.scope(source)
         walk.block(source.tree.body, Frame(source=source, scope=scope, env={}))
         own = [(source.name, 0, len(source.content))]
         if len(sources) == 1:
             own.append((SETUP, 0, len(setup.content)))
         for reached in walk.found:
-            reader = Reader(names, reached, frozenset())
+            reader = Reader(names, reached, frozenset(), everything=everything)
             for expectation in reader.read():
                 yield Found(
                     where=(Where(source.name),),
@@ -60,7 +67,7 @@ def _mentioned(tree: ast.AST) -> frozenset[str]:
     return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
-def _of_pytest(tests: PytestTests) -> Iterator[Found]:
+def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
     try:
         required = find_tests(tests).required
     except SuiteError:
@@ -68,4 +75,4 @@ def _of_pytest(tests: PytestTests) -> Iterator[Found]:
     contents = {file.path: file.content for file in tests.files}
     for path in tests.test_paths:
         ids = [id for id in required if id.partition("::")[0] == path]
-        yield from TestModule(Source(path, contents[path]), ids).read()
+        yield from TestModule(Source(path, contents[path]), ids, everything=everything).read()

@@ -54,13 +54,15 @@ class Reached:
 class Walk:
     """The walk through one test."""
 
-    def __init__(self, names: Names, helper_of: HelperOf) -> None:
+    def __init__(self, names: Names, helper_of: HelperOf, *, everywhere: bool = False) -> None:
         """Set out.
 
         Args:
             names: What names mean.
             helper_of: Finds the suite's own function that a call means; see `Scope`.
+            everywhere: Whether to go also where a run may not come, or not be stopped.
         """
+        self._everywhere = everywhere
         self._names = names
         self._helper_of = helper_of
         self._steps = 0
@@ -68,7 +70,10 @@ class Walk:
 
     def block(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
         """Walk statements; return whether what follows them is reached for certain."""
-        return all(self._statement(statement, frame) for statement in body)
+        for statement in body:
+            if not self._statement(statement, frame) and not self._everywhere:
+                return False
+        return True
 
     def _statement(self, node: ast.stmt, frame: Frame) -> bool:
         self._steps += 1
@@ -95,13 +100,23 @@ class Walk:
             case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                 return False
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self._forget(node, frame)
+                self._pass_over(node, [node.body], frame)
                 return True
             case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
                 return True
+            case ast.If() | ast.While() | ast.AsyncFor():
+                self._pass_over(node, [node.body, node.orelse], frame)
+                return not may_leave(node)
             case _:
                 self._forget(node, frame)
                 return not may_leave(node)
+
+    def _pass_over(self, node: ast.AST, bodies: Sequence[list[ast.stmt]], frame: Frame) -> None:
+        """Pass over statements that may not run, or whose failure may be swallowed."""
+        if self._everywhere:
+            for body in bodies:
+                self.block(body, frame)
+        self._forget(node, frame)
 
     def _reach(self, node: ast.stmt | ast.expr | ast.excepthandler, frame: Frame) -> None:
         self.found.append(Reached(node, frame.source, frame.scope, dict(frame.env)))
@@ -138,15 +153,14 @@ class Walk:
             self._reach(call, frame)
             return not _leaves(call)
         function, scope, bound = helper
-        inner = Frame(
-            source=scope.source,
-            scope=scope,
-            env={name: replace(each, scope=scope) for name, each in bound.items()},
-            depth=frame.depth + 1,
-        )
         # Whatever way it returns, the caller goes on.
-        self.block(function.body, inner)
+        self.block(function.body, self._inner(scope, bound, frame))
         return True
+
+    @staticmethod
+    def _inner(scope: Scope, bound: Mapping[str, Bound], frame: Frame) -> Frame:
+        env = {name: replace(each, scope=scope) for name, each in bound.items()}
+        return Frame(source=scope.source, scope=scope, env=env, depth=frame.depth + 1)
 
     def _helper(
         self, call: ast.Call, frame: Frame
@@ -165,14 +179,26 @@ class Walk:
         for item in node.items:
             if item.optional_vars is not None:
                 self._forget(item.optional_vars, frame)
-            if call_name(item.context_expr) in RAISING:
-                self._reach(item.context_expr, frame)
-                self._forget(ast.Module(body=node.body, type_ignores=[]), frame)
-                return not any(map(may_leave, node.body))
-            if not self._lets_through(item.context_expr):
-                self._forget(ast.Module(body=node.body, type_ignores=[]), frame)
+            raising = self._raising(item.context_expr, frame)
+            if raising is not None:
+                self._reach(*raising)
+            if raising is not None or not self._lets_through(item.context_expr):
+                self._pass_over(node, [node.body], frame)
                 return not any(map(may_leave, node.body))
         return self.block(node.body, frame)
+
+    def _raising(self, context: ast.expr, frame: Frame) -> tuple[ast.expr, Frame] | None:
+        """Return the context that wants an exception, which a helper of the suite may make."""
+        if call_name(context) in RAISING:
+            return context, frame
+        helper = self._helper(context, frame) if isinstance(context, ast.Call) else None
+        match helper:
+            case (ast.FunctionDef(body=[*_, ast.Return(value=ast.Call() as made)]), scope, env):
+                if call_name(made) in RAISING:
+                    return made, self._inner(scope, env, frame)
+            case _:
+                pass
+        return None
 
     def _lets_through(self, context: ast.expr) -> bool:
         """Tell whether a context manager is known to swallow no exception."""
@@ -194,8 +220,8 @@ class Walk:
         rows = table_rows(Bound(node.iter, frame.env, frame.source))
         leaves = any(map(may_leave, [*node.body, *node.orelse]))
         broken = any(map(_breaks, node.body))
-        if rows is None or leaves or broken or not rows:
-            self._forget(node, frame)
+        if not rows or leaves or broken or not all(map(_stays, rows)):
+            self._pass_over(node, [node.body, node.orelse], frame)
             return not leaves
         for row in rows:
             for name in _stored(node.target):
@@ -213,14 +239,16 @@ class Walk:
             # Whatever is raised inside fails the test either way.
             goes_on = self.block([*node.body, *node.orelse], frame)
             return self.block(node.finalbody, frame) and goes_on
-        if len(node.handlers) == 1 and _fails(node.body) and not node.orelse:
+        if len(node.handlers) == 1 and (_fails(node.body) or _fails(node.orelse)):
             # The handler must run for the test to pass, unless it catches what says that it failed.
             handler = node.handlers[0]
-            self._forget(ast.Module(body=node.body, type_ignores=[]), frame)
+            for statement in node.body:
+                self._forget(statement, frame)
             self._reach(handler, frame)
             goes_on = self.block(handler.body, frame)
             return self.block(node.finalbody, frame) and goes_on
-        self._forget(node, frame)
+        handled = [handler.body for handler in node.handlers]
+        self._pass_over(node, [node.body, *handled, node.orelse, node.finalbody], frame)
         return not any(map(may_leave, whole))
 
 
@@ -263,8 +291,8 @@ def _fails(body: Sequence[ast.stmt]) -> bool:
     if not body or any(map(may_leave, body)) or any(map(_breaks, body)):
         return False
     match body[-1]:
-        case ast.Raise():
-            return True
+        case ast.Raise(exc=kind):
+            return kind is None or call_name(kind) not in ("SkipTest", "Skipped", "Exit")
         case ast.Assert(test=ast.Constant(value=value)):
             return not value
         case ast.Expr(value=ast.Call() as call):
@@ -357,6 +385,12 @@ def table_rows(table: Bound) -> list[Row] | None:
             return [()] * min(stop, 2)
         case _:
             return None
+
+
+def _stays(row: Row) -> bool:
+    """Tell whether a row is there for certain: nothing may take it out of its table."""
+    cells = [row] if isinstance(row, Bound) else [cell for cell in row if cell is not None]
+    return all(scope.is_unchanged(name) for cell in cells for scope, name in cell.tables)
 
 
 def _packed(row: Row) -> Bound | None:

@@ -1,11 +1,10 @@
 """Twins as a whole: which cases they change, and that a right program fails just those."""
 
-from random import Random
-
 import pytest
 
-from grader.model import PytestTests, ScriptCase, ScriptTests, SuiteFile
+from grader.model import ScriptTests
 from grader.twins import confirmable, find_sites, make_twins, pair_cases
+from tests.unit.twins.running import module, passed_cases, script, seeded
 
 CODE = """
 def double(x):
@@ -25,42 +24,18 @@ CASES = (
 )
 
 
-def seeded(seed: int) -> Random:
-    return Random(seed)  # noqa: S311 - the same secrets in every run
-
-
-def script(*cases: str, setup: str = "") -> ScriptTests:
-    numbered = tuple(ScriptCase(id=str(n), source=source) for n, source in enumerate(cases))
-    return ScriptTests(cases=numbered, setup=setup)
-
-
-def passed_cases(tests: ScriptTests, code: str = CODE) -> set[str]:
-    """Run a script in this process; its sources are those of the test."""
-    passed = set()
-    for case in tests.cases:
-        namespace: dict[str, object] = {}
-        exec(code, namespace)  # noqa: S102
-        exec(tests.setup, namespace)  # noqa: S102
-        try:
-            exec(case.source, namespace)  # noqa: S102
-        except Exception:  # noqa: BLE001, S112 - whatever ends a case fails it
-            continue
-        passed.add(case.id)
-    return passed
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_a_right_program_fails_the_changed_cases_and_no_others(seed: int) -> None:
     tests = script(*CASES)
     everything = {case.id for case in tests.cases}
-    assert passed_cases(tests) == everything
+    assert passed_cases(tests, CODE) == everything
     one, other = make_twins(tests, sorted(everything), seeded(seed))
     assert isinstance(one.tests, ScriptTests)
     assert isinstance(other.tests, ScriptTests)
     assert one.changed.keys() | other.changed.keys() == everything
     assert not one.changed.keys() & other.changed.keys()
-    assert passed_cases(one.tests) == everything - one.changed.keys()
-    assert passed_cases(other.tests) == everything - other.changed.keys()
+    assert passed_cases(one.tests, CODE) == everything - one.changed.keys()
+    assert passed_cases(other.tests, CODE) == everything - other.changed.keys()
 
 
 def test_an_object_that_equals_everything_passes_changed_cases() -> None:
@@ -91,12 +66,6 @@ def test_lines_stay_where_they_are() -> None:
         assert isinstance(twin.tests, ScriptTests)
         for before, after in zip(tests.cases, twin.tests.cases, strict=True):
             assert before.source.count("\n") == after.source.count("\n")
-
-
-def module(source: str) -> PytestTests:
-    return PytestTests(
-        files=(SuiteFile(path="test_it.py", content=source.encode()),), test_paths=("test_it.py",)
-    )
 
 
 PARAMETRISED = """

@@ -1,0 +1,94 @@
+"""Messages, comments and names that repeat what is expected, and would give a change away."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from grader.twins.scopes import Function
+from grader.twins.source import Edit, Source
+
+_QUOTED = re.compile(r"""^[bBrRuU]*('''|\"\"\"|'|\")(.*)\1$""", re.S)
+
+
+class Mentions:
+    """Where a source speaks about an assertion."""
+
+    def __init__(self, source: Source, node: ast.AST) -> None:
+        """Look around an assertion.
+
+        Args:
+            source: Where it stands.
+            node: The `assert`, the call, or whatever else is to hold.
+        """
+        self._source = source
+        self._function = _function_around(source, node)
+        self._spans = [*self._messages(node), *self._comments(node)]
+
+    def edits(self, old: str, new: str) -> list[Edit]:
+        """Return what keeps messages and comments in agreement with a changed literal.
+
+        Args:
+            old: The literal as written.
+            new: As it will be.
+        """
+        word, other = _bare(old), _bare(new)
+        if not word or "\n" in other:
+            return []
+        pattern = re.compile(rf"(?<![\w.]){re.escape(word)}(?!\w|\.\d)")
+        found = {}
+        for start, end in self._spans:
+            text = self._source.content[start:end].decode()
+            for match in pattern.finditer(text):
+                place = start + len(text[: match.start()].encode())
+                found[place] = Edit(start=place, end=place + len(word.encode()), text=other)
+        return list(found.values())
+
+    def names(self, old: str) -> bool:
+        """Tell whether the test's own name says what is expected."""
+        word = _bare(old).lower()
+        name = "" if self._function is None else self._function.name.lower()
+        return bool(word) and word in name.split("_")
+
+    def _messages(self, node: ast.AST) -> Iterator[tuple[int, int]]:
+        messages: list[ast.expr] = []
+        match node:
+            case ast.Assert(msg=ast.expr() as message):
+                messages.append(message)
+            case ast.Call(args=args, keywords=keywords):
+                messages += [k.value for k in keywords if k.arg in ("msg", "err_msg")]
+                messages += [a for a in args[1:] if a is args[-1] and len(args) > 2]
+            case _:
+                pass
+        if self._function is not None:
+            match self._function.body[0]:
+                case ast.Expr(value=ast.Constant(value=str()) as docstring):
+                    messages.append(docstring)
+                case _:
+                    pass
+        for message in messages:
+            yield from (
+                self._source.span(each)
+                for each in ast.walk(message)
+                if isinstance(each, ast.JoinedStr)
+                or (isinstance(each, ast.Constant) and isinstance(each.value, str))
+            )
+
+    def _comments(self, node: ast.AST) -> Iterator[tuple[int, int]]:
+        first = getattr(node, "lineno", 1)
+        last = getattr(node, "end_lineno", None) or first
+        for line, start, end in self._source.comments():
+            if first - 1 <= line <= last:
+                yield start, end
+
+
+def _function_around(source: Source, node: ast.AST) -> Function | None:
+    inside: ast.AST | None = node
+    while inside is not None and not isinstance(inside, Function):
+        inside = source.parent(inside)
+    return inside
+
+
+def _bare(text: str) -> str:
+    """Return a literal without its quotes."""
+    found = _QUOTED.match(text)
+    return found[2] if found else text
