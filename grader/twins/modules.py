@@ -11,8 +11,9 @@ from grader.twins.helpers import Helpers
 from grader.twins.names import Names
 from grader.twins.scopes import Function, call_name
 from grader.twins.source import Source
+from grader.twins.tables import bindings, table_rows
 from grader.twins.values import Bound
-from grader.twins.walk import Frame, Walk, bindings, is_generator, table_rows
+from grader.twins.walk import Frame, Walk, is_generator
 
 _PLAIN_DECORATORS = ("pytest.mark.", "unittest.mock.", "unittest.skip", "mock.", "hypothesis.")
 """What leaves a test's failure as it is."""

@@ -1,0 +1,116 @@
+"""What targets and loops bind to names, as far as the source shows."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from grader.twins.values import Bound
+
+_MAX_DEPTH = 6
+
+Row = Bound | tuple[Bound | None, ...]
+
+
+def resolved(bound: Bound) -> Bound:
+    """Follow names of tables to what they stand for."""
+    for _ in range(_MAX_DEPTH):
+        match bound.node:
+            case ast.Name(id=name) if name in bound.env:
+                found = bound.env[name]
+                tables = bound.tables + found.tables
+                if found.scope is not None:
+                    tables += ((found.scope, name),)
+                bound = replace(found, tables=tables)
+            case _:
+                break
+    return bound
+
+
+def bindings(target: ast.expr, bound: Bound) -> Iterator[tuple[str, Bound | None]]:
+    """Yield the names of a target with what each gets; None where that cannot be told."""
+    match target:
+        case ast.Name(id=name):
+            yield name, bound
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            found = resolved(bound)
+            match found.node:
+                case ast.Tuple(elts=items) | ast.List(elts=items) if len(items) == len(
+                    targets
+                ) and not any(isinstance(x, ast.Starred) for x in [*items, *targets]):
+                    for inner, item in zip(targets, items, strict=True):
+                        yield from bindings(inner, replace(found, node=item))
+                case _:
+                    yield from ((name, None) for name in stored_names(target))
+        case _:
+            yield from ((name, None) for name in stored_names(target))
+
+
+def row_bindings(target: ast.expr, row: Row) -> Iterator[tuple[str, Bound | None]]:
+    """Yield the names of a loop's target with what each gets in a row."""
+    if isinstance(row, Bound):
+        yield from bindings(target, row)
+        return
+    match target:
+        case ast.Tuple(elts=targets) | ast.List(elts=targets) if len(targets) == len(row):
+            for inner, bound in zip(targets, row, strict=True):
+                if bound is not None:
+                    yield from bindings(inner, bound)
+        case _:
+            pass
+
+
+def table_rows(table: Bound) -> list[Row] | None:
+    """Return what a loop over an expression goes through; None where that cannot be told."""
+    found = resolved(table)
+    match found.node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            if any(isinstance(item, ast.Starred) for item in items):
+                return None
+            return [replace(found, node=item) for item in items]
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+            rows = table_rows(replace(found, node=inner))
+            return None if rows is None else [(None, _packed(row)) for row in rows]
+        case ast.Call(func=ast.Name(id="zip"), args=args):
+            columns = [table_rows(replace(found, node=arg)) for arg in args]
+            return _zipped(columns)
+        case ast.Call(func=ast.Attribute(value=inner, attr="items"), args=[]):
+            pairs = resolved(replace(found, node=inner))
+            if isinstance(pairs.node, ast.Dict) and all(pairs.node.keys):
+                cells = zip(pairs.node.keys, pairs.node.values, strict=True)
+                return [(replace(pairs, node=k), replace(pairs, node=v)) for k, v in cells if k]
+            return None
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
+            return [()] * min(stop, 2)
+        case _:
+            return None
+
+
+def stays(row: Row) -> bool:
+    """Tell whether a row is there for certain: nothing may take it out of its table."""
+    cells = [row] if isinstance(row, Bound) else [cell for cell in row if cell is not None]
+    return all(scope.is_unchanged(name) for cell in cells for scope, name in cell.tables)
+
+
+def _packed(row: Row) -> Bound | None:
+    """Return a row as one expression again; None where not all of it is known."""
+    if isinstance(row, Bound):
+        return row
+    cells = [cell for cell in row if cell is not None]
+    if not cells or len(cells) != len(row):
+        return None
+    items = ast.Tuple(elts=[cell.node for cell in cells], ctx=ast.Load())
+    tables = tuple(table for cell in cells for table in cell.tables)
+    return replace(cells[0], node=items, tables=tables)
+
+
+def _zipped(columns: Sequence[list[Row] | None]) -> list[Row] | None:
+    """Return the rows of a `zip`, which is as long as the shortest column: all must be known."""
+    known = [column for column in columns if column is not None]
+    if not known or len(known) != len(columns):
+        return None
+    return [tuple(map(_packed, cells)) for cells in zip(*known, strict=False)]
+
+
+def stored_names(target: ast.expr) -> list[str]:
+    """Return the names in a target."""
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
