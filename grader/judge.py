@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from grader.compare import CheckResult, compare_text, compare_value, count_values
 from grader.feedback import FEEDBACK_CHARS, inert, quote, shorten, show
 from grader.judging import evidence
-from grader.judging.ending import Finding, find_fault, limit_hit
+from grader.judging.ending import Finding, find_fault, limit_hit, total_time_words
 from grader.judging.pytest_run import judge_pytest
 from grader.judging.pytest_tests import ExpectedTests, find_tests
 from grader.judging.report import Report, read_report
@@ -50,7 +50,7 @@ __all__ = [
     "judge_pytest",
     "judge_script",
     "judge_stdin",
-    "skipped",
+    "not_run",
     "summarise",
 ]
 
@@ -212,15 +212,28 @@ def _given(case: _Case) -> str:
     return f"arguments: ({shorten(', '.join(arguments), 2 * _INPUT_CHARS)})"
 
 
-def skipped(case: _Case) -> CaseResult:
-    """Return the result of a case that was not run."""
-    return CaseResult(
-        id=case.id,
-        verdict=Verdict.SKIPPED,
-        feedback="not run",
-        points=case.points,
-        group=case.group,
-    )
+def not_run(cases: Sequence[_Case], limits: Limits, *, out_of_time: bool) -> list[CaseResult]:
+    """Return the results of the cases that were not run.
+
+    Args:
+        cases: Perhaps none.
+        limits: Under which the others ran.
+        out_of_time: Whether that is so because these had taken all of the submission's time.
+    """
+    results = [
+        CaseResult(
+            id=case.id,
+            verdict=Verdict.SKIPPED,
+            feedback="not run",
+            points=case.points,
+            group=case.group,
+        )
+        for case in cases
+    ]
+    if out_of_time and results:
+        words = total_time_words(limits)
+        results[0] = replace(results[0], verdict=Verdict.TIME_LIMIT, feedback=words)
+    return results
 
 
 # ---------------------------------------------------------------- all cases in one run
@@ -284,7 +297,7 @@ def _limit_of(verdict: Verdict, outcomes: Sequence[RunOutcome]) -> LimitKind | N
     match verdict:
         case Verdict.TIME_LIMIT:
             times = (LimitKind.CPU_TIME, LimitKind.WALL_TIME)
-            return next((kind for kind in hit if kind in times), None)
+            return next((kind for kind in hit if kind in times), LimitKind.TOTAL_TIME)
         case Verdict.MEMORY_LIMIT:  # also where Python said so itself: an uncaught MemoryError
             return LimitKind.MEMORY
         case Verdict.OUTPUT_LIMIT:

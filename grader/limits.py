@@ -31,6 +31,11 @@ class Limits:
     """CPU time of the whole process tree; this decides "too slow"."""
     wall_time_s: float = 20.0
     """Backstop for sleepers and deadlocks; time spent waiting for a CPU does not count."""
+    total_time_s: float = 300.0
+    """Time on the clock of all runs of a submission together, counted like `wall_time_s`.
+
+    Looked at between two runs: one that has begun has its own limits only.
+    """
     memory_bytes: int = 512 * MiB
     output_bytes: int = 1 * MiB
     """Of standard output and of standard error, each; the rest is dropped and counted.
@@ -62,6 +67,7 @@ class LimitOverrides:
 
     cpu_time_s: float | None = None
     wall_time_s: float | None = None
+    total_time_s: float | None = None
     memory_bytes: int | None = None
     output_bytes: int | None = None
     processes: int | None = None

@@ -156,6 +156,8 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "problems": "file of problems that labels and rows may name by id",
         "limits.cpu_time_s": "seconds of CPU time of a case, its child processes included",
         "limits.wall_time_s": "seconds on the clock; a backstop for sleepers and deadlocks",
+        "limits.total_time_s": "seconds on the clock of all cases of a submission together, where "
+        "each has a process of its own",
         "limits.memory_bytes": "bytes of memory of all processes of a case together",
         "limits.output_bytes": "bytes kept of standard output and of standard error, each; four "
         "times the longest expected output, where that is more",

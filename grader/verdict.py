@@ -84,6 +84,8 @@ class LimitKind(StrEnum):
 
     CPU_TIME = "cpu_time"
     WALL_TIME = "wall_time"
+    TOTAL_TIME = "total_time"
+    """Of all runs of a submission together; no single run hits it."""
     MEMORY = "memory"
     OUTPUT = "output"
     PROCESSES = "processes"

@@ -6,6 +6,7 @@ from contextlib import closing
 from grader import judge
 from grader.compare import CheckResult, needs_checker
 from grader.errors import SuiteError
+from grader.execution.budget import TimeBudget
 from grader.execution.checkers import run_checker
 from grader.execution.task import Graded, Task, is_decided, isolated, require_cases
 from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
@@ -27,17 +28,18 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
     outcomes = []
+    budget = TimeBudget(task)
     with closing(slot.run(job)) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
-            if checker is not None:
-                continue
-            cases.append(judge.judge_stdin(case, tests.comparison, outcome, task.limits))
-            if is_decided(task, cases[-1]):
+            budget.take(outcome)
+            if checker is None:
+                cases.append(judge.judge_stdin(case, tests.comparison, outcome, task.limits))
+            if budget.is_spent or (cases and is_decided(task, cases[-1])):
                 break
     if checker is not None:
         cases = _check_outputs(task, tests, checker, outcomes, slot)
-    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
 
 
@@ -107,11 +109,13 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
     job = _job(task, Program.CALL, runs)
     cases = []
     outcomes = []
+    budget = TimeBudget(task)
     with closing(slot.run(job)) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
+            budget.take(outcome)
             cases.append(judge.judge_call(case, tests.comparison, outcome, task.limits))
-            if is_decided(task, cases[-1]):
+            if budget.is_spent or is_decided(task, cases[-1]):
                 break
-    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)

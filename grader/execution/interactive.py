@@ -17,6 +17,7 @@ from grader.compare import CheckResult
 from grader.compare.result import different
 from grader.errors import SuiteError
 from grader.execution import answers
+from grader.execution.budget import TimeBudget
 from grader.execution.task import Graded, Task, is_decided, isolated, require_cases
 from grader.feedback import quote
 from grader.judging.ending import exit_words
@@ -79,9 +80,11 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     cases: list[CaseResult] = []
     outcomes: list[RunOutcome] = []
     doubts: list[tuple[StdinCase, SuiteError]] = []
+    budget = TimeBudget(task)
     with closing(slot.run(_job(task, tests.interactor, tests.cases))) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
+            budget.take(outcome)
             try:
                 cases.append(_judge(case, outcome, task.limits))
             except answers.DeclaredFailureError:
@@ -89,11 +92,11 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
             except SuiteError as error:
                 doubts.append((case, error))
                 cases.append(_blame(case, outcome, task.limits, error))
-            if is_decided(task, cases[-1]):
+            if budget.is_spent or is_decided(task, cases[-1]):
                 break
     if doubts:
         _require_health(task, tests.interactor, doubts, slot)
-    cases += [judge.skipped(case) for case in tests.cases[len(cases) :]]
+    cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
 
 

@@ -103,7 +103,7 @@ def _compile_words(trouble: Trouble) -> str:
 
 def _limit_verdict(kind: LimitKind) -> Verdict:
     match kind:
-        case LimitKind.CPU_TIME | LimitKind.WALL_TIME:
+        case LimitKind.CPU_TIME | LimitKind.WALL_TIME | LimitKind.TOTAL_TIME:
             return Verdict.TIME_LIMIT
         case LimitKind.MEMORY:
             return Verdict.MEMORY_LIMIT
@@ -125,6 +125,8 @@ def _limit_words(kind: LimitKind, outcome: RunOutcome, limits: Limits) -> str:
                 f"wall time limit of {limits.wall_time_s:g} s hit{_used_s(usage.wall_time_s)}"
                 f" with {usage.cpu_time_s or 0:.2f} s of CPU time: does it wait for something?"
             )
+        case LimitKind.TOTAL_TIME:
+            return total_time_words(limits)
         case LimitKind.MEMORY:
             peak = usage.peak_memory_bytes
             used = "" if peak is None else f" (largest process: {_size(peak)})"
@@ -136,6 +138,13 @@ def _limit_words(kind: LimitKind, outcome: RunOutcome, limits: Limits) -> str:
             return f"limit of {limits.processes} processes and threads hit"
         case _ as unknown:
             assert_never(unknown)
+
+
+def total_time_words(limits: Limits) -> str:
+    """Return what is said of a case for which no time was left."""
+    return (
+        f"time limit of {limits.total_time_s:g} s for all cases together hit before this case began"
+    )
 
 
 def _used_s(seconds: float | None) -> str:

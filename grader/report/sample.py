@@ -193,14 +193,23 @@ def _limits(report: GradeReport) -> Iterator[LimitUse]:
             share=None if used is None or limit is None else used / limit,
             hit=hit is kind,
         )
-    if hit in (LimitKind.OUTPUT, LimitKind.PROCESSES):
+    if hit in _UNMEASURED:
+        name, amount = _UNMEASURED[hit]
         yield LimitUse(
-            name="Output" if hit is LimitKind.OUTPUT else "Processes",
-            used="too much" if hit is LimitKind.OUTPUT else "too many",
+            name=name,
+            used=amount,
             limit=_other_limit(hit, limits),
             share=1.0,
             hit=True,
         )
+
+
+_UNMEASURED = {
+    LimitKind.OUTPUT: ("Output", "too much"),
+    LimitKind.PROCESSES: ("Processes", "too many"),
+    LimitKind.TOTAL_TIME: ("Time of all cases", "all of it"),
+}
+"""Limits that no figure of a run stands beside, with their names and what was used of them."""
 
 
 def _unless_waited(kind: LimitKind, hit: LimitKind | None, used: float | None, limit: float) -> str:
@@ -241,7 +250,13 @@ def heaviest(report: GradeReport) -> Usage:
 def _other_limit(hit: LimitKind, limits: Limits | None) -> str:
     if limits is None:
         return "?"
-    return size(limits.output_bytes) if hit is LimitKind.OUTPUT else str(limits.processes)
+    match hit:
+        case LimitKind.OUTPUT:
+            return size(limits.output_bytes)
+        case LimitKind.TOTAL_TIME:
+            return seconds(limits.total_time_s)
+        case _:
+            return str(limits.processes)
 
 
 def _facts(report: GradeReport) -> Iterator[tuple[str, str]]:

@@ -86,6 +86,8 @@ class RunOutcome:
     report: bytes
     """What the runner wrote to its private descriptor; see `grader.sandbox.payload`."""
     usage: Usage
+    waited_s: float = 0.0
+    """Of its time on the clock, what it was ready but had no CPU, as far as that was seen."""
     limit_hit: LimitKind | None = None
     oom_killed: bool = False
     forbidden_calls: tuple[str, ...] = ()

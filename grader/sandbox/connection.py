@@ -236,6 +236,7 @@ def _decode_end(header: Header, streams: list[bytes], index: int) -> RunOutcome:
             wall_time_s=header["wall_time_s"],
             peak_memory_bytes=header["peak_memory_bytes"],
         ),
+        waited_s=header["waited_s"],
         limit_hit=None if limit_hit is None else LimitKind(limit_hit),
         oom_killed=header["oom_killed"],
         forbidden_calls=tuple(header.get("forbidden_calls", ())),

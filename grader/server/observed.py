@@ -153,6 +153,7 @@ def cap_limits(suite: TestSuite, settings: ServerSettings, own: Limits) -> TestS
     most = {field.name: _MOST_TIMES * getattr(own, field.name) for field in fields(Limits)} | {
         "cpu_time_s": settings.max_time_s,
         "wall_time_s": settings.max_time_s,
+        "total_time_s": settings.max_time_s,
         "memory_bytes": settings.max_memory_bytes,
     }
     given = {name: getattr(suite.limits, name) for name in most}

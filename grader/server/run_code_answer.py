@@ -77,7 +77,7 @@ def _run_result(outcome: RunOutcome) -> tuple[CommandResult, str]:
         code = -outcome.exit_signal
     kind = limit_hit(outcome)
     match kind:
-        case LimitKind.CPU_TIME | LimitKind.WALL_TIME:
+        case LimitKind.CPU_TIME | LimitKind.WALL_TIME | LimitKind.TOTAL_TIME:
             status, code = CommandStatus.TIME_LIMIT_EXCEEDED, None
             message = f"the limit of {kind.value.replace('_', ' ')} was hit"
         case LimitKind.MEMORY:

@@ -20,6 +20,7 @@ class Ended:
     dropped_bytes: int
     cpu_time_s: float
     wall_time_s: float
+    waited_s: float = 0.0
     peak_memory_bytes: int
     limit_hit: str | None
     oom_killed: bool

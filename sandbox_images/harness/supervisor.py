@@ -357,6 +357,7 @@ def _end(ended: Ended) -> Header:
         "dropped_bytes": ended.dropped_bytes,
         "cpu_time_s": ended.cpu_time_s,
         "wall_time_s": ended.wall_time_s,
+        "waited_s": ended.waited_s,
         "peak_memory_bytes": ended.peak_memory_bytes,
         "limit_hit": ended.limit_hit,
         "oom_killed": ended.oom_killed,

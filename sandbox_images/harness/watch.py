@@ -261,6 +261,7 @@ class Watch:
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
             wall_time_s=wall_time_s,
+            waited_s=self._waiting.time_s,
             peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
             limit_hit=limit_hit,
             oom_killed=oom_killed,

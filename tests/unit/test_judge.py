@@ -13,7 +13,7 @@ from grader.judge import (
     judge_call,
     judge_script,
     judge_stdin,
-    skipped,
+    not_run,
     summarise,
 )
 from grader.model import (
@@ -421,7 +421,10 @@ def test_summary_of_passes_says_how_many() -> None:
 
 def test_summary_of_a_skip_is_a_failure_that_names_it() -> None:
     case = StdinCase(id="b", stdin="", expected="", points=2.0, group="g")
-    judgement = summarise([CaseResult(id="a", verdict=P), skipped(case)], [make_outcome()])
+    judgement = summarise(
+        [CaseResult(id="a", verdict=P), *not_run([case], LIMITS, out_of_time=False)],
+        [make_outcome()],
+    )
     assert (judgement.verdict, judgement.feedback) == (F, "1 of 2 cases passed. b: not run")
 
 

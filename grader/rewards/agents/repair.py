@@ -79,6 +79,8 @@ def _limit_words(limit: LimitKind) -> str:
             return "The limit on CPU time was hit: the algorithm is too slow, or a loop never ends."
         case LimitKind.WALL_TIME:
             return "The limit on time was hit: the code waits for something, or never ends."
+        case LimitKind.TOTAL_TIME:
+            return "The limit on the time of all tests together was hit: the code is too slow."
         case LimitKind.MEMORY:
             return "The limit on memory was hit."
         case LimitKind.OUTPUT:
