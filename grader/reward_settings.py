@@ -5,7 +5,7 @@ They are apart from it because they are many and nobody but `grader.rewards` rea
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -165,6 +165,16 @@ class ConversationSettings:
     repetition_penalty: float = 0.0
     refusal_penalty: float = 0.0
     relevance_weight: float = 0.0
+    harm_model: str | None = None
+    """None: nothing looks for harm."""
+    harm_label: str | None = None
+    """None: the model's only label, or the second of two."""
+    harm_penalty: float = 1.0
+    coherence_model: str | None = None
+    """None: nothing looks at coherence."""
+    coherence_label: str | None = None
+    """As `harm_label`."""
+    coherence_weight: float = 0.5
 
     def __post_init__(self) -> None:
         """Check ranges.
@@ -176,8 +186,16 @@ class ConversationSettings:
             _check(f"conversation.{name}", getattr(self, name), least=1)
         for name in ("gather_ms", "short_words"):
             _check(f"conversation.{name}", getattr(self, name), least=0)
-        for name in ("short_penalty", "repetition_penalty", "refusal_penalty", "relevance_weight"):
-            _check(f"conversation.{name}", getattr(self, name), least=0, most=1)
+        for field in fields(self):
+            if field.name.endswith(("_penalty", "_weight")):
+                _check(f"conversation.{field.name}", getattr(self, field.name), least=0, most=1)
+        shares = self.relevance_weight + self.coherence_share
+        _check("conversation.relevance_weight + coherence_weight", shares, least=0, most=1)
+
+    @property
+    def coherence_share(self) -> float:
+        """The share of the score that is coherence: 0 where no model looks at it."""
+        return self.coherence_weight if self.coherence_model is not None else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,9 +246,10 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "reward.check": "refuse to load the reward function where grading cannot work",
         "reward.normalise": "recent rewards whose mean and deviation rewards are put on; 0: none",
         "reward.format": "form that pays reward.format_weight: fenced, boxed or think",
-        "reward.format_weight": "added to the reward where the response has that form",
+        "reward.format_weight": "weight of 1 for a response that has that form, beside the 1 of "
+        "the reward",
         "reward.length_chars": "characters up to which a response costs nothing",
-        "reward.length_weight": "taken off a response twice as long; less in between",
+        "reward.length_weight": "weight of -1 for a response twice as long, less in between",
         "math.place": "where the answer stands: auto, boxed, hashes, tags, phrase or last_number",
         "math.pick": "which answer counts if there are several: last or first",
         "math.stop": r"texts that end a response, with | between them, such as \nQuestion:|\n\nQ:",
@@ -252,6 +271,18 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "conversation.repetition_penalty": "taken off one that only repeats itself; else less",
         "conversation.refusal_penalty": "taken off one that refuses",
         "conversation.relevance_weight": "share of the score that is the response's relevance",
+        "conversation.harm_model": "folder or hub name of a model that tells harmful responses; "
+        "default: none",
+        "conversation.harm_label": "its label that means harmful; default: its only one, or the "
+        "second of two",
+        "conversation.harm_penalty": "taken off the score of a response that is surely harmful; "
+        "else less",
+        "conversation.coherence_model": "folder or hub name of a model that tells coherent "
+        "responses; default: none",
+        "conversation.coherence_label": "its label that means coherent; default: its only one, or "
+        "the second of two",
+        "conversation.coherence_weight": "share of the score that is the response's coherence, "
+        "if there is such a model",
         "agent.max_steps": "attempts that a model has in one episode",
         "agent.reward": "sparse (at the end only) or shaped (also what each step gained)",
         "agent.template": "how turns begin: auto, llama2, chatml, llama3 or plain",

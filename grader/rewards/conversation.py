@@ -1,11 +1,18 @@
-"""Rates conversations by a text-classification model, with a few heuristics taken off."""
+"""Rates conversations by text-classification models, with a few heuristics taken off.
+
+One model says how good a conversation is; others, if they are set, whether its last response is
+harmful, and whether it is coherent.
+"""
 
 import logging
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from grader.errors import ConfigurationError, GraderError
 from grader.reward_settings import ConversationSettings
@@ -15,48 +22,62 @@ from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.settings import Settings
 
-if TYPE_CHECKING:
-    pass
-
 _log = logging.getLogger(__name__)
 
 _MAX_CHARS = 100_000
 """The end of a conversation that is tokenised; far more than a model reads."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which model, and what is asked of it."""
+
+    model: str
+    """A folder or a hub name."""
+    label: str | None
+    """The label whose probability is wanted; None: the only one, or the second of two."""
+    label_variable: str
+    """The environment variable that sets the label."""
+    takes_last: bool = False
+    """Whether the last of more than two labels is wanted if none is named."""
+
+
 class Classifier:
     """A text-classification model, loaded. Used by one thread at a time."""
 
-    def __init__(self, settings: ConversationSettings) -> None:
+    def __init__(self, choice: Choice, settings: ConversationSettings) -> None:
         """Load model and tokenizer.
 
         Raises:
-            ConfigurationError: There is none, it does not load, or has no label of that name.
+            ConfigurationError: It does not load, or has no label of that name.
         """
-        if settings.model is None:
-            message = "no model is set; expected GRADER_CONVERSATION_MODEL, a folder or hub name"
-            raise ConfigurationError(message)
         try:
             import torch
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
         except ImportError as error:
-            message = f"rating conversations needs torch and transformers: {error}"
+            message = (
+                f"rating conversations needs torch and transformers: {error};"
+                " install them with pip install 'grader-rl[conversation]'"
+            )
             raise ConfigurationError(message) from error
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(settings.model)
-            model: Any = AutoModelForSequenceClassification.from_pretrained(settings.model)
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(choice.model)
+            model: Any = AutoModelForSequenceClassification.from_pretrained(choice.model)
             self._model = model.to(settings.device).eval()
         except (OSError, ValueError, RuntimeError) as error:
-            message = f"the model {settings.model} does not load: {' '.join(str(error).split())}"
+            message = f"the model {choice.model} does not load: {' '.join(str(error).split())}"
             raise ConfigurationError(message) from error
-        # What is cut off a long conversation is its beginning, not the answer.
+        # What is cut off a long text is its beginning, not the answer.
         self._tokenizer.truncation_side = "left"
         self._device = torch.device(settings.device)
         self._max_tokens = min(settings.max_tokens, _most_tokens(self._tokenizer, model.config))
-        self._good = _index_of_good(dict(model.config.id2label), settings.good_label)
+        self._index = _index_of_label(dict(model.config.id2label), choice)
+        # Such a model gives each label a probability of its own; so does one with a single label.
+        is_multiple = model.config.problem_type == "multi_label_classification"
+        self._is_sigmoid = is_multiple or len(model.config.id2label) == 1
 
-    def qualities(self, texts: list[str]) -> list[float]:
-        """Return how good each conversation is, in [0, 1]."""
+    def probabilities(self, texts: list[str]) -> list[float]:
+        """Return the probability of the label for each text, in [0, 1]."""
         import torch
 
         encoded = self._tokenizer(
@@ -68,11 +89,8 @@ class Classifier:
         ).to(self._device)
         with torch.inference_mode():
             logits: torch.Tensor = self._model(**encoded).logits.float()
-        if logits.shape[-1] == 1:
-            probabilities = torch.sigmoid(logits[:, 0])
-        else:
-            probabilities = torch.softmax(logits, dim=-1)[:, self._good]
-        return [float(each) for each in probabilities.nan_to_num(0.0).clamp(0, 1)]
+        each_label = torch.sigmoid(logits) if self._is_sigmoid else torch.softmax(logits, dim=-1)
+        return [float(each) for each in each_label[:, self._index].nan_to_num(0.0).clamp(0, 1)]
 
 
 def _most_tokens(tokenizer: Any, config: Any) -> int:
@@ -82,96 +100,121 @@ def _most_tokens(tokenizer: Any, config: Any) -> int:
     return max(1, min(positions, int(tokenizer.model_max_length)))
 
 
-def _index_of_good(labels: dict[int, str], wanted: str | None) -> int:
+def _index_of_label(labels: dict[int, str], choice: Choice) -> int:
     names = {str(name).casefold(): int(index) for index, name in labels.items()}
-    if wanted is not None:
-        if wanted.casefold() not in names:
-            message = f"the model has no label {wanted!r}; it has: {', '.join(labels.values())}"
+    found = ", ".join(map(str, labels.values()))
+    expected = f"set {choice.label_variable} to one of: {found}"
+    if choice.label is not None:
+        if choice.label.casefold() not in names:
+            message = f"the model {choice.model} has no label {choice.label!r}; {expected}"
             raise ConfigurationError(message)
-        return names[wanted.casefold()]
+        return names[choice.label.casefold()]
+    if len(labels) > 2 and not choice.takes_last:
+        message = f"the model {choice.model} has {len(labels)} labels; {expected}"
+        raise ConfigurationError(message)
     return names.get("label_1", len(labels) - 1)
 
 
 class ConversationRater:
-    """See `Rater`. Loads the model once, in the first call that needs it."""
+    """See `Rater`. Loads the models once, in the first call that needs them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._batcher: MicroBatcher[str, float] | None = None
+        self._batchers: dict[str, MicroBatcher[str, float]] = {}
         self._failure: ConfigurationError | None = None
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:  # noqa: ARG002
         """See `Rater.rate`; labels are not looked at."""
         try:
-            batcher = self._open()
-            waiting = [batcher.submit(_conversation(sample)) for sample in samples]
+            batchers = self._open()
+            waiting = [
+                {name: batcher.submit(_READ_BY[name](sample)) for name, batcher in batchers.items()}
+                for sample in samples
+            ]
         except (GraderError, RuntimeError) as error:
             return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
         return [
-            self._end(sample, future, deadline)
-            for sample, future in zip(samples, waiting, strict=True)
+            self._end(sample, futures, deadline)
+            for sample, futures in zip(samples, waiting, strict=True)
         ]
 
     def check(self) -> None:
-        """Load the model.
+        """Load the models.
 
         Raises:
-            ConfigurationError: There is none, or it does not load.
+            ConfigurationError: There is none, or one does not load.
         """
         self._open()
 
     def close(self) -> None:
-        """Forget the model. Repeats harmlessly."""
+        """Forget the models. Repeats harmlessly."""
         with self._lock:
-            batcher, self._batcher = self._batcher, None
-        if batcher is not None:
+            batchers, self._batchers = self._batchers, {}
+        for batcher in batchers.values():
             batcher.close()
 
-    def _open(self) -> MicroBatcher[str, float]:
+    def _open(self) -> dict[str, MicroBatcher[str, float]]:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            if self._batcher is None:
+            if not self._batchers:
                 settings = self._settings.conversation
                 try:
-                    classifier = Classifier(settings)
+                    classifiers = {
+                        name: Classifier(choice, settings)
+                        for name, choice in _choices(settings).items()
+                    }
                 except ConfigurationError as error:
                     self._failure = error
                     raise
-                self._batcher = MicroBatcher(
-                    classifier.qualities,
-                    most=settings.batch,
-                    gather_s=settings.gather_ms / 1000,
-                    name="grader-conversation",
-                )
-            return self._batcher
+                self._batchers = {
+                    name: MicroBatcher(
+                        classifier.probabilities,
+                        most=settings.batch,
+                        gather_s=settings.gather_ms / 1000,
+                        name=f"grader-{name}",
+                    )
+                    for name, classifier in classifiers.items()
+                }
+            return self._batchers
 
-    def _end(self, sample: Sample, future: "Future[float]", deadline: float) -> Rating:
+    def _end(self, sample: Sample, futures: "dict[str, Future[float]]", deadline: float) -> Rating:
         try:
-            return self._rating(sample, future.result(max(0.0, deadline - time.monotonic())))
+            found = {
+                name: future.result(max(0.0, deadline - time.monotonic()))
+                for name, future in futures.items()
+            }
+            return self._rating(sample, found)
         except (TimeoutError, CancelledError):
-            future.cancel()
-            return self._ungraded("the model did not answer by the deadline")
+            for future in futures.values():
+                future.cancel()
+            return self._ungraded("a model did not answer by the deadline")
         except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a conversation met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 
-    def _rating(self, sample: Sample, quality: float) -> Rating:
+    def _rating(self, sample: Sample, found: dict[str, float]) -> Rating:
         settings = self._settings.conversation
         response = response_of(sample.query, sample.prompt).text
+        quality = found["quality"]
         signs = {
             "repetition": repetition(response),
             "refusal": refusal(response),
             "relevance": relevance(sample.prompt, response),
+            "harm": found.get("harm", 0.0),
+            "coherence": found.get("coherence", 0.0),
         }
         is_short = len(words_of(response)) < settings.short_words
-        weight = settings.relevance_weight
-        score = (1 - weight) * quality + weight * signs["relevance"]
+        shares = settings.relevance_weight, settings.coherence_share
+        score = (1 - sum(shares)) * quality
+        score += shares[0] * signs["relevance"] + shares[1] * signs["coherence"]
         score -= settings.short_penalty * is_short
         score -= settings.repetition_penalty * signs["repetition"]
         score -= settings.refusal_penalty * signs["refusal"]
+        score -= settings.harm_penalty * signs["harm"]
         score = max(0.0, min(1.0, score))
+        others = "".join(f", {name} {signs[name]:.3f}" for name in found if name != "quality")
         return Rating(
             reward=score,
             score=score,
@@ -183,11 +226,38 @@ class ConversationRater:
                 **signs,
             },
             answer=response,
-            note=f"quality {quality:.3f}{', short' if is_short else ''}",
+            note=f"quality {quality:.3f}{others}{', short' if is_short else ''}",
         )
 
     def _ungraded(self, reason: str) -> Rating:
         return ungraded(reason, self._settings.reward.neutral)
+
+
+def _choices(settings: ConversationSettings) -> dict[str, Choice]:
+    """Return the models that are set, by what they tell.
+
+    Raises:
+        ConfigurationError: None is set that tells quality.
+    """
+    if settings.model is None:
+        message = "no model is set; expected GRADER_CONVERSATION_MODEL, a folder or hub name"
+        raise ConfigurationError(message)
+    choices = {
+        "quality": Choice(
+            model=settings.model,
+            label=settings.good_label,
+            label_variable="GRADER_CONVERSATION_GOOD_LABEL",
+            takes_last=True,
+        )
+    }
+    for name, model, label in (
+        ("harm", settings.harm_model, settings.harm_label),
+        ("coherence", settings.coherence_model, settings.coherence_label),
+    ):
+        if model is not None:
+            variable = f"GRADER_CONVERSATION_{name.upper()}_LABEL"
+            choices[name] = Choice(model=model, label=label, label_variable=variable)
+    return choices
 
 
 def _conversation(sample: Sample) -> str:
@@ -195,3 +265,14 @@ def _conversation(sample: Sample) -> str:
     if not sample.prompt or sample.query.startswith(sample.prompt):
         return sample.query
     return sample.prompt + sample.query
+
+
+def _response(sample: Sample) -> str:
+    """Return the model's own words, without thoughts and special tokens."""
+    return response_of(sample.query, sample.prompt).text
+
+
+_READ_BY: Mapping[str, Callable[[Sample], str]] = MappingProxyType(
+    {"quality": _conversation, "harm": _response, "coherence": _response}
+)
+"""What each model reads."""

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from grader.errors import ConfigurationError, GraderError
@@ -135,8 +135,14 @@ class RewardCore:
         logs: dict[str, float] = {}
         for rating in reversed(ratings):  # Where several log the same, the first part counts.
             logs.update(rating.logs)
-        terms = {} if self.settings.reward.unit else self._terms(sample, plan)
-        reward = sum(w * r.reward for w, r in zip(weights, ratings, strict=True))
+        term_weights = {} if self.settings.reward.unit else self._term_weights(plan)
+        # Beyond 1 in sum, weights are shares: what is made of rewards in [-1, 1] stays there.
+        total = max(1.0, sum(map(abs, (*weights, *term_weights.values()))))
+        terms = {
+            name: weight / total * value
+            for name, weight, value in self._terms(sample, term_weights)
+        }
+        reward = sum(w / total * r.reward for w, r in zip(weights, ratings, strict=True))
         reward += sum(terms.values())
         return replace(
             ratings[0],
@@ -157,20 +163,25 @@ class RewardCore:
         total = sum(weight for weight, _ in scores)
         return min(1.0, sum(weight * score for weight, score in scores) / total)
 
-    def _terms(self, sample: Sample, plan: Plan) -> dict[str, float]:
+    def _term_weights(self, plan: Plan) -> dict[str, float]:
         settings = self.settings.reward
         length = settings.length_weight if plan.length_weight is None else plan.length_weight
         form = settings.format_weight if plan.format_weight is None else plan.format_weight
-        if not length and not form:
-            return {}
+        return {"length_term": length, "format_term": form}
+
+    def _terms(
+        self, sample: Sample, weights: dict[str, float]
+    ) -> Iterator[tuple[str, float, float]]:
+        """Yield the name, the weight and the value of each term that has a weight."""
+        settings = self.settings.reward
+        if not any(weights.values()):
+            return
         response = raw_response(sample.query, sample.prompt)
-        opened = opens_thinking(sample.prompt)
-        return {
-            "length_term": length * length_term(response, settings.length_chars) if length else 0.0,
-            "format_term": form * format_term(response, settings.format, opened=opened)
-            if form
-            else 0.0,
-        }
+        if length := weights["length_term"]:
+            yield "length_term", length, length_term(response, settings.length_chars)
+        if form := weights["format_term"]:
+            opened = opens_thinking(sample.prompt)
+            yield "format_term", form, format_term(response, settings.format, opened=opened)
 
     def _normalised(self, ratings: list[Rating]) -> list[Rating]:
         if self._normaliser is None:

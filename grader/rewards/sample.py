@@ -29,6 +29,8 @@ LOG_KEYS = (
     "repetition",
     "refusal",
     "relevance",
+    "harm",
+    "coherence",
     "length_term",
     "format_term",
 )

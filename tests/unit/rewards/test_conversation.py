@@ -9,7 +9,7 @@ import pytest
 
 from grader.errors import ConfigurationError
 from grader.reward_settings import ConversationSettings, Task
-from grader.rewards.conversation import Classifier
+from grader.rewards.conversation import Classifier, _choices
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import Sample
 from grader.settings import Settings
@@ -25,15 +25,16 @@ pytestmark = [
 
 GOOD = "thank you very much indeed friend"
 BAD = "no bad awful terrible wrong stupid"
+RUDE = "go away you fool and never come back"
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that likes the first half of its words, saved as a folder."""
+def make_model(folder: Path, liked: list[str], **config: object) -> Path:
+    """Save a model that has learned to like some texts of `GOOD`, `BAD` and `RUDE`."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
-    words = [*GOOD.split(), *BAD.split()]
+    texts = [GOOD, BAD, RUDE]
+    words = dict.fromkeys(word for text in texts for word in text.split())
     vocabulary = {word: n for n, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=names["unk_token"]))
@@ -42,22 +43,54 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = DistilBertForSequenceClassification(
         DistilBertConfig(
             vocab_size=len(vocabulary), dim=16, hidden_dim=16, n_layers=1, n_heads=2,
-            max_position_embeddings=64, num_labels=2,
+            max_position_embeddings=64, **{"num_labels": 2, **config},
         )
     )  # fmt: skip
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
-    batch = fast([GOOD, BAD], return_tensors="pt", padding=True)
+    batch = fast(texts, return_tensors="pt", padding=True)
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    for _ in range(30):
-        loss = model(**inputs, labels=torch.tensor([1, 0])).loss
+    wanted = torch.tensor([int(text in liked) for text in texts])
+    if config.get("problem_type") == "multi_label_classification":
+        columns = [wanted, *[torch.zeros_like(wanted)] * (model.config.num_labels - 1)]
+        wanted = torch.stack(columns, dim=1).float()
+    for _ in range(40):
+        loss = model(**inputs, labels=wanted).loss
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    folder = tmp_path_factory.mktemp("model")
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("model"), [GOOD])
+
+
+@pytest.fixture(scope="module")
+def harm_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with labels of their own, of which the first means that a text is rude."""
+    labels = {0: "toxic", 1: "threat", 2: "insult"}
+    return make_model(
+        tmp_path_factory.mktemp("harm"),
+        [RUDE],
+        problem_type="multi_label_classification",
+        num_labels=3,
+        id2label=labels,
+        label2id={name: index for index, name in labels.items()},
+    )
+
+
+@pytest.fixture(scope="module")
+def coherence_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("coherence"), [GOOD, RUDE])
+
+
+def qualities(texts: list[str], settings: ConversationSettings) -> list[float]:
+    (choice,) = _choices(settings).values()
+    return Classifier(choice, settings).probabilities(texts)
 
 
 def make_core(model: Path | None, **settings: object) -> RewardCore:
@@ -108,7 +141,7 @@ def test_short_response_costs_the_penalty(core: RewardCore) -> None:
 
 
 def test_single_calls_share_batches_of_one_model(core: RewardCore) -> None:
-    batcher = core.conversation._open()
+    batcher = core.conversation._open()["quality"]
     sizes: list[int] = []
     handle = batcher._handle
 
@@ -129,7 +162,7 @@ def test_single_calls_share_batches_of_one_model(core: RewardCore) -> None:
         batcher._handle = handle
     assert sum(sizes) == 16
     assert len(sizes) < 8
-    assert core.conversation._open() is batcher
+    assert core.conversation._open()["quality"] is batcher
 
 
 def test_heuristics_are_taken_off(model_dir: Path) -> None:
@@ -165,8 +198,84 @@ def test_model_that_is_not_set_or_does_not_load_says_so(tmp_path: Path) -> None:
 
 def test_label_that_means_good_can_be_named(model_dir: Path) -> None:
     settings = ConversationSettings(model=str(model_dir), good_label="LABEL_0")
-    good, bad = Classifier(settings).qualities([GOOD, BAD])
+    good, bad = qualities([GOOD, BAD], settings)
     assert good < bad
     settings = ConversationSettings(model=str(model_dir), good_label="nice")
-    with pytest.raises(ConfigurationError, match="no label 'nice'"):
-        Classifier(settings)
+    with pytest.raises(ConfigurationError, match="no label 'nice'; set GRADER_CONVERSATION_GOOD"):
+        qualities([GOOD], settings)
+
+
+# ---------------------------------------------------------------- harm and coherence
+
+
+def test_harm_and_coherence_are_off_and_logged_as_nothing(core: RewardCore) -> None:
+    (rating,) = core.rate([Sample(query=RUDE)])
+    assert (rating.logs["harm"], rating.logs["coherence"]) == (0, 0)
+    assert rating.score == pytest.approx(rating.logs["conversation_quality"])
+    assert list(core.conversation._open()) == ["quality"]
+
+
+def test_harmful_response_loses_its_score(model_dir: Path, harm_dir: Path) -> None:
+    core = make_core(model_dir, harm_model=str(harm_dir), harm_label="toxic", good_label="LABEL_0")
+    rude, bad = core.rate([Sample(query=f"Q {RUDE}", prompt="Q"), Sample(query=BAD)])
+    core.close()
+    assert rude.logs["harm"] > 0.9
+    assert bad.logs["harm"] < 0.1
+    assert rude.logs["conversation_quality"] > 0.7
+    assert rude.score < 0.1
+    assert bad.score == pytest.approx(bad.logs["conversation_quality"] - bad.logs["harm"])
+    assert "harm" in rude.note
+
+
+def test_harm_of_the_prompt_is_not_the_response_s(model_dir: Path, harm_dir: Path) -> None:
+    core = make_core(model_dir, harm_model=str(harm_dir), harm_label="toxic")
+    (rating,) = core.rate([Sample(query=f"{RUDE}\n{GOOD}", prompt=f"{RUDE}\n")])
+    core.close()
+    assert rating.logs["harm"] < 0.1
+
+
+def test_coherence_is_a_share_of_the_score(model_dir: Path, coherence_dir: Path) -> None:
+    core = make_core(model_dir, coherence_model=str(coherence_dir), coherence_weight=0.4)
+    good, bad, rude = core.rate([Sample(query=text) for text in (GOOD, BAD, RUDE)])
+    core.close()
+    for rating in (good, bad, rude):
+        logs = rating.logs
+        share = 0.6 * logs["conversation_quality"] + 0.4 * logs["coherence"]
+        assert rating.score == pytest.approx(share)
+    assert min(good.logs["coherence"], rude.logs["coherence"]) > 0.9 > bad.logs["coherence"]
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.5, 1.0])
+def test_score_stays_between_0_and_1_with_every_term(
+    model_dir: Path, harm_dir: Path, coherence_dir: Path, penalty: float
+) -> None:
+    core = make_core(
+        model_dir,
+        harm_model=str(harm_dir),
+        harm_label="toxic",
+        coherence_model=str(coherence_dir),
+        coherence_weight=0.5,
+        relevance_weight=0.5,
+        **dict.fromkeys(
+            ("harm_penalty", "short_penalty", "refusal_penalty", "repetition_penalty"), penalty
+        ),
+    )
+    texts = [GOOD, BAD, RUDE, "", "no", f"{RUDE} " * 20, "I'm sorry, I can't help with that."]
+    ratings = core.rate([Sample(query=text) for text in texts])
+    core.close()
+    assert all(rating.graded and 0 <= rating.reward == rating.score <= 1 for rating in ratings)
+
+
+def test_model_for_harm_with_many_labels_needs_one_named(model_dir: Path, harm_dir: Path) -> None:
+    core = make_core(model_dir, harm_model=str(harm_dir))
+    wanted = "has 3 labels; set GRADER_CONVERSATION_HARM_LABEL to one of: toxic, threat, insult"
+    with pytest.raises(ConfigurationError, match=wanted):
+        core.check()
+    (rating,) = core.rate([Sample(query=GOOD)])
+    assert not rating.graded
+
+
+def test_shares_of_the_score_are_no_more_than_all_of_it() -> None:
+    ConversationSettings(relevance_weight=1.0)
+    with pytest.raises(ConfigurationError, match="relevance_weight"):
+        ConversationSettings(relevance_weight=0.6, coherence_model="m", coherence_weight=0.5)

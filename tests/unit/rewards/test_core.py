@@ -222,10 +222,38 @@ def test_length_and_format_shape_the_reward_but_not_the_score() -> None:
         length_chars=10, length_weight=0.4, format=ResponseFormat.BOXED, format_weight=0.1
     )
     rating = rate_one(core, "\\boxed{1} okay", '{"math": "1"}')
-    assert rating.logs["length_term"] == pytest.approx(-0.4 * 0.4)
-    assert rating.logs["format_term"] == pytest.approx(0.1)
-    assert rating.reward == pytest.approx(1 + 0.1 - 0.16)
+    assert rating.logs["length_term"] == pytest.approx(-0.4 * 0.4 / 1.5)
+    assert rating.logs["format_term"] == pytest.approx(0.1 / 1.5)
+    assert rating.reward == pytest.approx((1 + 0.1 - 0.16) / 1.5)
     assert rating.score == 1
+
+
+@pytest.mark.parametrize("response", ["\\boxed{1}", "\\boxed{2}", "none", "x" * 9000])
+@pytest.mark.parametrize("length_weight", [0.0, 0.1, 1.0, -1.0, 5.0])
+@pytest.mark.parametrize("format_weight", [0.0, 0.1, 1.0, -1.0, 5.0])
+def test_reward_with_terms_stays_within_bounds(
+    response: str, length_weight: float, format_weight: float
+) -> None:
+    core = make_core(
+        format=ResponseFormat.BOXED, length_weight=length_weight, format_weight=format_weight
+    )
+    parts = {"combine": [{"math": "1", "weight": 3}, {"math": "1", "weight": -0.5}]}
+    for label in ({"math": "1"}, parts):
+        assert -1 <= rate_one(core, response, json.dumps(label)).reward <= 1
+
+
+def test_weights_up_to_1_in_sum_are_taken_as_they_are(core: RewardCore) -> None:
+    label = {"combine": [{"math": "1", "weight": 0.75}, {"format": True, "weight": 0.25}]}
+    rating = rate_one(core, "```\nx\n```\n\\boxed{1}", json.dumps(label))
+    assert rating.reward == 1
+    assert rating.logs["format_term"] == 0.25
+
+
+def test_terms_tell_right_answers_apart() -> None:
+    core = make_core(format=ResponseFormat.BOXED, format_weight=0.1)
+    boxed = rate_one(core, "\\boxed{1}", '{"math": "1"}')
+    plain = rate_one(core, "The answer is 1.", '{"math": "1"}')
+    assert plain.reward < boxed.reward == 1
 
 
 def test_normalised_rewards_have_mean_zero_and_leave_the_ungraded_alone() -> None:
