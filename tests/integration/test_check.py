@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from agreement.pairs import Pair
+from agreement.plain import Plain
 from grader.engine import Grader
-from grader.model import PytestTests, ScriptTests, StdinTests, Submission, TestSuite
 from grader.offline.attacks import Attack, attacks_on
 from grader.offline.check import check_problems
 from grader.offline.checked import Effort, Health, ProblemCheck
-from grader.rules import ExtractionRule
 from grader.settings import SandboxChoice, Settings
 from grader.suites import ProblemIndex, parse_problem
 from grader.verdict import Verdict
@@ -188,43 +187,6 @@ def test_suite_that_looks_at_little_notices_few_changes(grader: Grader) -> None:
 # ---------------------------------------------------------------- against plain Python
 
 
-def plainly_passes(suite: TestSuite, source: str, folder: Path) -> bool:
-    """Return whether plain Python passes a program, in a process of its own."""
-    tests = suite.tests
-    folder.mkdir()
-    if isinstance(tests, StdinTests):
-        return all(
-            run_plainly(folder, ["-c", source], case.stdin).stdout.split() == case.expected.split()
-            for case in tests.cases
-        )
-    if isinstance(tests, ScriptTests):
-        script = "\n".join([source, tests.setup, *(case.source for case in tests.cases)])
-        # Exit code 0 alone would believe a submission that exits.
-        done = run_plainly(folder, ["-c", f"{script}\nprint('all of it ran')"])
-        return done.stdout.endswith("all of it ran\n")
-    assert isinstance(tests, PytestTests)
-    (folder / tests.solution_path).write_text(source)
-    for file in tests.files:
-        (folder / file.path).write_bytes(file.content)
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *tests.test_paths]
-    done = run_plainly(folder, command)
-    return done.returncode == 0 and " passed" in done.stdout
-
-
-def run_plainly(
-    folder: Path, arguments: list[str], stdin: str = ""
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
 @pytest.mark.parametrize(
     "row",
     [*list(WEAK.values())[::3], STRONG["script"], STRONG["pytest"], STRONG["program"]],
@@ -233,17 +195,18 @@ def run_plainly(
 def test_no_attack_passes_that_plain_python_fails(
     grader: Grader, row: dict[str, Any], tmp_path: Path
 ) -> None:
-    suite = replace(parse_problem({"id": "p", **row}), extraction=ExtractionRule.VERBATIM)
-    attacks = attacks_on(suite)
-    submissions = [
-        Submission(id=attack, completion=source, suite=suite) for attack, source in attacks.items()
-    ]
+    suite = parse_problem({"id": "p", **row})
+    pair = Pair(id="p", code="", suite=suite, reference=suite.reference or "")
+    attacks = {
+        attack: replace(pair, code=source, mutation=attack)
+        for attack, source in attacks_on(suite).items()
+    }
+    submissions = [each.submission(with_reference=True) for each in attacks.values()]
     reports = zip(attacks, grader.grade_batch(submissions), strict=True)
     paid = [attack for attack, report in reports if report.verdict is Verdict.PASSED]
-    for attack in paid:
-        assert plainly_passes(suite, attacks[attack], tmp_path / attack), attack
-    reference = suite.reference or ""
-    assert plainly_passes(suite, reference, tmp_path / "reference")
+    plain = Plain(tmp_path)
+    assert [attack for attack in paid if not plain.judge(attacks[attack]).passed] == []
+    assert plain.judge(replace(pair, code=pair.reference)).passed
 
 
 # ---------------------------------------------------------------- the command
