@@ -17,7 +17,7 @@ from grader.pool import SlotPool
 from grader.sandbox.base import Sandbox, Slot
 from grader.sandbox.choose import choose_sandbox
 from grader.score import find_policy
-from grader.settings import Settings
+from grader.settings import ImageSettings, Settings
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ class Grader(Closing):
             size=self.settings.slots,
             memory_bytes=self.settings.limits.memory_bytes,
             outage_s=self.settings.outage_s,
+            superset="science" if self.settings.images == ImageSettings() else None,
         )
         self._warming: threading.Thread | None = None
         self._warming_error: GraderError | None = None

@@ -23,9 +23,14 @@ class SlotKind:
     image: str
     memory_bytes: int
 
-    def serves(self, need: "SlotKind") -> bool:
-        """Tell whether a slot of this kind can take a job with that need."""
-        return self.image == need.image and self.memory_bytes >= need.memory_bytes
+    def serves(self, need: "SlotKind", *, superset: str | None) -> bool:
+        """Tell whether a slot of this kind can take a job with that need.
+
+        Args:
+            need: What the job needs.
+            superset: The image that has all that the others have, if there is one.
+        """
+        return self.image in (need.image, superset) and self.memory_bytes >= need.memory_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +54,13 @@ class SlotPool:
     """At most `size` slots of one sandbox, opened when first needed. Safe for many threads."""
 
     def __init__(
-        self, sandbox: Sandbox, *, size: int, memory_bytes: int, outage_s: float = 0.0
+        self,
+        sandbox: Sandbox,
+        *,
+        size: int,
+        memory_bytes: int,
+        outage_s: float = 0.0,
+        superset: str | None = None,
     ) -> None:
         """Open nothing yet.
 
@@ -59,11 +70,13 @@ class SlotPool:
             memory_bytes: What a slot gets at least; jobs that need more get larger slots.
             outage_s: How long slots may fail to open before that is an error, once one has been
                 opened: an engine that is restarted costs no submission its verdict.
+            superset: The image variant whose slots take jobs for any; None for none.
         """
         self._sandbox = sandbox
         self._size = size
         self._memory_bytes = memory_bytes
         self._outage_s = outage_s
+        self._superset = superset
         self._has_opened = False
         self._changed = threading.Condition()
         self._idle: list[_Idle] = []
@@ -139,7 +152,7 @@ class SlotPool:
                     message = "the grader is closed"
                     raise ConfigurationError(message)
                 for idle in reversed(self._idle):
-                    if idle.kind.serves(need):
+                    if idle.kind.serves(need, superset=self._superset):
                         self._idle.remove(idle)
                         return idle
                 if self._count < self._size:

@@ -1,14 +1,14 @@
 """Grade one submission: extract, run, judge, score. The one use case."""
 
 import logging
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from typing import assert_never
 
 from grader import judge
 from grader.calibration import Calibration
-from grader.errors import GraderError, GradingStoppedError, SandboxError
+from grader.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
 from grader.execution import compared, interactive, judged
 from grader.execution.modes import ModeBook
 from grader.execution.task import Graded, Task
@@ -30,9 +30,12 @@ from grader.rules import ExtractionRule
 from grader.sandbox.base import Slot
 from grader.score import find_policy, score_report
 from grader.settings import Settings
+from grader.suites.source import image_named_in
 from grader.verdict import Integrity, Verdict
 
 _log = logging.getLogger(__name__)
+
+_PLAIN_IMAGE = "python"
 
 BorrowSlot = Callable[[str, int], AbstractContextManager[Slot]]
 """Lends a slot of an image variant with at least so many bytes of memory."""
@@ -80,7 +83,9 @@ def grade(
             stop_early=conditions.stop_early,
             require=settings.require_integrity,
         )
-        graded, slot_name = _run_with_retries(task, borrow, modes, settings)
+        lending = _Lending(borrow, suite.image, wanted=image_named_in(extraction.code))
+        graded, slot_name = _run_with_retries(task, lending, modes, settings)
+        conditions = replace(conditions, image=lending.image)
         return _report(task, graded, slot_name, conditions, settings)
     except GraderError as error:
         # What was stopped is missed by nobody, and no fault of anything here.
@@ -188,14 +193,37 @@ def _count_cases(suite: TestSuite) -> int:
     )
 
 
+class _Lending:
+    """Lends slots for a submission, whose code may need another image than its suite does."""
+
+    def __init__(self, borrow: BorrowSlot, image: str, *, wanted: str) -> None:
+        self._borrow = borrow
+        self._image = image
+        self.image = wanted if image == _PLAIN_IMAGE else image
+        """The variant that was lent last."""
+
+    @contextmanager
+    def lend(self, memory_bytes: int) -> Iterator[Slot]:
+        """Lend a slot; raises what `BorrowSlot` does."""
+        with ExitStack() as held:
+            try:
+                slot = held.enter_context(self._borrow(self.image, memory_bytes))
+            except ImageNotFoundError:
+                if self.image == self._image:
+                    raise
+                self.image = self._image  # a mention is no reason to refuse what may run here
+                slot = held.enter_context(self._borrow(self.image, memory_bytes))
+            yield slot
+
+
 def _run_with_retries(
-    task: Task, borrow: BorrowSlot, modes: ModeBook, settings: Settings
+    task: Task, lending: _Lending, modes: ModeBook, settings: Settings
 ) -> tuple[Graded, str]:
     """Run a task; return what came of it and on which slot."""
     left = settings.retries
     while True:
         try:
-            with borrow(task.suite.image, _memory_bytes(task)) as slot:
+            with lending.lend(_memory_bytes(task)) as slot:
                 return _run(task, slot, modes), slot.name
         except SandboxError as error:
             if not error.retryable or left == 0:

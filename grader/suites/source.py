@@ -20,6 +20,7 @@ SCIENCE_MODULES = frozenset(
 )
 """What the "science" image has beyond the standard library and pytest."""
 
+_NAMED = re.compile(rf"\b(?:{'|'.join(sorted(SCIENCE_MODULES))})\b")
 _KNOWN_MODULES = sys.stdlib_module_names | SCIENCE_MODULES | {"pytest", "hypothesis"}
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\w.]+)[ \t]+import\b)", re.M)
 
@@ -352,6 +353,15 @@ def image_for(*sources: str | None) -> str:
             if any(name.partition(".")[0] in SCIENCE_MODULES for name in names):
                 return "science"
     return "python"
+
+
+def image_named_in(code: str) -> str:
+    """Return the image variant that a submission may need, whose code is hostile.
+
+    A mere mention is enough: there are many ways to import, and in the other image the code finds
+    all that it has in the plain one.
+    """
+    return "science" if _NAMED.search(code) else "python"
 
 
 def is_continuation(code: str) -> bool:
