@@ -11,7 +11,7 @@ from typing import Self
 from grader import calibration, service
 from grader.closing import Closing
 from grader.errors import GraderError
-from grader.execution.modes import ModeBook
+from grader.execution.references import References
 from grader.model import GradeReport, Submission
 from grader.pool import SlotPool
 from grader.sandbox.base import Sandbox, Slot
@@ -45,7 +45,7 @@ class Grader(Closing):
         find_policy(self.settings.policy)
         self._calibration = calibration.find(self.settings)
         self.sandbox = sandbox or choose_sandbox(self.settings)
-        self._modes = ModeBook()
+        self._references = References()
         self._pool = SlotPool(
             self.sandbox,
             size=self.settings.slots,
@@ -65,7 +65,7 @@ class Grader(Closing):
         """Grade one submission; waits for a free slot. Never raises for what it was given."""
         try:
             return service.grade(
-                submission, self._borrow, self._modes, self.settings, self._calibration
+                submission, self._borrow, self._references, self.settings, self._calibration
             )
         except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
             # A fault of this program must cost one report, and be seen, but never a batch.

@@ -16,7 +16,7 @@ from grader.limits import LimitsFrom as LimitsFrom
 from grader.limits import MiB as MiB
 from grader.limits import Usage as Usage
 from grader.rules import AS_SET, ExtractionRule, GradingRules
-from grader.verdict import Integrity, LimitKind, StateSpan, Suspicion, Verdict
+from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
 _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_bytes": "base64"}
 _STRICT["val_json_bytes"] = "base64"
@@ -348,8 +348,6 @@ class GradeReport:
     limit_hit: LimitKind | None = None
     integrity: Integrity | None = None
     """None where nothing ran."""
-    state: StateSpan | None = None
-    """How fresh tests found the submission; None where nothing ran."""
     suspicion: tuple[Suspicion, ...] = ()
     """Signs of an attack on the grader; they change no verdict."""
     feedback: str = ""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from grader.errors import ConfigurationError, SuiteError
 from grader.model import CaseResult, Conditions, Evidence, GradeReport, Usage
-from grader.verdict import Integrity, LimitKind, StateSpan, Suspicion, Verdict
+from grader.verdict import Integrity, LimitKind, Suspicion, Verdict
 
 _LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
 NOTHING_RAN = frozenset({Verdict.COMPILE_ERROR, Verdict.NO_CODE, Verdict.TAMPERED})
@@ -143,7 +143,6 @@ def score_report(
     usage: Usage | None = None,
     limit_hit: LimitKind | None = None,
     integrity: Integrity | None = None,
-    state: StateSpan | None = None,
     suspicion: tuple[Suspicion, ...] = (),
     feedback: str = "",
     code: str | None = None,
@@ -162,7 +161,6 @@ def score_report(
         usage: What all runs together took.
         limit_hit: As in `GradeReport`, like the arguments after it.
         integrity: See there.
-        state: See there.
         suspicion: See there.
         feedback: See there.
         code: See there.
@@ -195,7 +193,6 @@ def score_report(
         usage=usage or Usage(),
         limit_hit=limit_hit,
         integrity=integrity,
-        state=state,
         suspicion=suspicion,
         feedback=feedback,
         code=code,

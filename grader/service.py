@@ -10,7 +10,7 @@ from grader import judge
 from grader.calibration import Calibration
 from grader.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
 from grader.execution import compared, interactive, judged
-from grader.execution.modes import ModeBook
+from grader.execution.references import References
 from grader.execution.task import Graded, Task
 from grader.extract import Extraction, extract
 from grader.judging import evidence
@@ -44,7 +44,7 @@ BorrowSlot = Callable[[str, int], AbstractContextManager[Slot]]
 def grade(
     submission: Submission,
     borrow: BorrowSlot,
-    modes: ModeBook,
+    references: References,
     settings: Settings,
     calibration: Calibration,
 ) -> GradeReport:
@@ -57,7 +57,7 @@ def grade(
     Args:
         submission: What to grade.
         borrow: Lends a slot; one whose use raised is not lent again.
-        modes: What is known about suites; learns from this submission.
+        references: What is known about those of suites; learns from this submission.
         settings: Limits, policy and the rest.
         calibration: What reference solutions took.
     """
@@ -84,7 +84,7 @@ def grade(
             require=settings.require_integrity,
         )
         lending = _Lending(borrow, suite.image, wanted=image_named_in(extraction.code))
-        graded, slot_name = _run_with_retries(task, lending, modes, settings)
+        graded, slot_name = _run_with_retries(task, lending, references, settings)
         conditions = replace(conditions, image=lending.image)
         return _report(task, graded, slot_name, conditions, settings)
     except GraderError as error:
@@ -111,7 +111,7 @@ def _report(
 ) -> GradeReport:
     judgement = judge.summarise(graded.cases, graded.outcomes)
     if graded.tampered:
-        words = "a test that must fail passed, or one that must pass failed"
+        words = "a test passed though it expected something wrong"
         judgement = replace(
             judgement,
             verdict=Verdict.TAMPERED,
@@ -124,7 +124,6 @@ def _report(
         usage=judgement.usage,
         limit_hit=judgement.limit_hit,
         integrity=graded.integrity,
-        state=graded.state,
         suspicion=find_suspicion(
             graded.outcomes,
             reports_end=not isinstance(task.suite.tests, StdinTests | InteractiveTests),
@@ -217,14 +216,14 @@ class _Lending:
 
 
 def _run_with_retries(
-    task: Task, lending: _Lending, modes: ModeBook, settings: Settings
+    task: Task, lending: _Lending, references: References, settings: Settings
 ) -> tuple[Graded, str]:
     """Run a task; return what came of it and on which slot."""
     left = settings.retries
     while True:
         try:
             with lending.lend(_memory_bytes(task)) as slot:
-                return _run(task, slot, modes), slot.name
+                return _run(task, slot, references), slot.name
         except SandboxError as error:
             if not error.retryable or left == 0:
                 raise
@@ -238,7 +237,7 @@ def _memory_bytes(task: Task) -> int:
     return task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
 
 
-def _run(task: Task, slot: Slot, modes: ModeBook) -> Graded:
+def _run(task: Task, slot: Slot, references: References) -> Graded:
     tests = task.suite.tests
     match tests:
         case StdinTests():
@@ -248,6 +247,6 @@ def _run(task: Task, slot: Slot, modes: ModeBook) -> Graded:
         case CallTests():
             return compared.run_calls(task, tests, slot)
         case ScriptTests() | PytestTests():
-            return judged.run_judged(task, slot, modes)
+            return judged.run_judged(task, slot, references)
         case _ as unknown:
             assert_never(unknown)

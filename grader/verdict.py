@@ -96,8 +96,8 @@ class Suspicion(StrEnum):
 
     EARLY_EXIT = "early_exit"
     """The process ended by itself before its tests were over."""
-    CANARY = "canary"
-    """A test of known outcome had another one."""
+    TWIN = "twin"
+    """A case passed that expected something wrong."""
     FORGED_REPORT = "forged_report"
     """A case was reported more than once."""
     FORGED_FRAME = "forged_frame"
@@ -109,22 +109,14 @@ class Suspicion(StrEnum):
 
 
 class Integrity(StrEnum):
-    """Where the verdict was computed, as seen from the submission."""
+    """Where the verdict was computed, as seen from the submission; the strongest first."""
 
     ISOLATED = "isolated"
     """Outputs were compared outside the sandbox; expected values never entered it."""
     SPLIT = "split"
     """Tests ran in a judge process; the submission ran in another."""
+    CONFIRMED = "confirmed"
+    """Tests and submission shared one process, and what passed was confirmed by twins: the same
+    tests with expectations changed in secret, which a right submission does not pass."""
     SHARED = "shared"
-    """Tests and submission shared one process."""
-
-
-class StateSpan(StrEnum):
-    """How far the submission's own state reached: what one test did to it, and others found."""
-
-    PER_TEST = "per_test"
-    """Every test found the submission as it was when it had been loaded."""
-    PER_MODULE = "per_module"
-    """Every module of tests did: fixtures of a module or class work on it for several tests."""
-    PER_SUITE = "per_suite"
-    """All tests had the same process, one after another."""
+    """Tests and submission shared one process, and a case that passed has no twin."""

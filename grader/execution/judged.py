@@ -1,26 +1,63 @@
-"""Tests that are code themselves: scripts of assertions, modules of pytest and unittest tests."""
+"""Tests that are code themselves: scripts of assertions, modules of pytest and unittest tests.
 
+In order, until one of them settles it:
+
+1. Apart from the submission, if the suite shows beforehand that only plain data crosses.
+2. In one process with it, as plain Python or pytest would, if more turned out to be needed.
+
+What passes in one process could have been made to, so it is confirmed by twins of the suite.
+"""
+
+import random
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from grader import judge
 from grader.errors import SuiteError
-from grader.execution import canaries
-from grader.execution.independent import are_independent
-from grader.execution.modes import Decision, Mode, ModeBook, look
-from grader.execution.own_process import knows_its_process
-from grader.execution.standing import leaves_no_trace
-from grader.execution.stateless import keeps_nothing
+from grader.execution.by_value import find_apart
+from grader.execution.references import References
 from grader.execution.task import Graded, Task, require_cases
-from grader.judging.report import Report, read_report
+from grader.feedback import inert
+from grader.judging.report import read_report
+from grader.judging.swallowing import catches_failures
 from grader.judging.trees import script_trees
-from grader.model import PytestTests, ScriptTests, TestSuite
+from grader.model import CaseResult, PytestTests, ScriptTests
 from grader.sandbox import payload
-from grader.sandbox.base import Job, Program, Slot
-from grader.verdict import Integrity, StateSpan, Verdict
+from grader.sandbox.base import Job, Program, RunOutcome, Slot
+from grader.sandbox.payload import Apart
+from grader.twins import Twin, confirmable, make_twins
+from grader.verdict import Integrity, Verdict
+
+_MOST_ROUNDS = 3
+"""Of twins, if the tests depend on each other, so that a changed one disturbs the others."""
+
+_REASON_CHARS = 300
+
+_random = random.SystemRandom()
 
 
-def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
+class _Ran(NamedTuple):
+    """A run of a suite, and what it means for each case."""
+
+    cases: tuple[CaseResult, ...]
+    outcome: RunOutcome
+
+    @property
+    def refused(self) -> str | None:
+        """Why the tests need more of the submission than plain data, if they do."""
+        return read_report(self.outcome.report).refused
+
+    @property
+    def has_passed(self) -> bool:
+        return all(case.verdict is Verdict.PASSED for case in self.cases)
+
+    @property
+    def passed(self) -> frozenset[str]:
+        return frozenset(case.id for case in self.cases if case.verdict is Verdict.PASSED)
+
+
+def run_judged(task: Task, slot: Slot, references: References) -> Graded:
     """Run a suite's own code over the submission, apart from it wherever the suite allows that.
 
     Raises:
@@ -33,158 +70,142 @@ def run_judged(task: Task, slot: Slot, modes: ModeBook) -> Graded:
             "in the sandbox, apart from the submission (split) at best"
         )
         raise SuiteError(message)
-    decision = modes.find(task.suite)
-    if decision is None or decision.mode is not Mode.SHARED:
-        together = decision is not None and decision.together
-        graded = _run_apart(task, slot, together=together)
-        if decision is None and (graded.crossed or not _all_passed(graded)):
-            decision = _decide(task, slot, graded)
-            modes.enter(task.suite, decision)
-            if decision.together and not graded.crossed:
-                graded = _run_apart(task, slot, together=True)
-        if _all_passed(graded):
-            return graded
-        if decision is None:
-            raise AssertionError(graded)
-        is_reference = task.code == task.suite.reference
-        if decision.mode is Mode.SPLIT or (decision.mode is Mode.BROKEN and is_reference):
-            return graded
-    if decision.mode is Mode.BROKEN:
-        message = f"the suite's own reference solution does not pass it: {decision.reason}"
-        raise SuiteError(message)
-    if task.require is Integrity.SPLIT:
-        message = (
-            "refused, since require_integrity is split: the suite's tests work only in one process "
-            "with the submission (shared)"
-        )
-        raise SuiteError(message)
-    return _run_with_canaries(task, slot)
+    ran = _run_apart(task, slot)
+    if ran is not None and ran.refused is None:
+        graded = _graded(ran, Integrity.SPLIT)
+    elif task.require is Integrity.SPLIT:
+        return _not_apart(ran)
+    else:
+        ran = _run_together(task, slot)
+        graded = _confirmed(task, slot, ran)
+    if not ran.has_passed:
+        _require_sound_reference(task, slot, references)
+    return graded
 
 
-def _run_apart(task: Task, slot: Slot, *, together: bool) -> Graded:
-    """Run a suite apart from the submission.
+def _graded(ran: _Ran, integrity: Integrity) -> Graded:
+    return Graded(cases=ran.cases, outcomes=(ran.outcome,), integrity=integrity)
 
-    Where a test uses what an earlier one had of the submission, all get the same process after
-    all; that is for this submission alone to want or not, and gives it what plain pytest would.
+
+def _not_apart(ran: _Ran | None) -> Graded:
+    """Return what comes of a submission whose tests would have to share a process with it.
+
+    Raises:
+        SuiteError: Whatever the submission is like: the suite shows that they would.
     """
-    graded = run_suite(task, slot, split=True, together=together)
-    if not graded.crossed:
+    why = "require_integrity is split, and the tests need more of the submission than plain data"
+    if ran is None:
+        message = f"refused, since {why}"
+        raise SuiteError(message)
+    words = f"{why}: {inert(ran.refused or '', _REASON_CHARS)}"
+    cases = tuple(replace(case, verdict=Verdict.FAILED, feedback=words) for case in ran.cases)
+    return Graded(cases=cases, outcomes=(ran.outcome,), integrity=Integrity.SPLIT)
+
+
+def _require_sound_reference(task: Task, slot: Slot, references: References) -> None:
+    """Make sure that the suite is not to blame for a failure, as far as its reference can tell.
+
+    Raises:
+        SuiteError: The suite's own reference does not pass it.
+    """
+    reference = task.suite.reference
+    if reference is None or reference == task.code:
+        return
+
+    def why_it_fails() -> str | None:
+        again = replace(task, code=reference, stop_early=True)
+        ran = _run_apart(again, slot)
+        if ran is None or ran.refused is not None:
+            ran = _run_together(again, slot)
+        if ran.has_passed:
+            return None
+        return judge.summarise(ran.cases, [ran.outcome]).feedback
+
+    reason = references.why_it_fails(task.suite, why_it_fails)
+    if reason is not None:
+        message = f"the suite's own reference solution does not pass it: {reason}"
+        raise SuiteError(message)
+
+
+# ---------------------------------------------------------------- the two ways to run a suite
+
+
+def _run_apart(task: Task, slot: Slot) -> _Ran | None:
+    """Run a suite apart from the submission; None if it shows that more than plain data crosses."""
+    tests = _tests_of(task)
+    apart = find_apart(tests)
+    return None if apart is None else _run(task, slot, tests, apart)
+
+
+def _run_together(task: Task, slot: Slot) -> _Ran:
+    """Run a suite in one process with the submission."""
+    return _run(task, slot, _tests_of(task), None)
+
+
+def _confirmed(task: Task, slot: Slot, ran: _Ran) -> Graded:
+    """Confirm what passed in one process with the submission, by twins of the suite.
+
+    In a twin, some of the cases expect something else, and only we know which. A submission that
+    is right passes none of those; one that makes the tests believe it passes them, too.
+    """
+    graded = _graded(ran, Integrity.CONFIRMED)
+    if not ran.passed:
         return graded
-    return replace(run_suite(task, slot, split=True, together=True), crossed=True)
+    tests = _tests_of(task)
+    if not ran.passed <= confirmable(tests):
+        if task.require is Integrity.CONFIRMED:
+            message = "refused, since require_integrity is confirmed: a case has no twin"
+            raise SuiteError(message)
+        graded = replace(graded, integrity=Integrity.SHARED)
+    for _ in range(_MOST_ROUNDS):
+        as_expected = True
+        for twin in make_twins(tests, ran.passed, _random):
+            passed = _passed_in(task, slot, twin)
+            if passed & twin.changed:
+                return replace(graded, tampered=True)
+            as_expected &= ran.passed - twin.changed <= passed
+        if as_expected:
+            break
+    return graded
 
 
-def _decide(task: Task, slot: Slot, graded: Graded) -> Decision:
-    """Find out how a suite can be judged, by running its reference where it has one.
-
-    Args:
-        task: One that did not pass apart from its tests, or whose tests were not as independent of
-            each other as they look; perhaps the reference itself.
-        slot: Where to run it.
-        graded: What came of it.
-    """
-    if task.suite.reference is None:
-        # Nothing of what this submission did may decide about others.
-        return Decision(mode=look(task.suite))
-    reference = replace(task, code=task.suite.reference, stop_early=True)
-    apart = graded if task.code == reference.code else _run_apart(reference, slot, together=False)
-    if _all_passed(apart):
-        return Decision(mode=Mode.SPLIT, together=apart.crossed)
-    if not apart.crossed and _all_passed(run_suite(reference, slot, split=True, together=True)):
-        return Decision(mode=Mode.SPLIT, together=True)
-    whole = run_suite(reference, slot, split=False)
-    if _all_passed(whole):
-        return Decision(mode=Mode.SHARED)
-    reason = judge.summarise(whole.cases, whole.outcomes).feedback
-    return Decision(mode=Mode.BROKEN, reason=reason)
+def _passed_in(task: Task, slot: Slot, twin: Twin) -> frozenset[str]:
+    changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)
+    passed = _run_together(changed, slot).passed
+    return frozenset(twin.original_ids.get(id, id) for id in passed)
 
 
-def _with_canaries(suite: TestSuite) -> tuple[TestSuite, canaries.Canaries]:
-    tests = suite.tests
-    if isinstance(tests, PytestTests):
-        find_tests(tests)  # a suite that does not parse is refused as such
-        hiding, hidden = canaries.into_pytest(tests)
-        return replace(suite, tests=hiding), hidden
+def _tests_of(task: Task) -> ScriptTests | PytestTests:
+    tests = task.suite.tests
+    if not isinstance(tests, ScriptTests | PytestTests):
+        raise TypeError(tests)
+    return tests
+
+
+# ---------------------------------------------------------------- one run
+
+
+def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart | None) -> _Ran:
     if isinstance(tests, ScriptTests):
         _require_sound(tests)
-        script, hidden = canaries.into_script(tests)
-        return replace(suite, tests=script), hidden
-    raise TypeError(tests)
-
-
-def _run_with_canaries(task: Task, slot: Slot) -> Graded:
-    """Run a suite in the submission's process, with cases whose outcome is known beforehand."""
-    suite, hidden = _with_canaries(task.suite)
-    # One canary fails, so that the run cannot stop at the first failure.
-    graded = run_suite(replace(task, suite=suite, stop_early=False), slot, split=False)
-    cases, results = hidden.split(graded.cases)
-    return replace(graded, cases=cases, tampered=hidden.betray(results))
-
-
-def _all_passed(graded: Graded) -> bool:
-    return all(case.verdict is Verdict.PASSED for case in graded.cases)
-
-
-def run_suite(task: Task, slot: Slot, *, split: bool, together: bool = True) -> Graded:
-    """Run a suite's own code, in one way or the other.
-
-    Args:
-        task: What to run.
-        slot: Where.
-        split: Whether the submission gets a process of its own.
-        together: Whether it then has one for all tests, whatever they are like.
-    """
-    tests = task.suite.tests
-    if not isinstance(tests, PytestTests | ScriptTests):
-        raise TypeError(tests)
-    count = len(tests.cases) if isinstance(tests, ScriptTests) else None
-    # Whatever a script's only case is like, nothing comes after it: most scripts have one.
-    together = together or count == 1 or not (split and are_independent(tests))
-    branch = not together and not keeps_nothing(task.source)
-    too_many = count is not None and count > _MOST_COPIES
-    if branch and (too_many or knows_its_process(task.source)):
-        together, branch = True, False
-    if isinstance(tests, ScriptTests):
-        (outcome,) = slot.run(_script_job(task, tests, split=split, branch=branch))
+        (outcome,) = slot.run(_script_job(task, tests, apart))
         cases = judge.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
     else:
         expected = find_tests(tests)
-        (outcome,) = slot.run(_pytest_job(task, tests, split=split, branch=branch))
+        (outcome,) = slot.run(_pytest_job(task, tests, apart))
         cases = judge.judge_pytest(
             tests, outcome, task.limits, expected, stop_early=task.stop_early
         )
-    report = read_report(outcome.report)
-    return Graded(
-        cases=cases,
-        outcomes=(outcome,),
-        integrity=Integrity.SPLIT if split else Integrity.SHARED,
-        state=_span(report, len(cases), together=together),
-        crossed=split and report.crossed,
-    )
+    return _Ran(cases, outcome)
 
 
-def _span(report: Report, cases: int, *, together: bool) -> StateSpan | None:
-    """Return how fresh tests found the submission; None where none ran."""
-    if not report.cases:
-        return None
-    if cases > 1 and together:
-        return StateSpan.PER_SUITE
-    return _SPANS.get(report.state_per, StateSpan.PER_TEST if cases == 1 else StateSpan.PER_SUITE)
-
-
-_SPANS = {
-    "module": StateSpan.PER_MODULE,
-    "suite": StateSpan.PER_SUITE,
-    "test": StateSpan.PER_TEST,
-}
-
-
-def _script_job(task: Task, tests: ScriptTests, *, split: bool, branch: bool) -> Job:
-    _require_sound(tests)
+def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
     run = payload.script(
         tests.setup,
         [case.source for case in tests.cases],
         stop_early=task.stop_early,
-        branch=branch,
+        apart=apart,
+        notes=apart is None and not catches_failures(tests),
     )
     preload = _preload(tests, task.suite.image)
     return Job(
@@ -193,14 +214,18 @@ def _script_job(task: Task, tests: ScriptTests, *, split: bool, branch: bool) ->
         runs=(run,),
         limits=task.limits,
         preload=preload,
-        split=split,
-        standing=split and not preload and leaves_no_trace(tests),
+        split=apart is not None,
+        standing=apart is not None and not preload,
     )
 
 
-def _pytest_job(task: Task, tests: PytestTests, *, split: bool, branch: bool) -> Job:
+def _pytest_job(task: Task, tests: PytestTests, apart: Apart | None) -> Job:
     run = payload.pytest(
-        tests.test_paths, tests.pytest_args, stop_early=task.stop_early, branch=branch
+        tests.test_paths,
+        tests.pytest_args,
+        stop_early=task.stop_early,
+        apart=apart,
+        notes=apart is None and not catches_failures(tests),
     )
     return Job(
         program=Program.PYTEST,
@@ -210,13 +235,9 @@ def _pytest_job(task: Task, tests: PytestTests, *, split: bool, branch: bool) ->
         files=tests.files,
         source_path=tests.solution_path,
         preload=_preload(tests, task.suite.image),
-        split=split,
+        split=apart is not None,
     )
 
-
-_MOST_COPIES = 8
-"""As many cases of a script get a copy of the submission each: a copy takes as long as all of the
-cases of most scripts, and some have hundreds."""
 
 find_tests = lru_cache(maxsize=4096)(judge.find_tests)
 """`judge.find_tests`, once per suite: many samples of one problem come together."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from grader.errors import SuiteError
 from grader.model import CaseResult, Limits, TestSuite
 from grader.sandbox.base import RunOutcome
-from grader.verdict import Integrity, StateSpan, Verdict
+from grader.verdict import Integrity, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +34,8 @@ class Graded:
     cases: tuple[CaseResult, ...]
     outcomes: tuple[RunOutcome, ...]
     integrity: Integrity
-    state: StateSpan | None
-    """None where no test ran."""
-    crossed: bool = False
-    """Whether a test used what an earlier one had of a copy of the submission that was over."""
     tampered: bool = False
-    """Whether a canary had the wrong outcome."""
+    """Whether a case passed that expected something wrong."""
 
 
 def isolated(cases: Iterable[CaseResult], outcomes: Iterable[RunOutcome]) -> Graded:
@@ -48,7 +44,6 @@ def isolated(cases: Iterable[CaseResult], outcomes: Iterable[RunOutcome]) -> Gra
         cases=tuple(cases),
         outcomes=tuple(outcomes),
         integrity=Integrity.ISOLATED,
-        state=StateSpan.PER_TEST,
     )
 
 

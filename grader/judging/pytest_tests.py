@@ -7,6 +7,7 @@ cannot see tests that are made at run time; a module with signs of such may have
 """
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -17,6 +18,7 @@ from grader.syntax import UNPARSABLE, parse
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 _ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
+_SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,15 +239,42 @@ def _is_waiver(decorator: ast.expr) -> bool:
     return last in _ALWAYS_WAIVED
 
 
-def _skip_reasons(definition: ast.AST) -> Iterator[str]:
-    for node in ast.walk(definition):
-        if isinstance(node, ast.Call):
-            name = _dotted_name(node).rpartition(".")[2]
-            if name in ("skip", "skipTest", "SkipTest"):
+def _skip_reasons(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """Yield the reasons of skips that the submission has no say in.
+
+    They stand under no condition but ones about parameters and the standard library.
+    """
+    known = sys.stdlib_module_names.union(
+        *(_parametrised(decorator) for decorator in definition.decorator_list)
+    )
+    pending: list[ast.AST] = list(definition.body)
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.If(test=test) if not _names_read(test) <= known:
+                pass
+            case ast.Try() | ast.While() | ast.IfExp() | ast.BoolOp():
+                pass
+            case ast.Call() if _dotted_name(node).rpartition(".")[2] in _SKIPS:
                 given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "reason")]
                 for value in given:
                     if isinstance(value, ast.Constant) and isinstance(value.value, str):
                         yield value.value
+            case _:
+                pending += ast.iter_child_nodes(node)
+
+
+def _parametrised(decorator: ast.expr) -> Iterator[str]:
+    """Yield the parameters that a decorator gives values to."""
+    match decorator:
+        case ast.Call(args=[ast.Constant(value=str(names)), *_]):
+            yield from (name.strip() for name in names.split(","))
+        case _:
+            pass
+
+
+def _names_read(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _dotted_name(expression: ast.expr) -> str:

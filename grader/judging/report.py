@@ -69,10 +69,8 @@ class Report:
     """Whether a line was left out as there would have been too many values."""
     forged_frame: bool = False
     """Whether the judge met what no honest candidate sends."""
-    state_per: str = ""
-    """How long a state of the submission lasted, in the judge's words: test, module or suite."""
-    crossed: bool = False
-    """Whether a test used an object of the submission's that had lasted for an earlier one only."""
+    refused: str | None = None
+    """Why the tests need more of the submission than plain data."""
     exit_status: int = 0
     """Of the pytest session, where it came to its end."""
 
@@ -175,10 +173,8 @@ def _add(found: Report, event: Mapping[str, Any]) -> None:
             found.exit_status = status if type(status) is int else 1
         case "forged_frame":
             found.forged_frame = True
-        case "state":
-            found.state_per = _text(event, "per")
-        case "crossed":
-            found.crossed = True
+        case "refused":
+            found.refused = _text(event, "reason")
         case _:
             pass
 

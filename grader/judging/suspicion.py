@@ -21,11 +21,11 @@ def find_suspicion(
     Args:
         outcomes: The runs.
         reports_end: Whether an honest run says when it is over: all but stdin programs.
-        tampered: Whether a canary had the wrong outcome.
+        tampered: Whether a case passed that expected something wrong.
     """
     found = set(_signs(outcomes, reports_end=reports_end))
     if tampered:
-        found.add(Suspicion.CANARY)
+        found.add(Suspicion.TWIN)
     return tuple(sign for sign in Suspicion if sign in found)
 
 

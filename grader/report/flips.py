@@ -103,8 +103,6 @@ def _differences(here: Entry, there: Entry) -> Iterator[str]:
         yield from _conditions(a, b)
     if here.integrity and there.integrity and here.integrity != there.integrity:
         yield f"where it was judged ({there.integrity} → {here.integrity})"
-    if here.state and there.state and here.state != there.state:
-        yield f"how fresh tests found it ({there.state} → {here.state})"
     if here.total != there.total and here.graded and there.graded:
         yield "the number of cases"
 

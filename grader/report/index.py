@@ -53,7 +53,6 @@ class Entry:
     """Of the code that ran; None where there was none."""
     completion_crc: int
     integrity: str
-    state: str
     policy: str
     conditions: Conditions | None
 
@@ -157,7 +156,6 @@ def _entry(
         code_crc=None if code is None else _crc(code),
         completion_crc=_crc(row.completion),
         integrity=report.integrity or "",
-        state=report.state or "",
         policy=report.policy,
         conditions=conditions,
     )

@@ -43,7 +43,7 @@ VERDICTS = {
 
 SUSPICIONS = {
     Suspicion.EARLY_EXIT: "The process ended by itself before its tests were over.",
-    Suspicion.CANARY: "A hidden test whose outcome is known had another one.",
+    Suspicion.TWIN: "A test passed although it had been changed to expect something wrong.",
     Suspicion.FORGED_REPORT: "A case was reported more than once.",
     Suspicion.FORGED_FRAME: "The code said to its tests what no honest code says.",
     Suspicion.FORBIDDEN_CALL: "It made a system call that no honest program needs.",

@@ -95,7 +95,7 @@ class SampleView:
     suspicion: tuple[tuple[Suspicion, str], ...]
     """Each sign with what it means."""
     facts: tuple[tuple[str, str], ...]
-    """Name and value of what else is known: format, image, sandbox, integrity, state."""
+    """Name and value of what else is known: format, image, sandbox, integrity."""
 
 
 def view_of(
@@ -268,8 +268,6 @@ def _facts(report: GradeReport) -> Iterator[tuple[str, str]]:
         yield "Sandbox", report.sandbox
     if report.integrity is not None:
         yield "Judged", f"{report.integrity}"
-    if report.state is not None:
-        yield "Fresh state", f"{report.state}".replace("_", " ")
     if report.usage.cpu_time_s is not None:
         yield "CPU time in all", seconds(report.usage.cpu_time_s)
 

@@ -5,7 +5,7 @@ The other end is sandbox_images/harness/runners/; expected values are never part
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox_images.harness import values
 
@@ -24,22 +24,51 @@ def call(entry_point: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> by
     return json.dumps(payload).encode()
 
 
-def script(setup: str, cases: Sequence[str], *, stop_early: bool, branch: bool = False) -> bytes:
-    """Encode the statements that run in the submission's namespace.
+class Apart(NamedTuple):
+    """What tests use of a submission that runs in another process."""
 
-    `branch` gives each case, in split judging, a copy of the submission's process of its own.
+    names: tuple[str, ...] = ()
+    """Functions of the submission."""
+    classes: tuple[str, ...] = ()
+    """Classes of the submission of which they call methods of new instances."""
+    modules: tuple[str, ...] = ()
+    """Modules that the tests use without importing them, since the submission does."""
+    nowhere: tuple[str, ...] = ()
+    """Names of the tests' own that would mean something else if the submission defined them."""
+    watched: bool = True
+    """Whether the tests could see that an argument was changed in place."""
+
+
+def script(
+    setup: str,
+    cases: Sequence[str],
+    *,
+    stop_early: bool,
+    apart: Apart | None = None,
+    notes: bool = False,
+) -> bytes:
+    """Encode the statements that run in the submission's namespace, or apart from it.
+
+    `notes` fails a case if an assertion of it failed, even if the submission caught the error.
     """
-    payload = {"setup": setup, "cases": list(cases), "stop_early": stop_early, "branch": branch}
-    return json.dumps(payload).encode()
+    return _judged(apart, setup=setup, cases=list(cases), stop_early=stop_early, notes=notes)
 
 
 def pytest(
-    test_paths: Sequence[str], args: Sequence[str], *, stop_early: bool, branch: bool = False
+    test_paths: Sequence[str],
+    args: Sequence[str],
+    *,
+    stop_early: bool,
+    apart: Apart | None = None,
+    notes: bool = False,
 ) -> bytes:
     """Encode what pytest is to collect, and with which further arguments.
 
-    `branch` is as of `script`, for each test or module.
+    `notes` is as of `script`.
     """
     paths, more = list(test_paths), list(args)
-    payload = {"test_paths": paths, "args": more, "stop_early": stop_early, "branch": branch}
-    return json.dumps(payload).encode()
+    return _judged(apart, test_paths=paths, args=more, stop_early=stop_early, notes=notes)
+
+
+def _judged(apart: Apart | None, **fields: Any) -> bytes:
+    return json.dumps({**fields, "apart": apart and apart._asdict()}).encode()

@@ -17,13 +17,10 @@ import pytest
 
 from sandbox_images.harness.confinement import WORK, Run
 from sandbox_images.harness.runners import judging, loading
-from sandbox_images.harness.runners.branching import Branching
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.recorder import Recorder
-from sandbox_images.harness.split.judge import Judge
-from sandbox_images.harness.split.proxies import SolutionModule
-from sandbox_images.harness.split.scope import Scope
-from sandbox_images.harness.split.told import Loaded
+from sandbox_images.harness.runners.swallowed import Swallowed, note_in_pytest
+from sandbox_images.harness.split.judge import DoesNotCompile
 
 _BASE_ARGS = (
     f"--rootdir={WORK}",
@@ -31,7 +28,6 @@ _BASE_ARGS = (
     "-c/dev/null",
     "-pno:cacheprovider",
     "-pno:faulthandler",
-    "-pno:logging",
     "-pno:terminal",
 )
 
@@ -60,63 +56,59 @@ class _Session:
         reporter = Reporter(run.report)
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
-        conversation = None
         if run.program == "judge_pytest":
-            conversation = _import_from_candidate(run, reporter)
+            _import_from_candidate(run, payload["apart"], reporter)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
-        plugins: list[object] = [_recorder(run, reporter, conversation)]
-        if conversation is not None:
-            plugins.append(Branching(conversation, reporter.emit, wanted=payload["branch"]))
+        recorder = _recorder(run, reporter, notes=payload["notes"])
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0
         if _needs_own_session(run, payload):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
             arguments = [*_BASE_ARGS, f"--maxfail={max_failures}", *payload["args"], *paths]
-            pytest.main(arguments, plugins=plugins)
+            pytest.main(arguments, plugins=[recorder])
             os._exit(0)
         session.config.args[:] = paths
         session.config.option.maxfail = max_failures
-        for plugin in plugins:
-            session.config.pluginmanager.register(plugin)
+        session.config.pluginmanager.register(recorder)
 
 
-def _recorder(run: Run, reporter: Reporter, conversation: Judge | None) -> Recorder:
+def _recorder(run: Run, reporter: Reporter, *, notes: bool) -> Recorder:
     source_path = loading.path_of(run.bundle)
+    swallowed = Swallowed()
+    if notes:
+        note_in_pytest(swallowed)
+    return _LastRecorder(
+        reporter.emit, lambda error: describe(error, source_path), swallowed.settle
+    )
 
-    def settle(outcome: dict[str, str]) -> dict[str, str]:
-        return outcome if conversation is None else judging.spoil(conversation, outcome)
 
-    return _LastRecorder(reporter.emit, lambda e: describe(e, source_path), settle)
+def _import_from_candidate(run: Run, apart: dict[str, Any], reporter: Reporter) -> None:
+    """Have tests that import the submission get stand-ins for what another process holds."""
 
-
-def _import_from_candidate(run: Run, reporter: Reporter) -> Judge:
-    """Have tests that import the submission get proxies of what another process holds."""
-    sources = [
-        content.decode("utf-8", "replace")
-        for path, content in run.bundle.files.items()
-        if path.endswith(".py")
-    ]
-    conversation = judging.connect(run, sources, reporter)
-    loaded = judging.load(conversation, reporter)
-    if loaded is None:
+    def tell_refused(reason: str) -> NoReturn:
+        reporter.emit("refused", reason=reason)
         judging.end(0)
-    scope = Scope(sources, conversation.named)
+
+    conversation = judging.connect(run, apart, reporter, tell_refused)
+    found: dict[str, Any] | Exception
+    try:
+        found = conversation.load(apart)
+    except DoesNotCompile as error:
+        reporter.emit("compile_error", **error.fields)
+        judging.end(0)
+    except Exception as error:  # noqa: BLE001 - whatever the submission raised
+        found = error
     name = loading.module_name(run.bundle.source_path)
-    sys.meta_path.insert(0, _SubmissionFinder(name, conversation, loaded, scope))
-    return conversation
+    sys.meta_path.insert(0, _SubmissionFinder(name, found))
 
 
 class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the submission's module, and only that, in the candidate's process."""
+    """Finds the submission's module, and only that: it consists of stand-ins."""
 
-    def __init__(
-        self, name: str, judge: Judge, loaded: Loaded | BaseException, scope: Scope
-    ) -> None:
+    def __init__(self, name: str, found: dict[str, Any] | Exception) -> None:
         self._name = name
-        self._judge = judge
-        self._loaded = loaded
-        self._scope = scope
+        self._found = found
 
     def find_spec(
         self, fullname: str, _path: Any = None, _target: Any = None
@@ -126,15 +118,11 @@ class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         return importlib.machinery.ModuleSpec(fullname, self)
 
-    def create_module(self, _spec: importlib.machinery.ModuleSpec) -> SolutionModule:
-        """Return the proxy of the module, or raise what the submission raised when it loaded."""
-        if isinstance(self._loaded, BaseException):
-            raise self._loaded
-        star = self._scope.of_star_import(self._loaded.public)
-        return SolutionModule(self._judge, self._name, star)
-
-    def exec_module(self, _module: Any) -> None:
-        """Do nothing: the candidate has executed it."""
+    def exec_module(self, module: Any) -> None:
+        """Fill the module, or raise what the submission raised when it loaded."""
+        if isinstance(self._found, Exception):
+            raise self._found
+        vars(module).update(self._found)
 
 
 def _needs_own_session(run: Run, payload: dict[str, Any]) -> bool:

@@ -9,10 +9,8 @@ from typing import Any
 from sandbox_images.harness.confinement import Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter, describe
-from sandbox_images.harness.split.factory import Proxies
-from sandbox_images.harness.split.judge import Judge
-from sandbox_images.harness.split.scope import Scope
-from sandbox_images.harness.split.told import Loaded
+from sandbox_images.harness.runners.swallowed import Swallowed, compile_noting
+from sandbox_images.harness.split.judge import DoesNotCompile, Judge, Refused
 
 
 def run(run: Run, reporter: Reporter) -> None:
@@ -27,35 +25,39 @@ def run(run: Run, reporter: Reporter) -> None:
             reporter.exception("load", error, path)
         else:
             reporter.emit("loaded")
-            if _run_cases(_read_payload(run), module.__dict__, path, reporter):
+            if _Cases(_read_payload(run), module.__dict__, path, reporter).run():
                 reporter.emit("done")
 
 
-def judge(run: Run, reporter: Reporter) -> Proxies:
-    """Run every case with proxies of the submission's names in its namespace; return those."""
+def judge(run: Run, reporter: Reporter) -> None:
+    """Run every case over stand-ins for the submission's functions, and report each."""
     with judging.beginning():
         payload = _read_payload(run)
-        sources = [payload["setup"], *payload["cases"]]
-        conversation = judging.connect(run, sources, reporter)
-    _judge_cases(payload, sources, loading.path_of(run.bundle), reporter, conversation)
+        conversation = judging.connect(run, payload["apart"], reporter)
+    try:
+        _judge_cases(payload, loading.path_of(run.bundle), reporter, conversation)
+    except Refused:
+        pass
+    if conversation.refused is not None:
+        reporter.emit("refused", reason=conversation.refused)
     conversation.close()
-    return conversation.proxies
 
 
 def _judge_cases(
-    payload: dict[str, Any], sources: list[str], path: str, reporter: Reporter, conversation: Judge
+    payload: dict[str, Any], path: str, reporter: Reporter, conversation: Judge
 ) -> None:
-    loaded = judging.load(conversation, reporter)
-    if isinstance(loaded, BaseException):
-        reporter.exception("load", loaded, path)
-    if not isinstance(loaded, Loaded):
+    try:
+        found = conversation.load(payload["apart"])
+    except DoesNotCompile as error:
+        reporter.emit("compile_error", **error.fields)
+        return
+    except Exception as error:  # noqa: BLE001 - whatever the submission raised
+        reporter.exception("load", error, path)
         return
     reporter.emit("loaded")
-    taken = Scope(sources, conversation.named).of_script(loaded.names)
     module = types.ModuleType("solution")
-    module.__dict__.update(taken.own)
-    module.__dict__.update((name, conversation.get(None, name)) for name in taken.names)
-    if _run_cases(payload, module.__dict__, path, reporter, conversation):
+    module.__dict__.update(found)
+    if _Cases(payload, module.__dict__, path, reporter).run(conversation):
         reporter.emit("done")
 
 
@@ -64,58 +66,53 @@ def _read_payload(run: Run) -> dict[str, Any]:
     return payload
 
 
-def _run_cases(
-    payload: dict[str, Any],
-    namespace: dict[str, Any],
-    path: str,
-    reporter: Reporter,
-    conversation: Judge | None = None,
-) -> bool:
-    """Run setup and cases; tell whether the end was reached."""
-    try:
-        if payload["setup"]:
-            exec(_compile(payload["setup"], "setup"), namespace)  # noqa: S102 - the suite's own
-    except BaseException as error:  # noqa: BLE001 - whatever the submission raised
-        reporter.exception("setup", error, path)
-        return False
-    last = len(payload["cases"]) - 1
-    apart = last > 0 and conversation is not None and _are_apart(payload, conversation, reporter)
-    for index, source in enumerate(payload["cases"]):
-        # The last needs no copy: nothing follows that it could disturb.
-        with judging.branch(conversation if apart and index != last else None):
-            outcome = _run_case(index, source, namespace, path)
-        if conversation is not None:
-            outcome = judging.spoil(conversation, outcome)
-        reporter.emit("case", i=index, **outcome)
-        if payload["stop_early"] and outcome["outcome"] != "passed":
+class _Cases:
+    """The statements of a script, run in a namespace."""
+
+    def __init__(
+        self, payload: dict[str, Any], namespace: dict[str, Any], path: str, reporter: Reporter
+    ) -> None:
+        self._payload = payload
+        self._namespace = namespace
+        self._path = path
+        self._reporter = reporter
+        self._swallowed = Swallowed()
+
+    def run(self, conversation: Judge | None = None) -> bool:
+        """Run setup and cases; tell whether the end was reached."""
+        try:
+            if self._payload["setup"]:
+                self._execute(self._payload["setup"], "setup")
+        except BaseException as error:  # noqa: BLE001 - whatever the submission raised
+            self._reporter.exception("setup", error, self._path)
             return False
-    if conversation is not None and conversation.branches.failed:
-        reporter.emit("state", per="suite")
-    return True
+        for index, source in enumerate(self._payload["cases"]):
+            outcome = self._swallowed.settle(self._run_case(index, source))
+            if conversation is not None and conversation.refused is not None:
+                return False
+            self._reporter.emit("case", i=index, **outcome)
+            if self._payload["stop_early"] and outcome["outcome"] != "passed":
+                return False
+        return True
 
+    def _run_case(self, index: int, source: str) -> dict[str, str]:
+        try:
+            self._execute(source, f"case {index}")
+        except AssertionError as error:
+            return {"outcome": "failed", **_describe_assertion(error, index, self._path)}
+        except BaseException as error:  # noqa: BLE001 - whatever the submission raised
+            return {"outcome": "error", **describe(error, self._path)}
+        return {"outcome": "passed"}
 
-def _are_apart(payload: dict[str, Any], conversation: Judge, reporter: Reporter) -> bool:
-    """Tell whether each case is to have a copy of the submission; report what holds without."""
-    apart = bool(payload["branch"]) and conversation.can_branch()
-    fresh = apart or not (payload["branch"] or conversation.branches.have_objects())
-    reporter.emit("state", per="test" if fresh else "suite")
-    return apart
-
-
-def _run_case(index: int, source: str, namespace: dict[str, Any], path: str) -> dict[str, str]:
-    try:
-        exec(_compile(source, f"case {index}"), namespace)  # noqa: S102 - as above
-    except AssertionError as error:
-        return {"outcome": "failed", **_describe_assertion(error, index, path)}
-    except BaseException as error:  # noqa: BLE001 - whatever the submission raised
-        return {"outcome": "error", **describe(error, path)}
-    return {"outcome": "passed"}
-
-
-def _compile(source: str, name: str) -> Any:
-    filename = f"<{name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return compile(source, filename, "exec", dont_inherit=True)
+    def _execute(self, source: str, name: str) -> None:
+        filename = f"<{name}>"
+        lines = source.splitlines(keepends=True)
+        linecache.cache[filename] = (len(source), None, lines, filename)
+        if self._payload["notes"]:
+            code = compile_noting(source, filename, self._namespace, self._swallowed)
+        else:
+            code = compile(source, filename, "exec", dont_inherit=True)
+        exec(code, self._namespace)  # noqa: S102 - the suite's own
 
 
 def _describe_assertion(error: AssertionError, index: int, path: str) -> dict[str, str]:

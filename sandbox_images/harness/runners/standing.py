@@ -23,7 +23,7 @@ from sandbox_images.harness.runners import judging, script
 from sandbox_images.harness.runners.events import Reporter
 
 _COLLECT_EVERY = 32
-"""Runs; a submission's objects are in cycles here, and would stay until memory is short."""
+"""Runs; what is in cycles would stay until memory is short."""
 
 
 def serve(run: Run, _reporter: Reporter) -> None:
@@ -34,16 +34,13 @@ def serve(run: Run, _reporter: Reporter) -> None:
     served = 0
     while (order := _receive(control)) is not None:
         before = resource.getrusage(resource.RUSAGE_SELF)
-        had_modules = _judge(order, null)
+        _judge(order, null)
         sys.path[:] = baseline
         _forget()
         served += 1
         if served % _COLLECT_EVERY == 0:
             gc.collect()
-        # The submission chooses which modules of the library it hands over, and by the names of
-        # exceptions which are imported; the tests may have done with them whatever they do.
-        in_doubt = had_modules or len(sys.modules) != modules
-        orders.send(control, {**_ended(before), "in_doubt": in_doubt})
+        orders.send(control, {**_ended(before), "in_doubt": len(sys.modules) != modules})
 
 
 def _receive(control: socket.socket) -> RunOrder | None:
@@ -54,22 +51,21 @@ def _receive(control: socket.socket) -> RunOrder | None:
 
 def _forget() -> None:
     """Drop what the library keeps of the values that it was used on."""
-    # The flags of arithmetic that was inexact or invalid; and proxies, by which a type was looked
-    # up: they compare equal to others by a conversation that is over.
+    # The flags of arithmetic that was inexact or invalid, and the types that were looked up.
     decimal.setcontext(decimal.DefaultContext.copy())
     clears: list[Any] = getattr(typing, "_cleanups")  # noqa: B009 - private to the library
     for clear in clears:
         clear()
 
 
-def _judge(order: RunOrder, null: int) -> bool:
-    """Judge a script, and tell whether its tests were handed a module."""
+def _judge(order: RunOrder, null: int) -> None:
+    """Judge a script."""
     os.dup2(order.stdout, 1)
     os.dup2(order.stderr, 2)
     random.seed()
     bundle = orders.read_bundle(order.bundle)
     run = Run(order.program, bundle, order.payload, order.report, order.channel)
-    had_modules = script.judge(run, Reporter(order.report)).had_modules
+    script.judge(run, Reporter(order.report))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     linecache.clearcache()
@@ -78,7 +74,6 @@ def _judge(order: RunOrder, null: int) -> bool:
     for descriptor in order.descriptors:
         if descriptor != order.channel:  # which the conversation has closed
             os.close(descriptor)
-    return had_modules
 
 
 def _ended(before: resource.struct_rusage) -> dict[str, Any]:

@@ -1,12 +1,10 @@
-"""The tests' end of the channel: asks the candidate, answers its callbacks, trusts none of it."""
+"""The tests' end of the channel: stand-ins for the submission's functions, which trust nothing."""
 
-import _thread
+import importlib
 from collections.abc import Callable
-from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
-from sandbox_images.harness.split import library
-from sandbox_images.harness.split.branches import Branches
+from sandbox_images.harness.split import plain
 from sandbox_images.harness.split.channel import (
     Channel,
     ChannelClosed,
@@ -14,374 +12,202 @@ from sandbox_images.harness.split.channel import (
     Message,
     MessageTooLong,
 )
-from sandbox_images.harness.split.codec import Decoder, Encoder, update_in_place
-from sandbox_images.harness.split.environment import Environment
-from sandbox_images.harness.split.factory import Proxies
-from sandbox_images.harness.split.lending import ANSWERS, may_be_lent
-from sandbox_images.harness.split.proxies import (
-    GONE,
-    ProxyClass,
-    StandardModule,
-    proxied_class,
-    proxy_number,
-)
-from sandbox_images.harness.split.told import Loaded, print_it, trace_of
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
-_MAX_ASKED = 100_000
-_LOOKING = frozenset({"branchable", "describe", "environ", "get", "load"})
-"""Requests that make no object for the tests."""
-_ENDS = (StopIteration, StopAsyncIteration, SystemExit)
-"""Exceptions that tests may meet only where they speak of them."""
+_TRACE_FRAMES = 5
 
 
-class CandidateError(Exception):
-    """What the submission raised cannot be raised here: KeyboardInterrupt, Skipped and the like."""
+class Refused(BaseException):
+    """The suite cannot be judged apart from this submission.
 
-
-class CandidateGone(BaseException):
-    """The submission's process ended, or said something that is no message."""
-
-
-class NotServed(BaseException):
-    """The tests want something that cannot be had from an object in another process.
-
-    No Exception: a test that expects the submission to raise one must not take this for it.
+    Not an Exception: a test that expects the submission to raise one must not take this for it.
     """
 
 
+class DoesNotCompile(Exception):
+    """The submission is not Python; `fields` are those of the event that says so."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self.fields = fields
+
+
 class Judge:
-    """The conversation with the candidate. Calls from several threads take turns."""
+    """The conversation with the candidate."""
 
     def __init__(
         self,
         channel: Channel,
-        named: frozenset[str],
-        leave: Callable[[], object] = lambda: None,
-        tell_forged: Callable[[], object] = lambda: None,
-        tell_crossed: Callable[[], object] = lambda: None,
+        *,
+        watched: bool,
+        leave: Callable[[], NoReturn],
+        tell_forged: Callable[[str], object],
+        tell_refused: Callable[[str], object] | None = None,
     ) -> None:
         """Nothing is loaded yet.
 
         Args:
             channel: To the candidate.
-            named: Every identifier in the suite's sources.
-            leave: Called when the conversation has broken off. It had better not return: a test
-                may swallow the exception that follows.
-            tell_forged: Called before that where the candidate sent what none of ours sends.
-            tell_crossed: Called where a test may meet what an earlier one has left of a branch. It
-                had better not return either.
+            watched: Whether the tests could see that an argument of theirs was changed in place.
+            leave: Ends the process when the candidate has broken off the conversation. At once: a
+                test that expects an exception would take the end of the submission for one.
+            tell_forged: Called before that, if the candidate sent what ours never sends.
+            tell_refused: Called once it is known that the suite cannot be judged this way.
         """
-        self.named = named
         self._channel = channel
+        self._watched = watched
         self._leave = leave
         self._tell_forged = tell_forged
-        self._tell_crossed = tell_crossed
-        self._lock = _thread.RLock()
-        self._mine: list[Any] = []
-        self._my_numbers: dict[int, int] = {}
-        self._my_exceptions: list[BaseException] = []
-        self._environment = Environment()
-        self._gone: str | None = None
-        self._refused: str | None = None
-        self.proxies = Proxies(self)
-        self.branches = Branches(channel, self.proxies)
+        self._tell_refused = tell_refused
+        self.refused: str | None = None
+        """Why the suite cannot be judged this way, though a test may have hidden it."""
 
-    # ------------------------------------------------------------ what the tests ask
-
-    def load(self) -> Loaded:
+    def load(self, apart: dict[str, Any]) -> dict[str, Any]:
         """Have the submission executed; raises what it raises.
 
+        Args:
+            apart: What the tests use of it; see `grader.sandbox.payload.Apart`.
+
+        Returns:
+            What the names stand for, as far as the submission has them.
+
         Raises:
-            CandidateGone: It ended the process, or its names make no sense.
+            DoesNotCompile: It is not Python.
+            Refused: A name is something else than the tests take it for.
         """
-        answer = self.request("load")
+        names, classes, modules = apart["names"], apart["classes"], apart["modules"]
+        match self._ask(["load", [*names, *classes, *modules], apart["nowhere"]]):
+            case ["compile_error", dict(fields)]:
+                raise DoesNotCompile(_only_data(fields))
+            case ["loaded", dict(kinds)]:
+                pass
+            case _:
+                raise self._broken_off("an answer that is not a description of a module")
+        found: dict[str, Any] = {}
+        for name in kinds.keys() & set(names):
+            self._require(kinds[name] in ("function", "class"), f"{name!r} is data")
+            found[name] = _function(self, [name])
+        for name in kinds.keys() & set(classes):
+            self._require(kinds[name] == "class", f"{name!r} is not a class")
+            self._require(name not in names, f"an instance of {name!r}")
+            found[name] = SubmissionClass(self, name)
+        for name in kinds.keys() & set(modules):
+            self._require(kinds[name] == f"module {name}", f"{name!r} is something else")
+            found[name] = importlib.import_module(name)
+        return found
+
+    def _require(self, condition: bool, why_not: str) -> None:
+        if not condition:
+            raise self.refuse(why_not)
+
+    def call(self, path: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function of the submission; return what it returns, raise what it raises.
+
+        Raises:
+            Refused: Something else than plain data would have to cross.
+        """
         try:
-            return Loaded.read(answer)
-        except (TypeError, KeyError, ValueError) as error:
-            raise self.forged(f"the submission's names make no sense: {error}") from None
-
-    def get(self, target: Any, name: str) -> Any:
-        """Return an attribute of one of the submission's objects; of its module for None."""
-        value = self.request("get", target, name)
-        if isinstance(value, ProxyClass) and name.lstrip("_")[:1].isupper():
-            self.proxies.expect_class(value, target)
-        return value
-
-    def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call one of the submission's objects."""
-        # Tuples, so that only what can be changed in place has to come back.
-        return self._exchange(["call"], (target,), (args, tuple(kwargs.items())))
-
-    def call_method(
-        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Call a method of one of the submission's objects."""
-        return self._exchange(["method"], (target, name), (args, tuple(kwargs.items())))
-
-    def operate(self, name: str, *operands: Any) -> Any:
-        """Apply an operation of `operations.OPERATIONS`."""
-        return self._exchange(["op", name], (), (operands,))
-
-    def request(self, kind: str, *parts: Any) -> Any:
-        """Send another request and return the answer."""
-        return self._exchange([kind], parts, ())
-
-    def refuse(self, why: str) -> NotServed:
-        """Return what to raise where the suite cannot be served; the case must not pass then."""
-        self._refused = self._refused or why
-        return NotServed(why)
-
-    def can_branch(self) -> bool:
-        """Tell whether tests can have copies of the submission of their own."""
-        if self.branches.have_objects():
-            return False
+            parts = [plain.encode(part, aliases=False) for part in (args, kwargs)]
+        except UnencodableError as error:
+            raise self.refuse(f"an argument: {error}") from None
+        answer = self._ask(["call", path, *parts, self._watched])
         try:
-            return self.branches.hold(self.request("branchable"))
-        except (Exception, NotServed):  # noqa: BLE001 - whatever it said
-            self.take_refusal()
-            return False
+            if answer[0] == "ret" and len(answer) == 2:
+                return plain.decode(answer[1])
+        except ValueDecodeError as error:
+            raise self._broken_off(f"not a value: {error}") from None
+        raise self._broken_off("an answer to another question")
 
-    def end_branch(self) -> None:
-        """Have what a test did to its copy of the submission be over."""
-        with self._lock:
-            try:
-                if self._gone is None and self.branches.end():
-                    self._environment.end_branch()
-            except ChannelClosed as error:
-                self.lost(str(error))
+    def _ask(self, request: Message) -> Message:
+        """Send a request; return its answer, unless that is an exception or a refusal."""
+        if self.refused is not None:
+            raise Refused(self.refused)
+        try:
+            self._channel.send(request)
+            answer = self._channel.receive()
+        except MessageTooLong as error:
+            raise self.refuse(str(error)) from None
+        except ChannelClosed:
+            self._leave()
+        except ChannelError as error:
+            raise self._broken_off(str(error)) from None
+        match answer:
+            case ["no", reason]:
+                raise self.refuse(str(reason)[:500])
+            case ["exc", encoded, list(frames)]:
+                raise self._exception(encoded, frames)
+            case _:
+                return answer
 
-    def crossed(self) -> NotServed:
-        """Return what to raise where a test may meet what an earlier one had of a branch."""
-        self._tell_crossed()
-        return self.refuse("a test meets what an earlier one has left of a copy of the submission")
+    def _exception(self, encoded: Any, frames: list[Any]) -> Exception:
+        try:
+            error = plain.decode_exception(encoded)
+        except ValueDecodeError as fault:
+            raise self._broken_off(str(fault)) from None
+        vars(error)["candidate_trace"] = _only_frames(frames)
+        return error
+
+    def refuse(self, why: str) -> Refused:
+        """Return what to raise because the tests need more than plain data."""
+        self.refused = self.refused or why
+        if self._tell_refused is not None:
+            self._tell_refused(self.refused)
+        return Refused(why)
+
+    def _broken_off(self, why: str) -> NoReturn:
+        self._tell_forged(why)
+        self._leave()
 
     def close(self) -> None:
         """End the conversation in order."""
         self._channel.close()
 
-    def take_refusal(self) -> str | None:
-        """Return why something was refused since last time, though the tests may have caught it."""
-        refused, self._refused = self._refused, None
-        return refused
 
-    def lost(self, why: str) -> CandidateGone:
-        """Give the candidate up; return what to raise."""
-        self._gone = self._gone or why
-        self._leave()
-        return CandidateGone(self._gone)
+def _function(judge: Judge, path: list[Any]) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return judge.call(path, args, kwargs)
 
-    def forged(self, why: str) -> CandidateGone:
-        """Give the candidate up for what it sent, and tell of it; return what to raise."""
-        if self._gone is None:
-            self._tell_forged()
-        return self.lost(why)
-
-    # ------------------------------------------------------------ the conversation
-
-    def _exchange(
-        self, head: list[Any], fixed: tuple[Any, ...], arguments: tuple[tuple[Any, ...], ...]
-    ) -> Any:
-        """Send a request, serve the candidate until it has answered, and return the answer.
-
-        Args:
-            head: What is sent as it is.
-            fixed: Values that the candidate has no business changing.
-            arguments: Values that are copied back if it changed them.
-        """
-        with self._lock:
-            if self._gone is not None:
-                raise self.lost(self._gone)
-            known = len(self.proxies.objects())
-            try:
-                if self.branches.settle():
-                    self._environment.branch()
-                if self.branches.left_files:
-                    raise self.crossed()
-                self._send_environ()
-                encoder = Encoder(self._reference)
-                parts = [encoder.encode(part) for part in (*fixed, *arguments)]
-                self._channel.send([*head, *parts])
-                answer = self._wait_for_answer()
-            except (UnencodableError, MessageTooLong) as error:
-                raise self.refuse(str(error)) from None
-            except ChannelClosed as error:
-                raise self.lost(str(error)) from None
-            except ChannelError as error:
-                raise self.forged(str(error)) from None
-            try:
-                return self._unpack(answer, arguments, may_stop=head[-1] in ("next", "anext"))
-            finally:
-                if head[0] not in _LOOKING and len(self.proxies.objects()) > known:
-                    self.branches.made_objects = True
-
-    def _wait_for_answer(self) -> Message:
-        for _ in range(_MAX_ASKED):
-            message = self._channel.receive()
-            if message[0] != "ask":
-                return message
-            self._channel.send(self._answer(message))
-        raise self.lost("too many callbacks in one call")
-
-    def _unpack(
-        self, answer: Message, arguments: tuple[tuple[Any, ...], ...], *, may_stop: bool
-    ) -> Any:
-        error: BaseException
-        try:
-            kind, content, changed, printed = answer
-            print_it(printed)
-            if changed is not None:
-                self._update(arguments, changed)
-            match kind:
-                case "ret":
-                    return self._decoder().decode(content)
-                case "exc":
-                    error = self._exception(content, may_stop=may_stop)
-                case "no":
-                    error = self.refuse(f"the submission's process cannot: {str(content)[:200]}")
-                case _:
-                    raise ValueDecodeError("an answer of an unknown kind")
-        except (ValueDecodeError, ValueError, TypeError, LookupError) as fault:
-            raise self.forged(f"an answer that makes no sense: {fault}") from None
-        raise error
-
-    def _update(self, arguments: tuple[tuple[Any, ...], ...], changed: Any) -> None:
-        """Copy back what the submission did to the arguments of a call."""
-        decoder = self._decoder()
-        for old, encoded in zip(arguments, changed, strict=True):
-            new = decoder.decode(encoded)
-            if type(new) is not tuple or len(new) != len(old):
-                raise ValueDecodeError("other arguments than there were")
-            for old_item, new_item in zip(old, new, strict=True):
-                _copy_back(old_item, new_item)
-
-    def _send_environ(self) -> None:
-        """Let the candidate have the environment that the tests have set up."""
-        news = self._environment.take_news()
-        if news is not None:
-            encoder = Encoder(self._reference)
-            self._channel.send(["environ", *(encoder.encode(part) for part in news)])
-            self._wait_for_answer()
-
-    # ------------------------------------------------------------ values
-
-    def _decoder(self) -> Decoder:
-        return Decoder(self.proxies.resolve, library.find_harmless)
-
-    def _reference(self, value: Any) -> Any:
-        """Encode what is no plain data: the candidate's own by number, else a reference."""
-        kind, number = proxied_class(value), proxy_number(value)
-        if GONE in (kind, number):
-            raise self.crossed()
-        if kind is not None:
-            return {"k": kind}
-        if number is not None:
-            return {"c": number}
-        if isinstance(value, StandardModule):
-            return {"module": value.__name__}
-        if isinstance(value, BaseException):
-            return {"raised": self._encode_exception(value)}
-        if not may_be_lent(value):
-            raise UnencodableError(
-                f"a {type(value).__name__} of the tests cannot be given to the submission"
-            )
-        mine = self._my_numbers.get(id(value))
-        if mine is None:
-            mine = self._my_numbers[id(value)] = len(self._mine)
-            self._mine.append(value)
-        return {"j": mine, "function": True} if type(value) is FunctionType else {"j": mine}
-
-    def lent(self, number: Any) -> Any:
-        """Return an object of the tests that the candidate sends back."""
-        if type(number) is not int or not 0 <= number < len(self._mine):
-            raise ValueDecodeError("a reference to nothing")
-        return self._mine[number]
-
-    # ------------------------------------------------------------ exceptions
-
-    def _exception(self, encoded: Any, *, may_stop: bool) -> BaseException:
-        """Make an exception of what the submission raised."""
-        if "judge" in encoded:
-            own = self.own_exception(encoded["judge"])
-            if isinstance(own, _ENDS) and not self._may_be_raised(type(own), may_stop=may_stop):
-                return CandidateError(f"the code raised {type(own).__name__}")
-            return own
-        kind = self._decoder().decode(encoded["type"])
-        text = str(encoded["text"])
-        args = [self._decoder().decode(arg) for arg in encoded["args"]]
-        if isinstance(kind, type) and self._may_be_raised(kind, may_stop=may_stop):
-            error: BaseException = self.proxies.new_exception(kind, args, encoded.get("c"))
-        else:
-            name = kind.__name__ if isinstance(kind, type) else "something"
-            error = CandidateError(f"the code raised {name}: {text}")
-        object.__setattr__(error, "candidate_trace", trace_of(encoded["trace"]))
-        return error
-
-    def own_exception(self, number: Any) -> BaseException:
-        """Return an exception of the tests that the candidate sends back."""
-        if type(number) is not int or not 0 <= number < len(self._my_exceptions):
-            raise ValueDecodeError("an exception that the tests have not raised")
-        return self._my_exceptions[number]
-
-    def _may_be_raised(self, kind: type, *, may_stop: bool) -> bool:
-        """Tell whether tests may meet such an exception: nothing that would end or skip them."""
-        # A StopIteration also ends a `map` of the tests' in silence, and their assertions with it.
-        if issubclass(kind, _ENDS) and not (may_stop and not issubclass(kind, SystemExit)):
-            return any(issubclass(kind, end) and end.__name__ in self.named for end in _ENDS)
-        return issubclass(kind, Exception) and all(
-            base.__module__.partition(".")[0] not in ("_pytest", "pytest", "unittest")
-            for base in kind.__mro__
-        )
-
-    def _encode_exception(self, error: BaseException) -> dict[str, Any]:
-        """Encode an exception of the tests, to go through the submission and perhaps back."""
-        number = len(self._my_exceptions)
-        self._my_exceptions.append(error)
-        encoded: dict[str, Any] = {"number": number, "text": _text_of(error), "args": []}
-        encoder = Encoder(self._reference)
-        try:
-            kind = type(error)
-            while kind.__module__ != "builtins" and proxied_class(kind) is None:
-                kind = kind.__mro__[1]
-            encoded["type"] = encoder.encode(kind)
-            encoded["args"] = encoder.encode(list(error.args))
-        except UnencodableError:
-            encoded["args"] = [encoded["text"]]
-        return encoded
-
-    # ------------------------------------------------------------ callbacks
-
-    def _answer(self, message: Message) -> Message:
-        """Do what the candidate asks, if it is one of the things that it may ask."""
-        try:
-            _, what, number, encoded_args, encoded_kwargs, printed = message
-            print_it(printed)
-            args = self._decoder().decode(encoded_args)
-            kwargs = self._decoder().decode(encoded_kwargs)
-            answer = ANSWERS[what]
-            target = None if number is None else self.lent(number)
-        except (ValueDecodeError, ValueError, TypeError, LookupError) as fault:
-            raise ChannelError(f"a callback that makes no sense: {fault}") from None
-        try:
-            result = answer(target, *args, **kwargs)
-            return ["ret", Encoder(self._reference).encode(result)]
-        except CandidateGone:
-            raise
-        except UnencodableError as error:
-            self.refuse(str(error))
-            return ["exc", self._encode_exception(error)]
-        except BaseException as error:  # noqa: BLE001 - the submission may catch it
-            return ["exc", self._encode_exception(error)]
+    return function
 
 
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)[:1000]
-    except Exception:  # noqa: BLE001 - its class may be the submission's
-        return ""
+class SubmissionClass:
+    """Stands for a class of the submission's, of which the tests want new instances' methods."""
+
+    def __init__(self, judge: Judge, name: str) -> None:
+        self._judge = judge
+        self._name = name
+        self._made = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> "_Instance":
+        """Return a new instance."""
+        if args or kwargs:
+            raise self._judge.refuse(f"an instance of {self._name!r}")
+        self._made += 1
+        return _Instance(self._judge, self._name, self._made)
 
 
-def _copy_back(old: Any, new: Any) -> None:
-    if not update_in_place(old, new) and type(old) is tuple and type(new) is tuple:
-        for old_item, new_item in zip(old, new, strict=False):
-            _copy_back(old_item, new_item)
+class _Instance:
+    def __init__(self, judge: Judge, name: str, number: int) -> None:
+        self._judge = judge
+        self._path = [name, number]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return _function(self._judge, [*self._path, name])
+
+
+def _only_data(fields: dict[Any, Any]) -> dict[str, Any]:
+    """Return the fields of a compile error that are what they should be."""
+    return {
+        name: fields.get(name)
+        for name, kind in (("type", str), ("message", str), ("line", int))
+        if type(fields.get(name)) is kind
+    }
+
+
+def _only_frames(frames: list[Any]) -> list[tuple[int, str]]:
+    """Return line numbers and functions as far as they are such."""
+    return [
+        (line, name[:200])
+        for line, name in (f for f in frames[:_TRACE_FRAMES] if type(f) is list and len(f) == 2)
+        if type(line) is int and type(name) is str
+    ]

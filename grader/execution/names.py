@@ -1,0 +1,96 @@
+"""Names, as the source of a suite binds them."""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+
+def walk(root: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all that is in it, but for what is in displays of constants.
+
+    Most of a suite is those, which is why this is not `ast.walk`.
+    """
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not holds_constants(node):
+            pending += ast.iter_child_nodes(node)
+
+
+def holds_constants(node: ast.AST) -> bool:
+    """Tell whether nothing but constants is in a node."""
+    match node:
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return all(type(item) is ast.Constant for item in items)
+        case ast.Expr(value=ast.Constant()) | ast.Constant():
+            return True
+        case _:
+            return False
+
+
+def is_made_here(value: ast.expr) -> bool:
+    """Tell whether an expression makes a new object, or a constant."""
+    match value:
+        case ast.Constant() | ast.List() | ast.Set() | ast.Dict() | ast.Tuple():
+            return True
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.JoinedStr():
+            return True
+        case ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.Call(func=ast.Name(id="dict" | "list" | "set")):
+            return True
+        case _:
+            return False
+
+
+def is_fixture(node: ast.FunctionDef) -> bool:
+    """Tell whether a function is a fixture of pytest's."""
+    return any("fixture" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def parametrised(names: ast.expr) -> Iterator[str]:
+    """Yield the parameters that the first argument of `parametrize` names."""
+    match names:
+        case ast.Constant(value=str(text)):
+            yield from (name.strip() for name in text.split(","))
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            yield from (str(e.value) for e in elements if isinstance(e, ast.Constant))
+        case _:
+            pass
+
+
+def targets_of(loop: ast.AST) -> Iterator[str]:
+    """Yield the names that a loop or comprehension binds anew each time it comes round."""
+    if isinstance(loop, ast.For):
+        targets = [loop.target]
+    else:
+        targets = [generator.target for generator in getattr(loop, "generators", [])]
+    for target in targets:
+        yield from (node.id for node in walk(target) if isinstance(node, ast.Name))
+
+
+def bound_names(trees: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield every name that the sources bind somewhere."""
+    for tree in trees:
+        for node in walk(tree):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                    yield name
+                case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    yield name
+                case ast.ExceptHandler(name=str(name)):
+                    yield name
+                case ast.alias(name=name, asname=asname):
+                    yield asname or name.partition(".")[0]
+                case _:
+                    pass
+
+
+def top_level_names(trees: Iterable[ast.Module]) -> Iterator[str]:
+    """Yield what a script defines in the submission's namespace, but for imports."""
+    for tree in trees:
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                yield node.name
+            elif isinstance(node, ast.Assign):
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))

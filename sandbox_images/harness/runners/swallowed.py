@@ -1,0 +1,83 @@
+"""Failed assertions of the tests that did not fail their test.
+
+Code that tests call can catch what they raise: a callback's caller, a context manager, an
+`except` whose class the submission has chosen. A case that passes although an assertion of it has
+failed has not passed. Suites that catch such errors themselves are left alone, as the grader says
+(`grader.judging.swallowing`). The submission shares the process and could undo this; what it can
+undo, it does knowingly.
+"""
+
+import ast
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+_NOTE = "@failed"
+"""Not a name that source can have."""
+
+
+class Swallowed:
+    """Counts the failed assertions of a case."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def note(self) -> None:
+        """Count one."""
+        self._count += 1
+
+    def take(self) -> bool:
+        """Tell whether there was one since last time."""
+        count, self._count = self._count, 0
+        return count > 0
+
+    def settle(self, outcome: dict[str, str]) -> dict[str, str]:
+        """Return a case's outcome, or that of a case whose assertion's failure was swallowed."""
+        if not self.take() or outcome["outcome"] != "passed":
+            return outcome
+        message = "an assertion failed, but the code that was tested caught the error"
+        return {"outcome": "failed", "type": "AssertionError", "message": message}
+
+
+def compile_noting(source: str, filename: str, namespace: dict[str, Any], noted: Swallowed) -> Any:
+    """Compile a script's statements such that their assertions are noted when they fail."""
+    namespace[_NOTE] = noted.note
+    tree = _Noting().visit(ast.parse(source, filename))
+    return compile(ast.fix_missing_locations(tree), filename, "exec", dont_inherit=True)
+
+
+class _Noting(ast.NodeTransformer):
+    """Makes `assert test, message` note its failure before it raises."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        note = ast.Expr(ast.Call(ast.Name(_NOTE, ast.Load()), [], []))
+        fails = ast.If(
+            test=ast.UnaryOp(ast.Not(), node.test),
+            body=[note, ast.Assert(test=ast.Constant(value=False), msg=node.msg)],
+            orelse=[],
+        )
+        for made in ast.walk(fails):
+            if not hasattr(made, "lineno"):
+                ast.copy_location(made, node)
+        return fails
+
+
+def note_in_pytest(noted: Swallowed) -> None:
+    """Have the assertions of pytest and unittest tests noted when they fail."""
+    import _pytest.assertion.rewrite as rewrite
+    import _pytest.outcomes as outcomes
+
+    _wrap(rewrite, "_format_explanation", noted.note)
+    _wrap(unittest.TestCase, "_formatMessage", noted.note)
+    _wrap(unittest.TestCase, "fail", noted.note)
+    _wrap(outcomes.Failed, "__init__", noted.note)
+
+
+def _wrap(owner: Any, name: str, note: Callable[[], None]) -> None:
+    original = getattr(owner, name)
+
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        note()
+        return original(*args, **kwargs)
+
+    setattr(owner, name, noting)
