@@ -26,7 +26,7 @@ from grader.model import CaseResult, PytestTests, ScriptTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
 from grader.sandbox.payload import Apart
-from grader.twins import Twin, confirmable, make_twins
+from grader.twins import Twin, confirmable, make_twins, pair_cases
 from grader.verdict import Integrity, Verdict
 
 _MOST_ROUNDS = 3
@@ -51,6 +51,10 @@ class _Ran(NamedTuple):
     @property
     def has_passed(self) -> bool:
         return all(case.verdict is Verdict.PASSED for case in self.cases)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(case.id for case in self.cases)
 
     @property
     def passed(self) -> frozenset[str]:
@@ -152,27 +156,32 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran) -> Graded:
     if not ran.passed:
         return graded
     tests = _tests_of(task)
-    if not ran.passed <= confirmable(tests):
+    if confirmable(tests, ran.passed) != ran.passed:
         if task.require is Integrity.CONFIRMED:
             message = "refused, since require_integrity is confirmed: a case has no twin"
             raise SuiteError(message)
         graded = replace(graded, integrity=Integrity.SHARED)
     for _ in range(_MOST_ROUNDS):
-        as_expected = True
-        for twin in make_twins(tests, ran.passed, _random):
-            passed = _passed_in(task, slot, twin)
-            if passed & twin.changed:
+        is_steady = True
+        for twin in make_twins(tests, ran.passed, _random, collected=ran.ids):
+            passed = _passed_in(task, slot, twin, ran)
+            changed = twin.changed.keys()
+            if passed & changed:
                 return replace(graded, tampered=True)
-            as_expected &= ran.passed - twin.changed <= passed
-        if as_expected:
+            is_steady &= ran.passed - changed <= passed
+        if is_steady:
             break
     return graded
 
 
-def _passed_in(task: Task, slot: Slot, twin: Twin) -> frozenset[str]:
+def _passed_in(task: Task, slot: Slot, twin: Twin, original: _Ran) -> frozenset[str]:
+    """Return which cases of the original pass as they are in a twin."""
+    if not twin.changed:
+        return original.passed
     changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)
-    passed = _run_together(changed, slot).passed
-    return frozenset(twin.original_ids.get(id, id) for id in passed)
+    ran = _run_together(changed, slot)
+    partners = pair_cases(original.ids, ran.ids)
+    return frozenset(partners[id] for id in ran.passed if id in partners)
 
 
 def _tests_of(task: Task) -> ScriptTests | PytestTests:
