@@ -293,8 +293,10 @@ class _Reading:
                 for part in parts:  # and not its annotation, which does nothing that counts
                     self._visit(part, loop)
                 return
-            case ast.AugAssign(target=target):
+            case ast.AugAssign(target=ast.Name() as target):
                 self._change(target)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                self._visit_names(names)
             case ast.NamedExpr(target=target, value=value):
                 self._bind(target, value)
                 self._come_from(target, value)
@@ -356,6 +358,10 @@ class _Reading:
 
     def _visit_attribute(self, node: ast.Attribute, loop: _Loop) -> None:
         match node:
+            case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()) if (
+                name != "self"
+            ):
+                _deny("an attribute is set")
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self._modules:
                 if not self._is_listed(self._modules[name], attr):
                     _deny(f"{name}.{attr}")

@@ -10,7 +10,8 @@ from grader.errors import SandboxUnavailableError
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
 from tests.hostile.conftest import MEMORY_BYTES
-from tests.hostile.splitting import LIMITS
+from grader.sandbox.payload import Apart
+from tests.hostile.judged_suites import LIMITS
 
 COUNT = """\
 import os, sys
@@ -21,6 +22,7 @@ print('run', sys.runs, 'files', len(os.listdir('/proc/self/fd')))
 
 RIGHT = "def f(x):\n    return x * x\n"
 CASES = ["assert f(3) == 9", "assert f(4) == 16"]
+APART = Apart(names=("f",))
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def judge(
     job = Job(
         program=Program.SCRIPT,
         source=source,
-        runs=(payload.script(COUNT, cases or CASES, stop_early=False),),
+        runs=(payload.script(COUNT, cases or CASES, stop_early=False, apart=APART),),
         limits=replace(LIMITS, cpu_time_s=cpu_time_s, memory_bytes=memory_bytes),
         split=True,
         standing=True,
@@ -146,10 +148,13 @@ def test_what_one_run_prints_is_not_found_in_the_next(slot: Slot) -> None:
 
 def test_runs_of_other_kinds_leave_the_judge_alone(slot: Slot) -> None:
     judge(slot)
-    script = payload.script(
-        "", ["import os\nos.system('true')\nassert f(3) == 9"], stop_early=False
-    )
     for split in (True, False):
+        script = payload.script(
+            "",
+            ["import os\nos.system('true')\nassert f(3) == 9"],
+            stop_early=False,
+            apart=APART if split else None,
+        )
         other = Job(
             program=Program.SCRIPT, source=RIGHT, runs=(script,), limits=LIMITS, split=split
         )

@@ -120,6 +120,6 @@ def _require_plain(value: Any, seen: set[int] | None, depth: int) -> None:
             raise UnencodableError(f"a {kind.__name__} whose copy has another order")
     elif kind is dt.datetime or kind is dt.time:
         if value.tzinfo is not None or value.fold:
-            raise UnencodableError(f"a {kind.__name__} with a time zone")
+            raise UnencodableError(f"a {kind.__name__} in a time zone, or one of two at its hour")
     elif kind is not bytearray:
         raise UnencodableError(f"a value of type {kind.__module__}.{kind.__qualname__}")

@@ -6,10 +6,10 @@ import dataclasses
 import pytest
 
 from grader.errors import SuiteError
-from grader.execution.modes import Mode, look
-from grader.execution.standing import leaves_no_trace
+from grader.execution.by_value import find_apart
+from grader.judging.swallowing import catches_failures
 from grader.judging.trees import module_tree, script_trees
-from tests.factories import make_suite, make_tests
+from tests.factories import make_tests
 
 
 def test_a_script_is_parsed_once_for_all_who_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,8 +23,8 @@ def test_a_script_is_parsed_once_for_all_who_look_at_it(monkeypatch: pytest.Monk
     monkeypatch.setattr(ast, "parse", counting)
     tests = make_tests("assert add(1, 2) == 3  # once", "assert add(2, 2) == 4  # once")
     script_trees(tests)
-    assert leaves_no_trace(tests)
-    assert look(make_suite(tests)) is Mode.SPLIT
+    assert find_apart(tests)
+    assert not catches_failures(tests)
     assert parsed == [tests.setup, *(case.source for case in tests.cases)]
 
 

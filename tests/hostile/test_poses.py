@@ -1,7 +1,7 @@
-"""Objects that pose as the answer: in a suite of its own process, none passes for plain data.
+"""Objects that pose as the answer: none is paid.
 
-Each row is a submission that computes nothing and would pass in a process that it shared. Every
-suite is also run over a submission that does the work, so that it is known to be passable.
+Each row is a submission that computes nothing and passes in plain Python. Every suite is also run
+over a submission that does the work, so that it is known to be passable.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 
 from grader.sandbox.base import Sandbox, Slot
 from grader.verdict import Verdict
-from tests.hostile.splitting import Suite, run, verdicts
+from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 SQUARE = "def f(x):\n    return x * x\n"
 ROOT = "def f(x):\n    return x ** 0.5\n"
@@ -374,12 +374,6 @@ def f(x): return numpy.zeros(2).view(A)
     ("numpy", "a list of differences of zero size", ZERO + "def f(x): return [Zero(), Zero()]"),
 ]  # fmt: skip
 
-_PLAUSIBLE = {
-    # An int that is right by its plain value, or a case that asks less than equality.
-    ("unittest", "a float that equals everything"): {"test_instance"},
-}
-
-
 @pytest.fixture(scope="module")
 def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
     """One slot for all: what an attack leaves behind would spoil the next."""
@@ -389,18 +383,18 @@ def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
 
 @pytest.mark.parametrize("name", SUITES)
 def test_suite_over_right_submission_passes(slot: Slot, name: str) -> None:
-    cases, _ = run(slot, SUITES[name], SUITES[name].right)
+    graded = grade(slot, SUITES[name], SUITES[name].right)
 
-    assert {case.verdict for case in cases} == {Verdict.PASSED}, verdicts(cases)
+    assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
+    assert not graded.tampered
 
 
 @pytest.mark.parametrize(
-    ("name", "what", "source"),
-    [pytest.param(*attack, id=f"{attack[0]}: {attack[1]}") for attack in ATTACKS],
+    ("name", "source"),
+    [pytest.param(name, source, id=f"{name}: {what}") for name, what, source in ATTACKS],
 )
-def test_posing_object_passes_no_case(slot: Slot, name: str, what: str, source: str) -> None:
-    cases, outcome = run(slot, SUITES[name], source)
+def test_posing_object_passes_no_suite(slot: Slot, name: str, source: str) -> None:
+    graded = grade(slot, SUITES[name], source)
 
-    allowed = _PLAUSIBLE.get((name, what), set())
-    passed = {case.id.rpartition("::")[2] for case in cases if case.verdict is Verdict.PASSED}
-    assert passed <= allowed, (verdicts(cases), outcome.report.decode(), outcome.stderr.decode())
+    all_passed = len(passed(graded.cases)) == len(graded.cases)
+    assert graded.tampered or not all_passed, (verdicts(graded.cases), graded.integrity)

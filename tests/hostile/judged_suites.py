@@ -1,0 +1,115 @@
+"""Run suites of assertions over submissions on a real slot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader import judge
+from grader.execution.by_value import find_apart
+from grader.execution.judged import run_judged
+from grader.execution.references import References
+from grader.execution.task import Graded, Task
+from grader.model import (
+    CaseResult,
+    Limits,
+    MiB,
+    PytestTests,
+    ScriptCase,
+    ScriptTests,
+    SuiteFile,
+    TestSuite,
+)
+from grader.sandbox import payload
+from grader.sandbox.base import Job, Program, RunOutcome, Slot
+from grader.sandbox.payload import Apart
+from grader.verdict import Verdict
+
+LIMITS = Limits(cpu_time_s=2.0, wall_time_s=30.0, memory_bytes=256 * MiB, output_bytes=64 * 1024)
+"""Honest programs never wait; on a busy machine they are waited for all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Tests that a right submission passes."""
+
+    right: str
+    """A submission that passes."""
+    cases: Sequence[str] = ()
+    """Of a script."""
+    setup: str = ""
+    """Of a script."""
+    module: str = ""
+    """Of a suite for pytest, instead."""
+
+    @property
+    def tests(self) -> ScriptTests | PytestTests:
+        """The tests as the grader has them."""
+        if self.module:
+            file = SuiteFile(path="test_solution.py", content=self.module.encode())
+            return PytestTests(files=(file,), test_paths=(file.path,))
+        cases = tuple(ScriptCase(id=str(i), source=case) for i, case in enumerate(self.cases))
+        return ScriptTests(setup=self.setup, cases=cases)
+
+
+def grade(slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS) -> Graded:
+    """Grade a submission in whatever way the suite and it allow."""
+    task = Task(
+        suite=TestSuite(tests=suite.tests, format="hostile"),
+        code=source,
+        limits=limits,
+        stop_early=False,
+        require=None,
+    )
+    return run_judged(task, slot, References())
+
+
+def run_apart(
+    slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS
+) -> tuple[tuple[CaseResult, ...], RunOutcome]:
+    """Run a suite apart from the submission; return what its cases come to, and the run."""
+    tests = suite.tests
+    apart = find_apart(tests)
+    assert apart is not None, "the suite must be such that it can be judged apart"
+    outcome = run_script(slot, suite, source, apart, limits=limits)
+    if isinstance(tests, ScriptTests):
+        return judge.judge_script(tests, outcome, limits), outcome
+    expected = judge.find_tests(tests)
+    return judge.judge_pytest(tests, outcome, limits, expected), outcome
+
+
+def run_script(
+    slot: Slot, suite: Suite, source: str, apart: Apart, *, limits: Limits = LIMITS
+) -> RunOutcome:
+    """Run tests apart from the submission, whatever they are like."""
+    tests = suite.tests
+    if isinstance(tests, ScriptTests):
+        run = payload.script(suite.setup, suite.cases, stop_early=False, apart=apart)
+        job = Job(
+            program=Program.SCRIPT,
+            source=source,
+            runs=(run,),
+            limits=limits,
+            split=True,
+            standing=True,
+        )
+    else:
+        run = payload.pytest(tests.test_paths, [], stop_early=False, apart=apart)
+        job = Job(
+            program=Program.PYTEST,
+            source=source,
+            runs=(run,),
+            limits=limits,
+            files=tests.files,
+            split=True,
+        )
+    (outcome,) = slot.run(job)
+    return outcome
+
+
+def passed(cases: Sequence[CaseResult]) -> set[str]:
+    """Return the ids of the cases that passed."""
+    return {case.id for case in cases if case.verdict is Verdict.PASSED}
+
+
+def verdicts(cases: Sequence[CaseResult]) -> list[str]:
+    """Return each case with its verdict and feedback, for messages."""
+    return [f"{case.id}: {case.verdict}: {case.feedback}" for case in cases]
