@@ -29,7 +29,7 @@ from grader.sandbox.payload import Apart
 from grader.twins import Twin, confirmable, make_twins, pair_cases
 from grader.verdict import Integrity, Verdict
 
-_MOST_ROUNDS = 3
+_MOST_ROUNDS = 2
 """Of twins, if the tests depend on each other, so that a changed one disturbs the others."""
 
 _REASON_CHARS = 300
@@ -219,7 +219,8 @@ def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
     preload = _preload(tests, task.suite.image)
     return Job(
         program=Program.SCRIPT,
-        source=task.source,
+        source=task.code,
+        prelude=task.suite.prelude,
         runs=(run,),
         limits=task.limits,
         preload=preload,
@@ -238,7 +239,8 @@ def _pytest_job(task: Task, tests: PytestTests, apart: Apart | None) -> Job:
     )
     return Job(
         program=Program.PYTEST,
-        source=task.source,
+        source=task.code,
+        prelude=task.suite.prelude,
         runs=(run,),
         limits=task.limits,
         files=tests.files,

@@ -20,12 +20,6 @@ class Task:
     require: Integrity | None
     """The least integrity that will do."""
 
-    @property
-    def source(self) -> str:
-        """The code with the suite's prelude before it."""
-        prelude = self.suite.prelude
-        return f"{prelude}\n{self.code}" if prelude else self.code
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:

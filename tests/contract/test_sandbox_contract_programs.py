@@ -112,7 +112,7 @@ half("x")
 
 def test_prelude_precedes_an_imported_submission(slot: Slot) -> None:
     files = {"test_it.py": "import solution\ndef test_it():\n    assert solution.twelve == 12\n"}
-    run_bytes = payload.pytest(("test_it.py",), (), stop_early=False, branch=False)
+    run_bytes = payload.pytest(("test_it.py",), (), stop_early=False)
     source = "from __future__ import annotations\ntwelve = half(24)"
     job = make_job(source, run_bytes, program=Program.PYTEST, files=files, prelude=PRELUDE)
     assert event(run_one(slot, job), "case")["outcome"] == "passed"

@@ -99,7 +99,6 @@ FORGED = repr(
 )
 
 
-
 def says(content: str) -> str:
     """Return a submission whose function answers with a forged value."""
     return f"{FORGE}\nsays({content})\nf = start\n"
@@ -294,12 +293,12 @@ def f(x): raise E('negative')
 """),
     ("raises", "the end of a generator", "def f(x): raise GeneratorExit('negative')"),
     ("raises", "an assertion", "def f(x): raise AssertionError('negative')"),
-    ("raises", "an exception that may not cross", raises("['SystemExit', {'t': ['negative']}], []")),
+    ("raises", "one that may not cross", raises("['SystemExit', {'t': ['negative']}], []")),
     ("raises", "a class of pytest's", raises("['Failed', {'t': ['negative']}], []")),
     ("raises", "an exception by a list", raises("[['ValueError'], {'t': ['negative']}], []")),
     ("raises", "other arguments than it takes", raises("['UnicodeDecodeError', {'t': []}], []")),
     ("raises", "arguments that are no tuple", raises("['ValueError', ['negative']], []")),
-    ("raises", "frames that are none", raises("['KeyError', {'t': ['negative']}], [[1], 'ab', {}]")),
+    ("raises", "no frames", raises("['KeyError', {'t': ['negative']}], [[1], 'ab', {}]")),
     ("raises", "frames that are a text", raises("['ValueError', {'t': ['negative']}], 'ab'")),
     ("mapped", "an iteration that ends early", "def f(x): raise StopIteration"),
     ("mapped", "an iteration that ends early, by a class of its own", """
@@ -369,12 +368,11 @@ def check(slot: Slot, name: str, source: str) -> None:
     [
         pytest.param(name, source, id=f"{name}: {what}")
         for name, what, source in ATTACKS
-        if name.startswith("raises") and "ValueError, unittest.SkipTest" not in source  # it is right
+        if name.startswith("raises")
+        and "ValueError, unittest.SkipTest" not in source  # it is right
     ],
 )
-def test_what_is_refused_passes_no_suite_in_one_process(
-    slot: Slot, name: str, source: str
-) -> None:
+def test_what_is_refused_passes_no_suite_in_one_process(slot: Slot, name: str, source: str) -> None:
     graded = grade(slot, SUITES[name], source, limits=ATTACK_LIMITS)
 
     all_passed = len(passed(graded.cases)) == len(graded.cases)
@@ -399,13 +397,16 @@ def test_what_is_refused_passes_no_suite_in_one_process(
         pytest.param("def abs(x): return 0\nf = abs", id="a name of the tests'"),
         pytest.param("def f(x): return 'x' * (40 << 20)", id="more than a message holds"),
         pytest.param(
-            "def f(x):\n    e = ValueError(1)\n    e.more = 2\n    raise e", id="an error with more in it"
+            "def f(x):\n    e = ValueError(1)\n    e.more = 2\n    raise e",
+            id="an error with more in it",
         ),
     ],
 )
 @pytest.mark.parametrize("in_pytest", [False, True])
 def test_more_than_plain_data_is_refused(slot: Slot, source: str, *, in_pytest: bool) -> None:
-    suite = Suite(right=SQUARE, cases=["try:\n    assert abs(f(3)) == 9\nexcept BaseException: pass"])
+    suite = Suite(
+        right=SQUARE, cases=["try:\n    assert abs(f(3)) == 9\nexcept BaseException: pass"]
+    )
     if in_pytest and "abs" not in source:
         suite = Suite(
             right=SQUARE,

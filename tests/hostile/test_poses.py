@@ -374,6 +374,7 @@ def f(x): return numpy.zeros(2).view(A)
     ("numpy", "a list of differences of zero size", ZERO + "def f(x): return [Zero(), Zero()]"),
 ]  # fmt: skip
 
+
 @pytest.fixture(scope="module")
 def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
     """One slot for all: what an attack leaves behind would spoil the next."""

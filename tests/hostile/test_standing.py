@@ -9,8 +9,8 @@ import pytest
 from grader.errors import SandboxUnavailableError
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
-from tests.hostile.conftest import MEMORY_BYTES
 from grader.sandbox.payload import Apart
+from tests.hostile.conftest import MEMORY_BYTES
 from tests.hostile.judged_suites import LIMITS
 
 COUNT = """\

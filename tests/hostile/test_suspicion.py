@@ -19,7 +19,7 @@ from grader.sandbox.native import NativeSandbox
 from grader.settings import Settings
 from grader.verdict import Suspicion, Verdict
 from tests.hostile.conftest import LIMITS
-from tests.hostile.test_split_protocol import FORGE
+from tests.hostile.test_conversation import FORGE
 
 SCRIPT = TestSuite(
     tests=ScriptTests(cases=(ScriptCase(id="0", source="assert f(3) == 9"),)),
@@ -59,15 +59,9 @@ def grader(native_sandbox: NativeSandbox) -> Iterator[Grader]:
         ),
         pytest.param(
             SCRIPT,
-            f"{FORGE}\nforge(lambda m: ['passed', True, None, None])\nf = start\n",
+            f"{FORGE}\nforge(lambda m: ['passed', True])\nf = start\n",
             (Suspicion.FORGED_FRAME,),
             id="an answer of another kind",
-        ),
-        pytest.param(
-            SCRIPT,
-            f"{FORGE}\ndef f(x):\n    ask('exit', 0, [], {{}})\n    return 9\n",
-            (Suspicion.FORGED_FRAME,),
-            id="a callback that nobody offers",
         ),
         pytest.param(
             SCRIPT,

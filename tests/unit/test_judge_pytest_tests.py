@@ -283,9 +283,12 @@ def test_conditional_marks_do_not_take_a_test_out() -> None:
 def test_reasons_by_which_a_test_skips_itself_are_read_from_it() -> None:
     expected = find(
         "import pytest\n"
+        "@pytest.mark.parametrize('x', [1])\n"
         "def test_a(x):\n    if x: pytest.skip('too slow')\n    pytest.skip(reason='other')\n"
         "class TestB:\n    def test_c(self): self.skipTest('here')\n"
         "def test_d(): ...\n"
+        "def test_e():\n    if f() is None: pytest.skip('the submission can have this')\n"
+        "def test_f():\n    try: f()\n    except KeyError: pytest.skip('and this')\n"
     )
     assert expected.skip_reasons == {
         "test_0.py::test_a": {"too slow", "other"},

@@ -60,6 +60,8 @@ class _Session:
             _import_from_candidate(run, payload["apart"], reporter)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
+        else:
+            loading.precede_import(run.bundle)
         recorder = _recorder(run, reporter, notes=payload["notes"])
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0

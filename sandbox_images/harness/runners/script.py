@@ -18,8 +18,8 @@ def run(run: Run, reporter: Reporter) -> None:
     code = loading.compile_source(run.bundle, reporter)
     path = loading.path_of(run.bundle)
     if code is not None:
-        module = loading.new_module("solution", run.bundle)
         try:
+            module = loading.new_module("solution", run.bundle)
             exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         except BaseException as error:  # noqa: BLE001 - whatever the submission raised
             reporter.exception("load", error, path)

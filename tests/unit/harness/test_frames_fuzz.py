@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox_images.harness import frames, values
-from sandbox_images.harness.split.channel import Channel, ChannelClosed, ChannelError
 from sandbox_images.harness.split import plain
+from sandbox_images.harness.split.channel import Channel, ChannelClosed, ChannelError
 from sandbox_images.harness.split.judge import DoesNotCompile, Judge, Refused
 
 LEAVES = (
@@ -42,7 +42,7 @@ PLAIN = st.recursive(
     | st.binary(max_size=8)
     | st.decimals(allow_nan=False)
     | st.fractions()
-    | st.datetimes(allow_imaginary=False)
+    | st.datetimes()
     | st.timedeltas(),
     lambda inner: (
         st.lists(inner, max_size=4)
@@ -116,11 +116,12 @@ def test_decoding_any_exception_raises_only_value_errors(encoded: Any) -> None:
 @fuzz
 @given(PLAIN)
 def test_plain_data_crosses_unchanged(value: Any) -> None:
-    try:
-        encoded = plain.encode(value)
-    except values.UnencodableError as error:
-        assert "another order" in str(error) or "time zone" in str(error)
-        return
+    with suppress(values.UnencodableError):
+        check_that_it_crosses(value)
+
+
+def check_that_it_crosses(value: Any) -> None:
+    encoded = plain.encode(value)
     back = plain.decode(json.loads(json.dumps(encoded)))
 
     assert back == value
@@ -210,7 +211,7 @@ class Left(BaseException):
 @given(ANSWERS, st.booleans())
 def test_judge_given_any_answer_stays_in_its_bounds(
     answer: tuple[Any, ...],
-    loads: bool,  # noqa: FBT001 - drawn
+    loads: bool,
 ) -> None:
     def leave() -> NoReturn:
         raise Left
@@ -228,7 +229,9 @@ def test_judge_given_any_answer_stays_in_its_bounds(
             pass
         except StopIteration:
             pytest.fail("it would end a loop of the tests")
-        except Exception as error:  # noqa: BLE001 - what the candidate says that it raised
-            assert type(error) is DoesNotCompile or type(error).__module__ == "builtins"
+        except DoesNotCompile:
+            assert loads
+        except tuple(plain.EXCEPTIONS.values()):
+            pass
         else:
             plain.encode(result)

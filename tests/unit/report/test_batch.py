@@ -11,7 +11,7 @@ from grader.report.batch import Batch, batch_of
 from grader.report.flips import NOTHING, ONLY_A_LIMIT, Flips, flips_of
 from grader.report.index import GradedFile
 from grader.rules import ExtractionRule
-from grader.verdict import LimitKind, StateSpan, Suspicion, Verdict
+from grader.verdict import LimitKind, Suspicion, Verdict
 from tests.factories import make_report
 from tests.graded import Row, write_graded
 
@@ -166,12 +166,6 @@ def flips(folder: Path, here: list[Row], there: list[Row]) -> Flips:
             {"conditions": conditions()},
             "the extraction rule (auto → last_block)",
             id="extraction",
-        ),
-        pytest.param(
-            {"state": StateSpan.PER_TEST},
-            {"state": StateSpan.PER_SUITE},
-            "how fresh tests found it (per_suite → per_test)",
-            id="state",
         ),
         pytest.param(
             {"limit_hit": LimitKind.CPU_TIME, "conditions": conditions()},

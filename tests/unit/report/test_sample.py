@@ -10,7 +10,7 @@ from grader.report.pages import one_file, render, sample_fragment, script_json
 from grader.report.rows import read_row
 from grader.report.sample import view_of
 from grader.rules import ExtractionRule
-from grader.verdict import LimitKind, StateSpan, Verdict
+from grader.verdict import LimitKind, Verdict
 from grader.wire import report_json
 from tests.factories import make_report
 
@@ -124,12 +124,6 @@ def test_answer_that_did_not_run_is_no_code() -> None:
     assert "Answer that was found" in html
     assert "failed: it is not right." in html
     assert "Usage against limits" not in html
-
-
-def test_sample_says_how_fresh_its_tests_found_it() -> None:
-    view = view_of(make_report(state=StateSpan.PER_MODULE), id="x", completion="x")
-    assert ("Fresh state", "per module") in view.facts
-    assert "per module" in sample_fragment(view)
 
 
 def test_row_with_a_blank_id_is_named_by_its_line() -> None:

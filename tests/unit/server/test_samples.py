@@ -74,7 +74,7 @@ def test_settings_say_what_is_kept(keep: KeepSamples, kept: list[str]) -> None:
     store = make_store(samples=keep)
     store.add(make_sample(make_report(), id="passed"))
     store.add(make_sample(id="failed"))
-    store.add(make_sample(make_report(suspicion=(Suspicion.CANARY,)), id="attack"))
+    store.add(make_sample(make_report(suspicion=(Suspicion.TWIN,)), id="attack"))
     assert ids(store) == kept
 
 
