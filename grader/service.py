@@ -154,6 +154,7 @@ def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRul
         rule=rule,
         entry_point=suite.entry_point,
         continues=suite.prompt if suite.continues_prompt else None,
+        is_program=isinstance(suite.tests, StdinTests | InteractiveTests),
     )
     return rule, extraction
 

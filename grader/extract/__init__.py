@@ -35,6 +35,7 @@ def extract(
     rule: ExtractionRule = ExtractionRule.AUTO,
     entry_point: str | None = None,
     continues: str | None = None,
+    is_program: bool = False,
 ) -> Extraction:
     """Find the code in a completion.
 
@@ -45,6 +46,7 @@ def extract(
         rule: Which of several candidates is the code.
         entry_point: The function or class that the tests use, or `Class.method`.
         continues: The suite's code prompt, which the code may be a mere continuation of.
+        is_program: Whether the tests run the code and look at what it prints.
 
     Returns:
         The code, or None with the reason. Hostile text costs linear time and bounded memory.
@@ -52,7 +54,10 @@ def extract(
     if rule is ExtractionRule.VERBATIM:
         return _found(encodable(completion), "Took the completion as it stands.")
     return _Extractor(
-        prompt=normalise(prompt), entry_point=entry_point, continues=normalise(continues or "")
+        prompt=normalise(prompt),
+        entry_point=entry_point,
+        continues=normalise(continues or ""),
+        is_program=is_program,
     ).run(normalise(completion), rule)
 
 
@@ -63,13 +68,17 @@ def _found(code: str, note: str) -> Extraction:
 
 
 class _Extractor:
-    def __init__(self, *, prompt: str, entry_point: str | None, continues: str) -> None:
+    def __init__(
+        self, *, prompt: str, entry_point: str | None, continues: str, is_program: bool
+    ) -> None:
         self._reader = Reader()
         self._prompt = prompt
         self._stub = read_stub(continues) if continues.strip() else None
         if entry_point is None and self._stub is not None:
             entry_point = self._stub.entry_point
-        self._wanted = Wanted(entry_point=entry_point, stub=self._stub, prompt=prompt)
+        self._wanted = Wanted(
+            entry_point=entry_point, stub=self._stub, prompt=prompt, is_program=is_program
+        )
 
     def run(self, completion: str, rule: ExtractionRule) -> Extraction:
         rest = after_prompt(completion, self._prompt)

@@ -6,7 +6,7 @@ docs/extraction.md states the order. Each step below looks at the last candidate
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from grader.extract.blocks import Block, Tag, find_blocks
@@ -21,6 +21,7 @@ from grader.extract.source import (
     looks_like_code,
     mentions,
 )
+from grader.extract.together import complete
 
 MAX_BLOCKS = 64
 """Blocks that are looked at: the last ones."""
@@ -62,6 +63,8 @@ class Wanted:
     stub: Stub | None
     prompt: str
     """Code that stands word for word in it was quoted."""
+    is_program: bool = False
+    """Whether it has to do something by itself, beside defining things."""
 
     def quoted(self, code: str) -> bool:
         """Tell whether `code` only repeats a part of the prompt."""
@@ -94,6 +97,7 @@ class Chooser:
             self._continuation,
             self._quoted_block,
             self._broken_definition,
+            self._driver,
             self._fragment,
             self._broken_block,
             self._broken_text,
@@ -106,8 +110,8 @@ class Chooser:
 
     # ------------------------------------------------------------ candidates
 
-    def _read_blocks(self) -> list[_Candidate]:
-        """Read the blocks that may hold Python, the last first."""
+    def _read_blocks(self, *, all_of_them: bool = False) -> list[_Candidate]:
+        """Read the blocks that may hold Python, the last first, up to one that is the answer."""
         python = [block for block in self._blocks if block.tag is not Tag.OTHER]
         blocks = (python or self._blocks)[-MAX_BLOCKS:]
         candidates: list[_Candidate] = []
@@ -120,13 +124,13 @@ class Chooser:
                 quoted=self._wanted.quoted(reading.code),
             )
             candidates.append(candidate)
-            if block.closed and self._is_whole(candidate) and not candidate.quoted:
+            if not all_of_them and self._is_answer_block(candidate):
                 break
         return candidates
 
     def _read_block(self, block: Block) -> Reading:
         """Read a block, mending what models do to one where it does not parse as it stands."""
-        content = block.content(self._text)
+        content = block.content(self._text).removeprefix("\ufeff")
         if block.tag is Tag.NONE and (tag := _TAG_LINE.match(content)):
             content = content[tag.end() :]
         as_it_stands = self._reader.read(content)
@@ -161,6 +165,9 @@ class Chooser:
             return reading.defines(self._wanted.entry_point)
         return reading.substantial and reading.is_program
 
+    def _is_answer_block(self, candidate: _Candidate) -> bool:
+        return candidate.block.closed and self._is_whole(candidate) and not candidate.quoted
+
     def _is_whole(self, candidate: _Candidate) -> bool:
         return not candidate.blank and self._is_answer(candidate.reading)
 
@@ -176,8 +183,54 @@ class Chooser:
                         and not candidate.quoted
                         and self._is_whole(candidate)
                     ):
-                        return self._block_choice(Grade.WHOLE, candidate)
+                        return self._put_together(candidate)
         return None
+
+    def _put_together(self, candidate: _Candidate) -> Choice:
+        """Return a whole block, with what it takes of other blocks."""
+        if self._wanted.entry_point is not None:
+            return self._completed(candidate) or self._block_choice(Grade.WHOLE, candidate)
+        if self._wanted.is_program and not candidate.reading.acts:
+            # As it is it would print nothing; perhaps a later block uses what it defines.
+            return self._driver() or self._block_choice(Grade.WHOLE, candidate)
+        return self._block_choice(Grade.WHOLE, candidate)
+
+    def _driver(self) -> Choice | None:
+        """Return the last block that does something with what other blocks define."""
+        if not self._wanted.is_program or self._wanted.entry_point is not None:
+            return None
+        for candidate in self._read_blocks(all_of_them=True):
+            if self._may_be_used(candidate) and candidate.reading.acts:
+                choice = self._completed(candidate)
+                if choice is not None and choice.reading and not choice.reading.missing:
+                    return choice
+        return None
+
+    def _completed(self, candidate: _Candidate) -> Choice | None:
+        """Put before a block what it uses of others; None where that is nothing."""
+        if not candidate.reading.missing:
+            return None
+        candidates = self._read_blocks(all_of_them=True)
+        own = next(i for i, each in enumerate(candidates) if each.block is candidate.block)
+        later, earlier = (
+            [each.reading for each in others if self._may_be_used(each)]
+            for others in (candidates[:own][::-1], candidates[own + 1 :])
+        )
+        code = complete(candidate.reading, earlier, later)
+        reading = None if code is None else self._reader.read(code)
+        if reading is None or not reading.valid:
+            return None
+        choice = self._block_choice(Grade.WHOLE, candidate)
+        note = f"{choice.note.removesuffix('.')}, with what it uses of other blocks."
+        return replace(choice, note=note, reading=reading)
+
+    def _may_be_used(self, candidate: _Candidate) -> bool:
+        return (
+            candidate.block.closed
+            and candidate.block.tag is not Tag.OTHER
+            and candidate.reading.valid
+            and not candidate.quoted
+        )
 
     def _tag_classes(self) -> tuple[frozenset[Tag], ...]:
         """Return which tags compete: without an entry point an untagged block may be output."""

@@ -67,17 +67,27 @@ def read_stub(source: str) -> Stub | None:
         source=source,
         entry_point=".".join(node.name for node in path),
         body_indent=path[-1].body[0].col_offset,
-        others=tuple(_definitions(source, reading.tree.body, besides=path[0].name)),
+        others=tuple(
+            Definition(source=text, names=names)
+            for _node, text, names in definitions(source, reading.tree.body)
+            if path[0].name not in names
+        ),
     )
 
 
-def _definitions(source: str, body: list[ast.stmt], *, besides: str) -> Iterator[Definition]:
+def definitions(
+    source: str, body: list[ast.stmt]
+) -> Iterator[tuple[ast.stmt, str, frozenset[str]]]:
+    """Yield the statements that bind names, each with its text and these names.
+
+    `from __future__` imports are none.
+    """
     lines = source.split("\n")
     for node in body:
         names = frozenset(bound_names([node]))
-        if names and besides not in names and not _is_future(node):
+        if names and not _is_future(node):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-            yield Definition(source="\n".join(lines[first - 1 : node.end_lineno]), names=names)
+            yield node, "\n".join(lines[first - 1 : node.end_lineno]), names
 
 
 def _open_definition(reading: Reading) -> list[_Definition]:
@@ -156,13 +166,19 @@ def _grew(stub: Stub, reading: Reading) -> bool:
 def with_prompt_definitions(stub: Stub, code: Reading) -> str:
     """Put in front of `code` what the stub defines besides its open function and `code` does not.
 
-    Behind a `from __future__` import, which must stay first. Code that nobody parsed is
-    returned as it is.
+    Code that nobody parsed is returned as it is.
     """
-    if code.tree is None:
-        return code.code
-    parts = [other.source for other in stub.others if not other.names <= code.bound]
-    if not parts:
+    return put_before(
+        code, [other.source for other in stub.others if not other.names <= code.bound]
+    )
+
+
+def put_before(code: Reading, parts: list[str]) -> str:
+    """Put statements in front of code, but behind `from __future__` imports, which stay first.
+
+    Code that nobody parsed is returned as it is.
+    """
+    if code.tree is None or not parts:
         return code.code
     futures = [node.end_lineno or 0 for node in code.tree.body if _is_future(node)]
     split = max(futures, default=0)

@@ -73,7 +73,21 @@ class Reading:
         Yielding something is printing, or defining a function or class. An explanation's fragment
         or an example call of a function from another block is no program.
         """
-        return self._seems_code if self.tree is None else _is_program(self.tree)
+        if self.tree is None:
+            return self._seems_code
+        return not self.missing and _yields(self.tree)
+
+    @cached_property
+    def missing(self) -> frozenset[str]:
+        """The names that it uses and neither binds anywhere nor has from Python."""
+        if self.tree is None or "*" in (bound := names_bound(self.tree)):
+            return frozenset()
+        return names_used(self.tree) - bound - _BUILTINS
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether running it does more than define things."""
+        return self.tree is not None and any(map(_acts, self.tree.body))
 
     def defines(self, entry_point: str) -> bool:
         """Tell whether running the text binds `entry_point`, a name or `Class.method`."""
@@ -189,20 +203,41 @@ def _dotted_names(body: Iterable[ast.stmt]) -> set[str]:
     return names
 
 
-def _is_program(tree: ast.Module) -> bool:
-    loaded: set[str] = set()
+def names_used(tree: ast.AST) -> frozenset[str]:
+    """Return the names that are read anywhere in a tree."""
+    return frozenset(
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    )
+
+
+def names_bound(tree: ast.AST) -> set[str]:
+    """Return the names that are bound anywhere in a tree, in whatever scope."""
     bound: set[str] = set()
-    defines = False
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
         elif isinstance(node, ast.arg):
             bound.add(node.arg)
         else:
-            defines = defines or isinstance(node, _DEFINITION)
             bound.update(_names_of(node))
-    yields = defines or bool(loaded & {"print", "sys", "os"})
-    return yields and ("*" in bound or loaded <= bound | _BUILTINS)
+    return bound
+
+
+def _yields(tree: ast.Module) -> bool:
+    """Tell whether it may print, or defines a function or class."""
+    return any(isinstance(node, _DEFINITION) for node in ast.walk(tree)) or bool(
+        names_used(tree) & {"print", "sys", "os"}
+    )
+
+
+def _acts(node: ast.stmt) -> bool:
+    if isinstance(node, _DEFINITION | ast.Import | ast.ImportFrom) or is_idle(node):
+        return False
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+    return True
 
 
 def bound_names(body: Iterable[ast.stmt]) -> set[str]:

@@ -1,0 +1,67 @@
+"""Put together blocks of one answer that need each other: a helper in one, its use in the next.
+
+Only what a block uses and does not define is taken from the others, statement by statement, so
+that what these print or try out stays out.
+"""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.extract.continuation import definitions, put_before
+from grader.extract.source import Reading, names_bound, names_used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A statement at the top of a block that binds names."""
+
+    line: int
+    source: str
+    uses: frozenset[str]
+
+
+def complete(code: Reading, earlier: Sequence[Reading], later: Sequence[Reading]) -> str | None:
+    """Put before some code what it uses of other blocks.
+
+    Of two blocks that define a name, the nearest earlier one counts, or else the nearest later one.
+
+    Args:
+        code: A block that parses.
+        earlier: Those before it that parse, the nearest first.
+        later: Those behind it that parse, the nearest first.
+
+    Returns:
+        None where they define nothing of what it lacks.
+    """
+    blocks = {-number: _parts(other) for number, other in enumerate(earlier, start=1)}
+    blocks |= {number: _parts(other) for number, other in enumerate(later, start=1)}
+    taken: dict[tuple[int, int], _Part] = {}
+    seen = set(code.bound)
+    lacking = sorted(code.missing)
+    while lacking:
+        name = lacking.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for number, parts in blocks.items():
+            if name in parts:
+                found = {(number, part.line): part for part in parts[name]}
+                lacking += [used for key in found.keys() - taken for used in found[key].uses]
+                taken |= found
+                break
+    if not taken:
+        return None
+    return put_before(code, [taken[key].source for key in sorted(taken)])
+
+
+def _parts(reading: Reading) -> dict[str, list[_Part]]:
+    """Return the statements of a block that bind names, by these."""
+    body: list[ast.stmt] = reading.tree.body if reading.tree else []
+    found: dict[str, list[_Part]] = {}
+    for node, source, names in definitions(reading.code, body):
+        uses = names_used(node) - names_bound(node)
+        part = _Part(line=node.lineno, source=source, uses=uses)
+        for name in names:
+            found.setdefault(name, []).append(part)
+    return found

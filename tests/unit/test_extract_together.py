@@ -1,0 +1,120 @@
+"""Blocks of one answer that need each other are put together, and no others."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.extract import extract
+
+HELPER = "def helper(x):\n    return x + 1"
+USER = "def solve(x):\n    return helper(x) * 2"
+READ = "n = int(input())"
+MAIN = "print(solve(int(input())))"
+
+
+def text_of(*blocks: str) -> str:
+    return "\nThen:\n".join(f"```python\n{block}\n```" for block in blocks)
+
+
+def found(*blocks: str, entry_point: str | None = "solve", is_program: bool = False) -> str | None:
+    return extract(text_of(*blocks), entry_point=entry_point, is_program=is_program).code
+
+
+@pytest.mark.parametrize(
+    ("blocks", "code"),
+    [
+        pytest.param((HELPER, USER), f"{HELPER}\n{USER}", id="helper first"),
+        pytest.param((USER, HELPER), f"{HELPER}\n{USER}", id="helper last"),
+        pytest.param(
+            ("import math as helper", USER), f"import math as helper\n{USER}", id="import"
+        ),
+        pytest.param(
+            (f"helper = str\nprint(helper(3))\n{READ}", USER),
+            f"helper = str\n{USER}",
+            id="what tries it out stays out",
+        ),
+        pytest.param(
+            ("from math import sqrt", "def helper(x):\n    return sqrt(x)", USER),
+            f"from math import sqrt\ndef helper(x):\n    return sqrt(x)\n{USER}",
+            id="what a helper uses",
+        ),
+        pytest.param(
+            ("helper = 1", "helper = abs", USER), f"helper = abs\n{USER}", id="the nearest"
+        ),
+        pytest.param(
+            (HELPER, f"from __future__ import annotations\n{USER}"),
+            f"from __future__ import annotations\n{HELPER}\n{USER}",
+            id="future import stays first",
+        ),
+        pytest.param(
+            ("@staticmethod\ndef helper(x):\n    return x", USER),
+            f"@staticmethod\ndef helper(x):\n    return x\n{USER}",
+            id="decorator",
+        ),
+    ],
+)
+def test_block_gets_what_it_uses_of_others(blocks: tuple[str, ...], code: str) -> None:
+    assert found(*blocks) == code
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        pytest.param((HELPER, "def solve(x):\n    return x"), id="nothing is missing"),
+        pytest.param(("x = 1", USER), id="nobody has what is missing"),
+        pytest.param((HELPER, f"from tools import *\n{USER}"), id="a star import may bring it"),
+        pytest.param(("n = 3", "def solve(n):\n    return n"), id="a parameter"),
+        pytest.param((f"{HELPER}\n1 +", USER), id="the other does not parse"),
+    ],
+)
+def test_block_that_stands_alone_is_left_alone(blocks: tuple[str, ...]) -> None:
+    assert found(*blocks) == f"{blocks[-1]}"
+
+
+def test_block_of_another_language_gives_nothing() -> None:
+    text = f"```ruby\nhelper = 1\n```\n```python\n{USER}\n```"
+    assert extract(text, entry_point="solve").code == f"{USER}"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "code"),
+    [
+        pytest.param((HELPER, USER, MAIN), f"{HELPER}\n{USER}\n{MAIN}", id="a driver"),
+        pytest.param((MAIN, HELPER, USER), f"{HELPER}\n{USER}\n{MAIN}", id="a driver first"),
+        pytest.param((READ, "print(n + 1)"), f"{READ}\nprint(n + 1)", id="steps"),
+        pytest.param((f"{READ}\nprint(n)", "print(n * 2)"), f"{READ}\nprint(n)", id="a program"),
+    ],
+)
+def test_program_is_put_together_from_its_parts(blocks: tuple[str, ...], code: str) -> None:
+    assert found(*blocks, entry_point=None, is_program=True) == code
+
+
+def test_example_of_use_stays_out_where_tests_import_the_code() -> None:
+    assert found(HELPER, "print(helper(int(input())))", entry_point=None) == f"{HELPER}"
+
+
+def test_note_says_so() -> None:
+    note = extract(text_of(HELPER, USER), entry_point="solve").note
+    assert note.endswith(
+        "Took block 2 of 2, the last that defines solve, with what it uses of other blocks."
+    )
+
+
+names = st.sampled_from(["a", "b", "c", "d"])
+statements = st.builds(
+    lambda form, name, used: form.format(name, used),
+    st.sampled_from(["def {0}():\n    return {1}", "{0} = lambda: {1}", "{0}, {1}_ = 1, 2"]),
+    names,
+    names,
+)
+blocks = st.lists(st.lists(statements, min_size=1).map("\n".join), min_size=1, max_size=6)
+
+
+@given(blocks, names)
+def test_whatever_the_blocks_are_the_taken_one_ends_the_code(
+    blocks: list[str], entry_point: str
+) -> None:
+    alone = [found(block, entry_point=entry_point) for block in blocks]
+    code = found(*blocks, entry_point=entry_point)
+    assert code is not None
+    assert any(code.endswith(each) for each in alone if each)
