@@ -150,7 +150,8 @@ DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "policy": "how verdicts become a reward: graded, binary, fraction or ladder",
         "stop_early": "stop a submission at its first failing case; default: as the policy needs",
         "extraction": "rule that finds the code in a completion; default: the rule of each suite",
-        "require_integrity": "least separation of tests and submission: isolated, split or shared",
+        "require_integrity": "least separation of tests and submission: isolated, split, confirmed "
+        "or shared",
         "retries": "times a submission is tried again after an internal error",
         "outage_s": "seconds that an engine which worked may be away before that is an error",
         "problems": "file of problems that labels and rows may name by id",

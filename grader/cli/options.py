@@ -23,7 +23,8 @@ IntegrityOption = Annotated[
     typer.Option(
         "--require-integrity",
         help="Refuse suites whose tests cannot be kept this far from a submission: isolated "
-        "(compared outside the sandbox) or split (tests in a process of their own). "
+        "(compared outside the sandbox), split (tests in a process of their own) or confirmed "
+        "(in one process, and what passes is confirmed by changed tests). "
         "[default: any]",
         show_default=False,
     ),

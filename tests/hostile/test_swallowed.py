@@ -1,0 +1,169 @@
+"""Failed assertions that the submission catches: the case has not passed."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from grader.sandbox.base import Sandbox, Slot
+from grader.verdict import Verdict
+from tests.hostile.judged_suites import Suite, grade, verdicts
+
+BUS = """
+class Bus:
+    def __init__(self): self.handlers = []
+    def on(self, handler): self.handlers.append(handler)
+"""
+HONEST_BUS = (
+    BUS
+    + """
+    def emit(self, value):
+        for handler in self.handlers: handler(value)
+"""
+)
+SWALLOWING_BUS = (
+    BUS
+    + """
+    def emit(self, value):
+        for handler in self.handlers:
+            try: handler(None)
+            except BaseException: pass
+"""
+)
+ON = """
+called = []
+def handler(value):
+    called.append(1)
+    assert value == 5
+bus = Bus()
+bus.on(handler)
+bus.emit(5)
+assert called == [1]
+"""
+ACCOUNT = """
+class Account:
+    def __init__(self, balance): self.balance = balance
+    def take(self, amount):
+        if amount > self.balance: raise NoFunds
+        self.balance -= amount
+"""
+HONEST_ACCOUNT = "class NoFunds(Exception): pass\n" + ACCOUNT
+TAKE = """
+account = Account(10)
+try:
+    account.take(50)
+    assert False, "should have raised"
+except NoFunds:
+    pass
+"""
+POOL = """
+class Pool:
+    size = {size}
+    def __enter__(self): return self
+    def __exit__(self, *error): return {swallows}
+"""
+WITH = "with Pool() as pool:\n    assert pool.size == 3\n"
+IN_PYTEST = "import pytest\nfrom solution import *\n"
+UNITTEST = """
+import unittest
+from solution import Account, NoFunds
+class TestTake(unittest.TestCase):
+    def test_take(self):
+        with self.assertRaises(NoFunds):
+            Account(10).take(50)
+            self.fail("should have raised")
+    def test_take_equal(self):
+        with self.assertRaises(NoFunds):
+            Account(10).take(50)
+            self.assertEqual(1, 2)
+"""
+RAISES = (
+    IN_PYTEST
+    + """
+def test_take():
+    with pytest.raises(NoFunds):
+        Account(10).take(50)
+        pytest.fail("should have raised")
+def test_take_again():
+    with pytest.raises(NoFunds):
+        Account(10).take(50)
+        assert False
+"""
+)
+
+SUITES = {
+    "a callback in a script": (Suite(right=HONEST_BUS, cases=[ON]), [SWALLOWING_BUS]),
+    "a callback in pytest": (
+        Suite(
+            right=HONEST_BUS,
+            module=IN_PYTEST + "def test_bus():\n" + ON.replace("\n", "\n    "),
+        ),
+        [SWALLOWING_BUS],
+    ),
+    "an except in a script": (
+        Suite(right=HONEST_ACCOUNT, cases=[TAKE]),
+        [
+            f"NoFunds = {error}\nclass Account:\n    def __init__(self, b): pass\n"
+            "    def take(self, amount): pass\n"
+            for error in ("AssertionError", "Exception", "BaseException")
+        ],
+    ),
+    "raises": (
+        Suite(right=HONEST_ACCOUNT, module=RAISES),
+        [
+            f"NoFunds = {error}\nclass Account:\n    def __init__(self, b): pass\n"
+            "    def take(self, amount): pass\n"
+            for error in ("AssertionError", "Exception", "BaseException")
+        ],
+    ),
+    "assertRaises": (
+        Suite(right=HONEST_ACCOUNT, module=UNITTEST),
+        [
+            "NoFunds = AssertionError\nclass Account:\n    def __init__(self, b): pass\n"
+            "    def take(self, amount): pass\n"
+        ],
+    ),
+    "a context manager": (
+        Suite(right=POOL.format(size=3, swallows=None), cases=[WITH]),
+        [POOL.format(size=2, swallows=True)],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
+    with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_honest_submission_passes(slot: Slot, name: str) -> None:
+    suite, _ = SUITES[name]
+    graded = grade(slot, suite, suite.right)
+    assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
+    assert not graded.tampered
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [(name, source) for name, (_, sources) in SUITES.items() for source in sources],
+)
+def test_submission_that_catches_a_failed_assertion_fails(
+    slot: Slot, name: str, source: str
+) -> None:
+    graded = grade(slot, SUITES[name][0], source)
+    assert Verdict.PASSED not in {case.verdict for case in graded.cases}, verdicts(graded.cases)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "try:\n    assert f(1) == 1\nexcept AssertionError:\n    assert f(1) == 2",
+        "try:\n    assert f(1) == 1\nexcept Exception:\n    pass",
+        "try:\n    assert f(1) == 1\nexcept:\n    pass",
+        "import contextlib\nwith contextlib.suppress(AssertionError):\n    assert f(1) == 1",
+    ],
+)
+def test_suite_may_catch_its_own_failures(slot: Slot, case: str) -> None:
+    graded = grade(slot, Suite(right="", cases=["import os\n" + case]), "def f(x): return x + 1")
+    assert [found.verdict for found in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
