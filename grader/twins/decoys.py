@@ -8,7 +8,7 @@ decoy is certainly unequal is for `grader.twins.values.apart` to say.
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -21,8 +21,6 @@ _TOKEN = re.compile(
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _ESCAPE = re.compile(r"\\(?:\r\n|x..|u....|U........|N\{[^}]*\}|[0-7]{1,3}|.)", re.S)
 _TYPES = "int float str list dict tuple set".split()
-_FAULTS = "ValueError TypeError KeyError IndexError AttributeError ZeroDivisionError".split()
-_SWAPPED = {name: tuple(group) for group in (_TYPES, _FAULTS) for name in group}
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghklmnprstw"
 _MAX_KEPT = 400
 
@@ -34,16 +32,23 @@ class Pool:
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     """Of the texts that it expects."""
+    nearby: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the same assertion has, by kind: what a program returns is often made of its input."""
 
     def like(self, kind: str, rng: Random, count: int) -> list[str]:
-        """Return some of a kind, in any order."""
-        known = self.texts.get(kind, ())
-        return rng.sample(known, min(count, len(known)))
+        """Return some of a kind, in any order, those nearby first."""
+        near, known = self.nearby.get(kind, ()), self.texts.get(kind, ())
+        found = rng.sample(near, min(count, len(near)))
+        return found + rng.sample(known, min(count - len(found), len(known)))
+
+    def near(self, expressions: Iterable[tuple[ast.expr, str]]) -> "Pool":
+        """Return a pool that has some expressions nearby."""
+        return replace(self, nearby=pool_of(expressions).texts)
 
 
-def pool_of(expressions: Iterable[tuple[ast.expr, str]]) -> Pool:
-    """Collect literals with their texts."""
-    texts: dict[str, dict[str, None]] = {}
+def pool_of(expressions: Iterable[tuple[ast.expr, str]], exceptions: Iterable[str] = ()) -> Pool:
+    """Collect literals with their texts, and the names of exceptions."""
+    texts: dict[str, dict[str, None]] = {"exception": dict.fromkeys(exceptions)}
     words: dict[str, None] = {}
     for node, text in expressions:
         kind = kind_of(node)
@@ -86,31 +91,29 @@ def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
         case bool():
             yield str(not value)
         case int():
-            yield from _mixed(rng, _ints(value, text, rng), pool.like("int", rng, 3))
+            yield from _mixed(rng, _ints(value, text, rng), pool, "int")
         case float():
-            yield from _mixed(rng, _floats(value, text, rng), pool.like("float", rng, 2))
+            yield from _mixed(rng, _floats(value, text, rng), pool, "float")
         case complex():
             yield from _edited_number(text, rng)
         case str() | bytes():
             yield from _texts(value, text, pool, rng)
         case None if isinstance(node, ast.Name | ast.Attribute):
-            others = _SWAPPED.get(text, ())
-            yield from rng.sample(others, len(others))
+            if text in _TYPES:
+                yield from rng.sample(_TYPES, len(_TYPES))
             yield from pool.like(kind_of(node) or "", rng, 3)
         case None if isinstance(node, ast.Constant):
             yield from pool.like("int", rng, 2)
             yield from rng.sample(["0", "1", "False"], 3)
         case _:
-            if not getattr(node, "elts", getattr(node, "keys", None)):
-                yield from _filled(node, pool, rng)
-            elif "\n" not in text and "\r" not in text:
-                yield from pool.like(kind_of(node) or "", rng, 2)
+            yield from _filled(node, pool, rng)
 
 
-def _mixed(rng: Random, own: Iterator[str], others: list[str]) -> Iterator[str]:
+def _mixed(rng: Random, own: Iterator[str], pool: Pool, kind: str) -> Iterator[str]:
     """Yield made texts and borrowed ones, in an order that tells nothing."""
-    for other in others:
-        while rng.random() < 0.6 and (made := next(own, None)) is not None:
+    likely_own = 0.2 if pool.nearby.get(kind) else 0.6
+    for other in pool.like(kind, rng, 4):
+        while rng.random() < likely_own and (made := next(own, None)) is not None:
             yield made
         yield other
     yield from own

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+from collections.abc import Collection
 from random import Random
 
 from grader.twins.names import Names
@@ -28,30 +29,44 @@ _COMBINED: tuple[tuple[type[Exception], type[Exception]], ...] = (
 """Pairs from which some libraries and programs derive an exception of both kinds."""
 
 
-def other_exceptions(node: ast.expr, names: Names, rng: Random) -> tuple[list[str], bool]:
+def other_exceptions(
+    node: ast.expr, names: Names, wanted: Collection[str], rng: Random
+) -> tuple[list[str], bool]:
     """Return exceptions as they may be written in the place of those that a test wants.
 
+    Args:
+        node: What a test wants.
+        names: What names mean.
+        wanted: Exceptions that tests of the suite want.
+        rng: Decides on the order.
+
     Returns:
-        The exceptions, and whether they are likely ones. What is raised for `Exception`, or for a
-        class of the submission, may be of any usual kind; only what ends programs is not.
+        The exceptions, and whether they are likely ones: those that the suite wants elsewhere.
+        What is raised for `Exception`, or for a class of the submission, may be of any usual kind;
+        only what ends programs is not. None where what is raised, if it went on its way, would
+        end more than its test.
     """
-    wanted = node.elts if isinstance(node, ast.Tuple) else [node]
-    kinds = [getattr(builtins, names.builtin(each) or "", None) for each in wanted]
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    kinds = [getattr(builtins, names.builtin(each) or "", None) for each in parts]
     known = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseException)]
-    usual: list[type[BaseException]] = [
+    if any(issubclass(kind, _FATAL) or not issubclass(kind, Exception) for kind in known):
+        return [], False
+    others: list[type[BaseException]] = [
         kind for kind in _USUAL if not any(_may_be_both(kind, k) for k in known)
     ]
-    if len(known) == len(kinds) and len(usual) >= len(wanted):
-        likely = True
-    elif any(issubclass(SystemExit, kind) or issubclass(kind, SystemExit) for kind in known):
-        return [], False
-    else:
-        usual, likely = [SystemExit], False
-    others = [kind.__name__ for kind in usual]
-    rng.shuffle(others)
-    if isinstance(node, ast.Tuple) and likely:
-        return [f"({', '.join(others[: len(wanted)])}{',' * (len(wanted) == 1)})"], likely
-    return others, likely
+    if len(known) < len(kinds) or len(others) < len(parts):
+        others = [SystemExit]
+    likely = [kind for kind in others if kind.__name__ in wanted]
+    if len(likely) >= len(parts):
+        others = likely
+    found = [kind.__name__ for kind in others]
+    rng.shuffle(found)
+    if isinstance(node, ast.Tuple) and len(found) >= len(parts):
+        found = [f"({', '.join(found[: len(parts)])}{',' * (len(parts) == 1)})"]
+    return found, bool(likely)
+
+
+_FATAL = (RecursionError, MemoryError)
 
 
 def _may_be_both(one: type[BaseException], other: type[BaseException]) -> bool:

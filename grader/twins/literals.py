@@ -39,7 +39,7 @@ def leaves(
         case _ if path:
             pass
         case ast.Name():
-            if names.builtin(node) in _SWAPPED_TYPES or (everything and node.id not in env):
+            if names.builtin(node) in _TYPES or (everything and node.id not in env):
                 yield source, node
         case ast.Attribute(value=ast.Name(id=name) as inner_name) if everything:
             if name in env:
@@ -77,10 +77,7 @@ def leaves(
             pass
 
 
-_SWAPPED_TYPES = frozenset(
-    "int float str list dict tuple set ValueError TypeError KeyError IndexError AttributeError "
-    "ZeroDivisionError".split()
-)
+_TYPES = frozenset("int float str list dict tuple set".split())
 
 
 def _at(bound: Bound, path: tuple[object, ...]) -> Bound | None:

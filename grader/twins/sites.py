@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -14,6 +15,7 @@ from grader.twins.found import Found, Where
 from grader.twins.literals import named_expression
 from grader.twins.mentions import Mentions
 from grader.twins.names import Names
+from grader.twins.scopes import Function
 from grader.twins.source import Edit, Source
 from grader.twins.tests import find_expectations
 from grader.twins.values import Tolerance, Values, apart
@@ -61,7 +63,7 @@ def sites_of(
             program fails them.
     """
     found = list(find_expectations(tests, everything=everything))
-    pool = pool_of(_expected(found))
+    pool = pool_of(_expected(found), _exceptions(found))
     asked = _answers(found)
     by_case: dict[tuple[Where, ...], list[Found]] = {}
     for each in found:
@@ -92,6 +94,15 @@ def _expected(found: Iterable[Found]) -> Iterator[tuple[ast.expr, str]]:
                 yield leaf, source.text_of(leaf)
             if each.expectation.reached.source.holds(expected):
                 yield expected, each.expectation.reached.source.text_of(expected)
+
+
+def _exceptions(found: Iterable[Found]) -> Iterator[str]:
+    """Yield the names of the exceptions that are expected."""
+    for each in found:
+        if each.expectation.exceptions is not None:
+            place = named_expression(each.expectation.exceptions)
+            if place is not None:
+                yield from (n.id for n in ast.walk(place[1]) if isinstance(n, ast.Name))
 
 
 def _answers(found: Iterable[Found]) -> dict[str, int]:
@@ -144,14 +155,38 @@ def _sites(
     if expectation.exceptions is not None:
         where = named_expression(expectation.exceptions)
         if where is not None:
-            others, likely = other_exceptions(where[1], found.names, rng)
+            wanted = pool.like("exception", rng, 50)
+            others, likely = other_exceptions(where[1], found.names, wanted, rng)
             start, end = where[0].span(where[1])
-            swaps = [(Edit(start=start, end=end, text=text),) for text in others]
+            again = _again(found, *where)
+            swaps = [
+                tuple(Edit(start=a, end=b, text=text) for a, b in [(start, end), *again])
+                for text in others
+            ]
             yield from _site(found, where[0], swaps, telling=not likely, certain=certain)
     if expectation.turns and not made:
         turns = rng.sample(expectation.turns, len(expectation.turns))
         telling = telling or expectation.telling
         yield from _site(found, source, turns, telling=telling, certain=certain)
+
+
+def _again(found: Found, source: Source, node: ast.expr) -> list[tuple[int, int]]:
+    """Return where a test names an exception again, after it has caught it."""
+    reached = found.expectation.reached
+    if source is not reached.source or not isinstance(node, ast.Name):
+        return []
+    inside: ast.AST | None = node
+    while inside is not None and not isinstance(inside, Function):
+        inside = source.parent(inside)
+    if inside is None:
+        return []
+    _, done = source.span(source.statement(reached.node))
+    spans = [
+        source.span(each)
+        for each in ast.walk(inside)
+        if isinstance(each, ast.Name) and each.id == node.id
+    ]
+    return [span for span in spans if span[0] >= done]
 
 
 def _literal_changes(
@@ -172,7 +207,9 @@ def _literal_changes(
         start, end = source.span(leaf)
         text = source.text(start, end)
         changes: list[tuple[Edit, ...]] = []
-        for other in islice(decoys(leaf, text, pool, rng), _TRIES):
+        likely: list[bool] = []
+        here = pool if leaf is expected else pool.near(_literals_near(found, leaf))
+        for other in islice(decoys(leaf, text, here, rng), _TRIES):
             tree = parsed(other)
             if tree is None or _lines(other) != _lines(text):
                 continue
@@ -183,10 +220,35 @@ def _literal_changes(
                 edit = Edit(start=start, end=end, text=other)
                 more = mentions.edits(text, other) if len(leaves) == 1 else []
                 changes.append((edit, *(e for e in more if e.end <= start or end <= e.start)))
-            if len(changes) == 2:
+                likely.append(_is_sorted(after) or not _is_sorted(before))
+            if sum(likely) == 2:
                 break
+        if any(likely):
+            changes = [change for change, keeps in zip(changes, likely, strict=True) if keeps]
         if changes:
-            yield source, changes, mentions.names(text)
+            yield source, changes[:2], mentions.names(text)
+
+
+def _literals_near(found: Found, leaf: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the literals of what is asked and expected, but for one."""
+    reached = found.expectation.reached
+    asked = found.expectation.asked
+    if isinstance(asked, ast.Name) and asked.id in reached.env:
+        asked = reached.env[asked.id].node
+    for whole in (asked, found.expectation.expected):
+        nodes = islice(ast.walk(whole), 200) if whole is not None else ()
+        for node in nodes:
+            if isinstance(node, ast.Constant) and node is not leaf and reached.source.holds(node):
+                yield node, reached.source.text_of(node)
+
+
+def _is_sorted(value: object) -> bool:
+    """Tell whether a value is a list in order, as a reader may see."""
+    if not isinstance(value, list) or len(value) < 3:
+        return False
+    with suppress(TypeError):
+        return bool(value == sorted(value))
+    return False
 
 
 def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Names) -> bool:

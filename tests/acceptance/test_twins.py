@@ -1,0 +1,110 @@
+"""Twins of recorded suites, in plain Python: what is right must fail every changed expectation.
+
+The shares of what can be changed are those that were found; they may grow.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from agreement.pairs import Outcome, Pair
+from agreement.plain import Plain
+from agreement.sources import honest, recorded
+from grader.model import PytestTests, ScriptTests
+from grader.twins import Twin, confirmable, find_sites, make_twins, pair_cases, propose
+from tests.acceptance.data import sample
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """How much of a file can be changed."""
+
+    file: str
+    share: float
+    """At least, of the cases that pass."""
+    size: int | None
+    """How many suites are run where not everything is wanted."""
+
+
+CHANGED = (
+    Changed(file="humaneval.jsonl", share=1.0, size=30),
+    Changed(file="mbpp.jsonl", share=1.0, size=30),
+    Changed(file="mbpp_sanitized.jsonl", share=1.0, size=30),
+    Changed(file="leetcodedataset_v0.3.1_test.jsonl.gz", share=1.0, size=10),
+    Changed(file="quixbugs_python.jsonl", share=0.5, size=5),
+    Changed(file="exercism_python.jsonl.gz", share=0.95, size=15),
+    Changed(file="kodcode_demo.jsonl.gz", share=0.95, size=15),
+    Changed(file="classeval.jsonl.gz", share=0.95, size=10),
+    Changed(file="bigcodebench_hard.jsonl.gz", share=0.75, size=5),
+)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Plain:
+    """Plain Python without what it remembers of other runs."""
+    return Plain(tmp_path)
+
+
+@pytest.mark.parametrize("changed", [pytest.param(each, id=each.file) for each in CHANGED])
+def test_references_fail_what_is_changed_and_pass_the_rest(
+    plain: Plain, data_dir: Path, changed: Changed
+) -> None:
+    pairs = sample(recorded.read(data_dir / changed.file).pairs, changed.size)
+    passed, able = check_all(plain, pairs)
+    assert able >= changed.share * passed
+
+
+@pytest.mark.parametrize("file", honest.FILES)
+def test_honest_programs_fail_what_is_changed_and_pass_the_rest(
+    plain: Plain, shared_dir: Path, file: str
+) -> None:
+    passed, able = check_all(plain, sample(honest.read(shared_dir / "redteam" / file).pairs, 15))
+    assert able > passed / 2
+
+
+def check_all(plain: Plain, pairs: Sequence[Pair]) -> tuple[int, int]:
+    """Check pairs; return how many cases pass, and how many of them can be changed."""
+    passed = able = 0
+    unjust: list[str] = []
+    for pair in pairs:
+        tests = pair.suite.tests
+        if isinstance(tests, ScriptTests | PytestTests):
+            original = plain.judge_anew(pair)
+            right = [id for id, holds in original.cases.items() if holds]
+            passed += len(right)
+            able += len(confirmable(tests, list(original.cases)) & set(right))
+            unjust += list(check(plain, pair, tests, original))
+    assert unjust == []
+    return passed, able
+
+
+def check(
+    plain: Plain, pair: Pair, tests: ScriptTests | PytestTests, original: Outcome
+) -> Sequence[str]:
+    """Return what a right program passed although it was changed, or failed although it was not."""
+    ids = list(original.cases)
+    right = [id for id in ids if original.cases[id]]
+    rng = random.SystemRandom()
+    proposal = propose(tests, ids, rng)
+    approved = proposal.approved(failed(plain, pair, proposal.twin, ids)) if proposal.sites else ()
+    sites = (*find_sites(tests), *approved)
+    unjust = []
+    for twin in make_twins(tests, right, rng, collected=ids, sites=sites):
+        if twin.changed:
+            lost = failed(plain, pair, twin, ids) & set(right)
+            unjust += [f"{pair.id} {id}: {twin.tests}" for id in lost ^ twin.changed.keys()]
+    return unjust
+
+
+def failed(plain: Plain, pair: Pair, twin: Twin, ids: Sequence[str]) -> set[str]:
+    """Return the cases that a program fails in a twin of its suite, by their original ids."""
+    suite = replace(pair.suite, tests=twin.tests)
+    outcome = plain.judge_anew(replace(pair, suite=suite))
+    partners = pair_cases(ids, list(outcome.cases))
+    passed = {partners.get(id, id) for id, holds in outcome.cases.items() if holds}
+    return set(ids) - passed
