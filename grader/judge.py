@@ -6,7 +6,7 @@ compared here with expectations that never entered the sandbox. Reports of scrip
 come from a process that the submission shared, and have to be complete and consistent to count.
 
     stdin     judge_stdin, once per run
-    call      judge_call, once per run
+    call      judge_call, or judge_calls, once per run
     script    judge_script
     pytest    find_tests once per suite, judge_pytest
     any       summarise
@@ -17,6 +17,7 @@ it on each outcome for which `find_failure` returns None, and hands its result i
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from grader.compare import CheckResult, compare_text, compare_value, count_values
 from grader.feedback import FEEDBACK_CHARS, inert, quote, shorten, show
@@ -46,6 +47,7 @@ __all__ = [
     "find_failure",
     "find_tests",
     "judge_call",
+    "judge_calls",
     "judge_checked",
     "judge_pytest",
     "judge_script",
@@ -59,6 +61,10 @@ _SMALL_NODES = 20_000
 """Of any result so many values are read, which takes some milliseconds."""
 _NODES_PER_VALUE = 4
 """Brackets and commas that an encoded value has at most: a tuple among others."""
+
+_ARRAY = Finding(
+    verdict=Verdict.FAILED, feedback="returned an array, which `==` compares item by item"
+)
 
 _Case = StdinCase | CallCase
 
@@ -118,33 +124,87 @@ def find_failure(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseRe
 def judge_call(
     case: CallCase, comparison: Comparison, outcome: RunOutcome, limits: Limits
 ) -> CaseResult:
-    """Judge one call by the value that came back, compared as plain data.
+    """Judge a run that made one call by the value that came back, compared as plain data.
 
     Raises:
         ValueError: The comparison needs a checker program, which takes text only.
     """
-    # Only what is about as large as one of the answers can be right, and the rest costs us time.
-    room = _SMALL_NODES
-    if len(outcome.report) > room:
-        room += _NODES_PER_VALUE * max(map(count_values, (case.expected, *case.alternatives)))
+    room = _room([case], outcome)
     report = read_report(outcome.report, max_nodes=room)
-    finding = find_fault(outcome, report, limits) or _find_no_value(report)
+    finding = find_fault(outcome, report, limits) or _find_no_value(report, 1)
     if finding is not None:
         return _result(case, outcome, finding)
+    checked, got = _compare(case, comparison, report.values[0], room)
+    return judge_checked(case, outcome, checked, got)
+
+
+def judge_calls(
+    cases: Sequence[CallCase], comparison: Comparison, outcome: RunOutcome, limits: Limits
+) -> list[CaseResult]:
+    """Judge a run that made the calls of all cases, in order, by the values that came back.
+
+    What ended the run is the result of the first case without a value, or of the last one;
+    those after it are skipped. As `==` has no truth value for an array, none equals anything.
+    There may be thousands of cases, and those that pass have no evidence.
+
+    Raises:
+        ValueError: As `judge_call`.
+    """
+    room = _room(cases, outcome)
+    report = read_report(outcome.report, max_nodes=room)
+    results = [
+        _judge_value(case, comparison, outcome, value, room)
+        for case, value in zip(cases, report.values, strict=False)
+    ]
+    finding = find_fault(outcome, report, limits) or _find_no_value(report, len(cases))
+    if finding is not None:
+        at = min(len(report.values), len(cases) - 1)
+        results[at:] = [_result(cases[at], outcome, finding)]
+    shared = [replace(result, usage=None) for result in results]
+    return shared + [skipped(case) for case in cases[len(results) :]]
+
+
+def _judge_value(
+    case: CallCase, comparison: Comparison, outcome: RunOutcome, value: Any, room: int
+) -> CaseResult:
+    if values.holds_array(value):
+        return _result(case, outcome, _ARRAY)
+    checked, got = _compare(case, comparison, value, room)
+    if not checked.equal:
+        return judge_checked(case, outcome, checked, got)
+    return CaseResult(id=case.id, verdict=Verdict.PASSED, points=case.points, group=case.group)
+
+
+def _compare(
+    case: CallCase, comparison: Comparison, value: Any, room: int
+) -> tuple[CheckResult, str | None]:
+    """Return what an encoded value is found to be, and how evidence shows it."""
     try:
-        got = values.decode(report.values[0], max_nodes=room)
+        got = values.decode(value, max_nodes=room)
     except values.ValueDecodeError as error:
         words = f"what it returned cannot be read: {inert(str(error))}"
-        return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
+        return CheckResult(equal=False, difference=words), None
     checked = compare_value(comparison, expected=case.expected, got=got)
     if not checked.equal and any(
         compare_value(comparison, expected=other, got=got).equal for other in case.alternatives
     ):
         checked = CheckResult(equal=True)
-    return judge_checked(case, outcome, checked, None if checked.equal else evidence.shown(got))
+    return checked, None if checked.equal else evidence.shown(got)
 
 
-def _find_no_value(report: Report) -> Finding | None:
+def _room(cases: Sequence[CallCase], outcome: RunOutcome) -> int:
+    """Return as many values as a report is read for.
+
+    Only what is about as large as the answers can be right, and the rest costs us time.
+    """
+    if len(outcome.report) <= _SMALL_NODES:
+        return _SMALL_NODES
+    sizes = (max(map(count_values, (case.expected, *case.alternatives))) for case in cases)
+    return _SMALL_NODES + _NODES_PER_VALUE * sum(1 + size for size in sizes)
+
+
+def _find_no_value(report: Report, calls: int) -> Finding | None:
+    """Return why a run that ended in order has not exactly one value for each call, or None."""
     if report.oversized:
         words = "returned far more values than the expected answer has"
         return Finding(verdict=Verdict.FAILED, feedback=words)
@@ -152,15 +212,15 @@ def _find_no_value(report: Report) -> Finding | None:
         reason = inert(report.unencodable.message or report.unencodable.type)
         words = f"returned something that is no plain data: {reason}"
         return Finding(verdict=Verdict.FAILED, feedback=words)
-    match len(report.values):
-        case 1:
-            return None
-        case 0:
-            words = "the program ended with exit code 0 before the call returned"
-            return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
-        case count:
-            words = f"reported {count} results for one call"
-            return Finding(verdict=Verdict.FAILED, feedback=words)
+    count = len(report.values)
+    if count > calls:
+        wanted = "one call" if calls == 1 else f"{calls} calls"
+        words = f"reported {count} results for {wanted}"
+        return Finding(verdict=Verdict.FAILED, feedback=words)
+    if count < calls:
+        words = "the program ended with exit code 0 before the call returned"
+        return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+    return None
 
 
 def judge_checked(

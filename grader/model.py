@@ -38,6 +38,9 @@ class Comparator(StrEnum):
     """Text: token by token, values: at any depth; numbers are equal within a tolerance."""
     DECIMALS = "decimals"
     """Text: line by line; a line of decimal numbers by their values. LiveCodeBench's rule."""
+    ALLCLOSE = "allclose"
+    """Values: `==`; else as numpy.allclose has it, if `abs_tol` is not 0 or floats are expected.
+    EvalPlus's rule."""
     UNORDERED = "unordered"
     """Text: the same lines in any order. Values: the same items in any order, at the top level."""
     CHECKER = "checker"
@@ -173,7 +176,7 @@ class InteractiveTests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTests:
-    """Call one function or method of the submission, in a fresh process per case."""
+    """Call one function or method of the submission, each time in a fresh process or in one."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -185,6 +188,8 @@ class CallTests:
     """
     cases: tuple[CallCase, ...]
     comparison: Comparison = Comparison()
+    in_one_run: bool = False
+    """Whether one process makes all calls, in order, as where a harness of record has a loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,6 +128,7 @@ def _report(
             graded.outcomes,
             reports_end=not isinstance(task.suite.tests, StdinTests | InteractiveTests),
             tampered=graded.tampered,
+            calls=_calls(task),
         ),
         feedback=judgement.feedback,
         code=task.code,
@@ -230,6 +231,11 @@ def _run_with_retries(
                 raise
             left -= 1
             _log.warning("running again after a sandbox failed: %s", error)
+
+
+def _calls(task: Task) -> int:
+    tests = task.suite.tests
+    return len(tests.cases) if isinstance(tests, CallTests) and tests.in_one_run else 1
 
 
 def _memory_bytes(task: Task) -> int:

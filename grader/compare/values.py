@@ -15,6 +15,7 @@ from fractions import Fraction
 from numbers import Number
 from typing import Any
 
+from grader.compare.allclose import is_close
 from grader.compare.result import EQUAL, CheckResult, different
 from grader.compare.text import numbers_match
 from grader.feedback import show
@@ -55,7 +56,10 @@ def compare_value(comparison: Comparison, *, expected: Any, got: Any) -> CheckRe
             return _compare_unordered(comparison, expected, got)
     if walk.is_plain_equality and _equal(expected, got):
         return EQUAL
-    return walk.compare(expected, got)
+    found = walk.compare(expected, got)
+    if comparison.comparator is Comparator.ALLCLOSE and not found.equal:
+        return EQUAL if is_close(comparison, expected=expected, got=got) else found
+    return found
 
 
 def count_values(value: Any) -> int:

@@ -112,8 +112,8 @@ def _ask(
     if checker.kind is CheckerKind.TESTLIB:
         source = f"SOURCE = {checker.source!r}\n{_TESTLIB_ADAPTER}"
     runs = tuple(
-        payload.call(
-            _ENTRY_POINT, [case.stdin, output.decode("utf-8", "replace"), case.expected], {}
+        payload.calls(
+            _ENTRY_POINT, [([case.stdin, output.decode("utf-8", "replace"), case.expected], {})]
         )
         for case, output in questions
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from grader import judge
 from grader.compare import CheckResult, needs_checker
@@ -12,6 +13,7 @@ from grader.execution.task import Graded, Task, is_decided, isolated, require_ca
 from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
+from grader.verdict import StateSpan
 from sandbox_images.harness.values import UnencodableError
 
 
@@ -94,28 +96,36 @@ def _bytes(text: str) -> bytes:
 
 
 def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
-    """Call the submission once per case and compare what it returns.
+    """Call the submission for each case and compare what it returns.
 
     Raises:
         SuiteError: The suite has no case, or one with arguments that are no plain data.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
+    calls = [(case.args, case.kwargs) for case in tests.cases]
     try:
-        runs = tuple(payload.call(tests.entry_point, c.args, c.kwargs) for c in tests.cases)
+        runs = tuple(
+            payload.calls(tests.entry_point, group)
+            for group in ([calls] if tests.in_one_run else [[call] for call in calls])
+        )
     except UnencodableError as error:
         message = f"a case has an argument that cannot be passed: {error}"
         raise SuiteError(message) from error
     job = _job(task, Program.CALL, runs)
-    cases = []
+    cases: list[CaseResult] = []
     outcomes = []
     budget = TimeBudget(task)
     with closing(slot.run(job)) as running:
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
+            if tests.in_one_run:
+                cases = judge.judge_calls(tests.cases, tests.comparison, outcome, task.limits)
+                break
             cases.append(judge.judge_call(case, tests.comparison, outcome, task.limits))
             if budget.is_spent or is_decided(task, cases[-1]):
                 break
     cases += budget.not_run(tests.cases, cases)
-    return isolated(cases, outcomes)
+    graded = isolated(cases, outcomes)
+    return replace(graded, state=StateSpan.PER_SUITE) if tests.in_one_run else graded

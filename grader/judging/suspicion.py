@@ -14,7 +14,7 @@ _NETWORK_CALLS = frozenset({"socket", "connect", "bind", "listen", "accept", "se
 
 
 def find_suspicion(
-    outcomes: Sequence[RunOutcome], *, reports_end: bool, tampered: bool
+    outcomes: Sequence[RunOutcome], *, reports_end: bool, tampered: bool, calls: int = 1
 ) -> tuple[Suspicion, ...]:
     """Return the signs in the runs of one submission, each once.
 
@@ -22,14 +22,15 @@ def find_suspicion(
         outcomes: The runs.
         reports_end: Whether an honest run says when it is over: all but stdin programs.
         tampered: Whether a case passed that expected something wrong.
+        calls: How many calls a run makes at most.
     """
-    found = set(_signs(outcomes, reports_end=reports_end))
+    found = set(_signs(outcomes, reports_end=reports_end, calls=calls))
     if tampered:
         found.add(Suspicion.TWIN)
     return tuple(sign for sign in Suspicion if sign in found)
 
 
-def _signs(outcomes: Iterable[RunOutcome], *, reports_end: bool) -> Iterator[Suspicion]:
+def _signs(outcomes: Iterable[RunOutcome], *, reports_end: bool, calls: int) -> Iterator[Suspicion]:
     for outcome in outcomes:
         if outcome.forbidden_calls:
             network = _NETWORK_CALLS.intersection(outcome.forbidden_calls)
@@ -43,7 +44,7 @@ def _signs(outcomes: Iterable[RunOutcome], *, reports_end: bool) -> Iterator[Sus
             elif _ended_early(outcome, report):
                 yield Suspicion.EARLY_EXIT
             keys = [event.key for event in report.cases]
-            if len(set(keys)) < len(keys) or len(report.values) > 1:
+            if len(set(keys)) < len(keys) or len(report.values) > calls:
                 yield Suspicion.FORGED_REPORT
 
 

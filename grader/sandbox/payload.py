@@ -4,24 +4,26 @@ The other end is sandbox_images/harness/runners/; expected values are never part
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sandbox_images.harness import values
 
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+"""Of a call: those by position, and those by name."""
 
-def call(entry_point: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-    """Encode one call.
+
+def calls(entry_point: str, calls: Iterable[Arguments]) -> bytes:
+    """Encode calls that one run makes, in order.
 
     Raises:
         sandbox_images.harness.values.UnencodableError: An argument is not plain data.
     """
-    payload = {
-        "entry_point": entry_point,
-        "args": values.encode(list(args)),
-        "kwargs": values.encode(dict(kwargs)),
-    }
-    return json.dumps(payload).encode()
+    encoded = [
+        {"args": values.encode(list(args)), "kwargs": values.encode(dict(kwargs))}
+        for args, kwargs in calls
+    ]
+    return json.dumps({"entry_point": entry_point, "calls": encoded}).encode()
 
 
 class Apart(NamedTuple):

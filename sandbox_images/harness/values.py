@@ -164,6 +164,8 @@ class _Encoder:
         if numpy is not None and isinstance(value, numpy.generic):
             return self.encode(value.item(), depth + 1)
         if numpy is not None and isinstance(value, numpy.ndarray):
+            if value.ndim == 0:
+                return self.encode(value.item(), depth + 1)
             if value.dtype.kind in _NUMPY_KINDS:
                 raw = base64.b64encode(value.tobytes()).decode()
                 return {"n": [value.dtype.str, list(value.shape), raw]}
@@ -227,6 +229,20 @@ def decode(encoded: Json, *, max_nodes: int = MAX_NODES) -> Any:
         raise
     except UNDECODABLE as error:
         raise ValueDecodeError(f"not an encoded value: {type(error).__name__}: {error}") from None
+
+
+def holds_array(encoded: Json) -> bool:
+    """Return whether an encoded value is, or has in it, a numpy array."""
+    waiting = [encoded]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "n" in value:
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
 
 
 class _Decoder:

@@ -141,7 +141,7 @@ def test_immediate_exit_is_reported(slot: Slot) -> None:
 
 
 def call(slot: Slot, source: str, entry_point: str, *args: Any, **kwargs: Any) -> Any:
-    payload_bytes = payload.call(entry_point, args, kwargs)
+    payload_bytes = payload.calls(entry_point, [(args, kwargs)])
     return run_one(slot, make_job(source, payload_bytes, program=Program.CALL))
 
 
@@ -169,6 +169,39 @@ def test_call_of_a_method_makes_an_instance(slot: Slot) -> None:
     source = "class Solution:\n    def twice(self, x):\n        return 2 * x"
     outcome = call(slot, source, "Solution.twice", 21)
     assert values.decode(event(outcome, "result")["value"]) == 42
+
+
+def test_call_of_a_method_takes_the_plain_function_where_the_class_is_left_out(slot: Slot) -> None:
+    outcome = call(slot, "def twice(x):\n    return 2 * x", "Solution.twice", 21)
+    assert values.decode(event(outcome, "result")["value"]) == 42
+
+
+def calls(slot: Slot, source: str, *arguments: Any) -> list[dict[str, Any]]:
+    payload_bytes = payload.calls("f", [((argument,), {}) for argument in arguments])
+    return events(run_one(slot, make_job(source, payload_bytes, program=Program.CALL)))
+
+
+def test_calls_of_one_run_are_made_in_order_in_one_process(slot: Slot) -> None:
+    source = "seen = []\ndef f(x):\n    seen.append(x)\n    return seen"
+    said = calls(slot, source, 1, "b", None)
+    results = [values.decode(each["value"]) for each in said if each["e"] == "result"]
+    assert results == [[1], [1, "b"], [1, "b", None]]
+    assert said[-1] == {"e": "done"}
+
+
+@pytest.mark.parametrize(
+    ("last", "event_name"),
+    [
+        pytest.param("return 1 // x", "exception", id="raises"),
+        pytest.param("return x or (y for y in ())", "unencodable", id="returns no data"),
+    ],
+)
+def test_calls_end_with_the_first_that_gives_no_value(
+    slot: Slot, last: str, event_name: str
+) -> None:
+    said = calls(slot, f"def f(x):\n    {last}", 1, 0, 1)
+    kinds = [each["e"] for each in said if each["e"] != "loaded"]
+    assert kinds == ["result", event_name]
 
 
 def test_call_keeps_what_it_prints_out_of_the_report(slot: Slot) -> None:

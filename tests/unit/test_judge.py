@@ -11,6 +11,7 @@ from grader.compare import CheckResult
 from grader.judge import (
     find_failure,
     judge_call,
+    judge_calls,
     judge_script,
     judge_stdin,
     not_run,
@@ -231,6 +232,52 @@ def test_call_gets_verdict(lines: list[Any], ending: dict[str, Any], verdict: Ve
     result = call(*lines, **ending)
     assert result.verdict is verdict
     assert (result.feedback == "") is (verdict is P)
+
+
+def calls(*lines: Any, count: int = 3, **ending: Any) -> list[CaseResult]:
+    """Judge one run of calls that must return 0, 1, 2, ..."""
+    cases = [CallCase(id=str(number), args=(number,), expected=number) for number in range(count)]
+    return judge_calls(cases, EQUALITY, make_outcome(report=events(*lines), **ending), LIMITS)
+
+
+FORGED = {"e": "result", "value": {"?": 1}}
+ARRAY = {"e": "result", "value": [{"n": ["<i8", [1], "AAAAAAAAAAA="]}]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "ending", "verdicts"),
+    [
+        pytest.param([*map(returned, range(3)), DONE], {}, [P, P, P], id="right"),
+        pytest.param([*map(returned, (0, 2, 2)), DONE], {}, [P, F, P], id="one wrong"),
+        pytest.param([returned(0), raised("call")], {}, [P, R, S], id="exception"),
+        pytest.param([returned(0)], {}, [P, R, S], id="early exit"),
+        pytest.param(
+            [returned(0), {"e": "unencodable", "type": "X", "reason": "x"}],
+            {},
+            [P, F, S],
+            id="object",
+        ),
+        pytest.param([raised("load")], {}, [R, S, S], id="exception while loading"),
+        pytest.param([SYNTAX], {}, [CE, S, S], id="does not compile"),
+        pytest.param(
+            [returned(0)], {"limit_hit": LimitKind.CPU_TIME}, [P, T, S], id="second is too slow"
+        ),
+        pytest.param(
+            [*map(returned, range(3))], {"exit_code": 1}, [P, P, R], id="exit 1 at the end"
+        ),
+        pytest.param([*map(returned, range(4)), DONE], {}, [P, P, F], id="more results than calls"),
+        pytest.param([returned(0), FORGED, returned(2), DONE], {}, [P, F, P], id="forged value"),
+        pytest.param([returned(0), ARRAY, returned(2), DONE], {}, [P, F, P], id="array"),
+        pytest.param([], {}, [R, S, S], id="no report"),
+    ],
+)
+def test_calls_of_one_run_get_verdicts(
+    lines: list[Any], ending: dict[str, Any], verdicts: list[Verdict]
+) -> None:
+    results = calls(*lines, **ending)
+    assert [result.verdict for result in results] == verdicts
+    assert [result.id for result in results] == ["0", "1", "2"]
+    assert all(result.usage is None for result in results)
 
 
 def test_missing_report_does_not_meet_an_expected_none() -> None:

@@ -7,9 +7,14 @@ the submission's source as text and run it inside the program with `[insert]` re
 becomes a pytest suite of one or two tests that read the submission's file. Such tests cannot be
 judged apart from the submission: the verdict is of integrity "shared".
 
+Some programs want the body of a function: the line before `[insert]` is its head. A submission is
+Python by itself, so the head is a prompt that the completion continues, and the tests take it off.
+
 Limits: 60 s and 1 GiB, for the libraries. Harness of record: 120 s a problem. It cuts model
 output at markers of its prompts; the ordinary extraction rule serves here.
 """
+
+import re
 
 from grader.errors import SuiteError
 from grader.model import MiB, TestSuite
@@ -17,16 +22,20 @@ from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
+from grader.suites.formats.humaneval import complete
 
 LIMITS = fields.time_limits(60.0, memory_bytes=1024 * MiB)
 
 _TEST_PATH = "test_snippet.py"
-_HEADER = """
+_HEAD = re.compile(r"^(.*:)[ \t]*\n\[insert\]", re.MULTILINE)
+_SNIPPET = """
 
 def _snippet():
     from pathlib import Path
 
-    return Path(__file__).with_name("solution.py").read_text()
+    code = Path(__file__).with_name("solution.py").read_text()
+    _, _, body = code.partition({head!r})
+    return body or code
 """
 
 
@@ -43,15 +52,20 @@ def read(row: Row) -> TestSuite:
         message = "code_context defines no test_execution"
         raise SuiteError(message)
     metadata = fields.mapping({"metadata": row.get("metadata") or {}}, "metadata")
-    text = context.rstrip() + "\n" + _HEADER + "".join(map(_as_test, names))
+    found = _HEAD.search(context)
+    head = f"{found[1].lstrip()}\n" if found else ""
+    snippet = _SNIPPET.format(head=head or "\0")
+    text = context.rstrip() + "\n" + snippet + "".join(map(_as_test, names))
+    solution = fields.optional_text(row, "reference_code")
     return TestSuite(
         tests=pytest_tests({_TEST_PATH: text}, test_paths=(_TEST_PATH,)),
         format="ds1000",
         problem_id=fields.identifier(metadata, "problem_id"),
-        prompt=fields.any_text(row, "prompt"),
+        prompt=head or fields.any_text(row, "prompt"),
+        continues_prompt=bool(head),
         limits=LIMITS,
         image="science",
-        reference=fields.optional_text(row, "reference_code"),
+        reference=solution and complete(head, solution),
     )
 
 

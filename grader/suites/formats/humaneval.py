@@ -4,7 +4,9 @@ Recognised by `prompt, entry_point, test`, the test being a program that defines
 HumanEvalPack and HumanEval-X by `task_id, prompt, declaration, canonical_solution, test`, where
 the program itself may say what it checks.
 
-Becomes one script case: the test program, then `check(<entry point>)` unless the program calls
+A program that is nothing but lists of inputs and results, as EvalPlus's are, becomes calls, all in
+one run, whose results are compared outside (`tables`). Any other becomes one script case: the test
+program, then `check(<entry point>)` unless the program calls
 `check` itself. Where the program uses helpers that the prompt defines, it gets the prompt's own,
 and not what the completion made of them. The prompt is code that a completion may continue. The
 reference is the prompt followed by `canonical_solution`, or the latter alone where it is a whole
@@ -22,6 +24,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.helpers import helpers_of
+from grader.suites.tables import calls_of
 
 LIMITS = fields.time_limits(3.0)
 
@@ -51,9 +54,11 @@ def read(row: Row) -> TestSuite:
     prompt, program = fields.text(row, "prompt"), fields.text(row, "test")
     entry_point = fields.text(row, "entry_point")
     solution = fields.optional_text(row, "canonical_solution")
-    tests = check_tests(program, entry_point)
+    tests = calls_of(program, entry_point) or replace(
+        check_tests(program, entry_point), setup=helpers_of(prompt, entry_point, program)
+    )
     return TestSuite(
-        tests=replace(tests, setup=helpers_of(prompt, entry_point, program)),
+        tests=tests,
         format="humaneval",
         problem_id=fields.identifier(row, "task_id"),
         prompt=prompt,

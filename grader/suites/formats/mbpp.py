@@ -5,7 +5,8 @@ and MBPP+ rows a `test` program that repeats the asserts with many more inputs.
 
 Becomes one script case per assert. `test_imports` and `test_setup_code` run after the
 submission's code: two rows (367, 927) call a class of the solution in their setup. MBPP+ rows
-are one case, the whole program, with 60 s as EvalPlus gives a task. The entry point is the
+are calls, all in one run, whose results are compared outside (`tables`), or one case, the whole
+program, if it does more; with 60 s as EvalPlus gives a task. The entry point is the
 function of the solution that the asserts call, for extraction.
 
 Harness of record: code, setup and asserts in one process, all asserts must hold, no prelude.
@@ -20,6 +21,7 @@ from grader.suites import fields, source
 from grader.suites.cases import script_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
+from grader.suites.tables import calls_of
 
 PLUS_LIMITS = fields.time_limits(60.0)
 
@@ -45,12 +47,14 @@ def read_plus(row: Row) -> TestSuite:
     """Turn an MBPP+ row of the original layout into its suite."""
     code, program = fields.text(row, "code"), fields.text(row, "test")
     source.outline(program)
+    entry_point = source.called_name(fields.texts(row, "test_list"), code)
+    tests = calls_of(program, entry_point) if entry_point else None
     return TestSuite(
-        tests=ScriptTests(cases=(ScriptCase(id="check", source=program),)),
+        tests=tests or ScriptTests(cases=(ScriptCase(id="check", source=program),)),
         format="mbppplus",
         problem_id=fields.identifier(row, "task_id"),
         prompt=fields.any_text(row, "prompt", "text"),
-        entry_point=source.called_name(fields.texts(row, "test_list"), code),
+        entry_point=entry_point,
         limits=PLUS_LIMITS,
         image=source.image_for(code, program),
         reference=code,

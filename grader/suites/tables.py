@@ -1,0 +1,192 @@
+"""Test programs that are tables: lists of inputs and results, and a loop that compares.
+
+EvalPlus writes its suites so, a thousand inputs in each. Such a program does nothing but call one
+function with plain data and hold what it returns against literals, so it is read as calls, whose
+results are compared outside of the sandbox. What is not certainly such a program stays one.
+"""
+
+import ast
+from dataclasses import dataclass
+from math import inf, nan
+from typing import Any
+
+from grader.model import CallCase, CallTests, Comparator, Comparison
+from grader.syntax import UNPARSABLE, parse
+
+_MAX_CHARS = 2 << 20
+"""Of a program: what comes back for it has to fit into one report."""
+_MAX_CASES = 10_000
+_REL_TOL = 1e-7
+
+_HELPERS = """\
+def is_floats(x) -> bool:
+    if isinstance(x, float):
+        return True
+    if isinstance(x, (list, tuple)):
+        return all(isinstance(i, float) for i in x)
+    if isinstance(x, np.ndarray):
+        return x.dtype == np.float64 or x.dtype == np.float32
+    return False
+
+def assertion(out, exp, atol):
+    exact_match = out == exp
+    if atol == 0 and is_floats(exp):
+        atol = 1e-6
+    if not exact_match and atol != 0:
+        assert np.allclose(out, exp, rtol=1e-07, atol=atol)
+    else:
+        assert exact_match
+
+def assertion(out, exp, atol):
+    if atol == 0 and is_floats(exp):
+        atol = 1e-6
+    if out != exp and atol != 0:
+        assert np.allclose(out, exp, rtol=1e-07, atol=atol)
+    else:
+        assert out == exp, f"out: {out}, exp: {exp}"
+"""
+"""The functions by which EvalPlus compares: the two last say the same of plain data."""
+_KNOWN_HELPERS = frozenset(ast.dump(node) for node in ast.parse(_HELPERS).body)
+
+_NAMES = {"inf": inf, "nan": nan}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    inputs: list[Any]
+    results: list[Any]
+    atol: float | None
+    """None: by `==` alone."""
+
+
+def calls_of(program: str, entry_point: str) -> CallTests | None:
+    """Return the calls that a test program makes, or None if it may be more than a table.
+
+    Args:
+        program: Defines `check(candidate)`, or compares as it runs.
+        entry_point: The function that `check` is called with.
+    """
+    if len(program) > _MAX_CHARS or "zip(inputs, results)" not in program:
+        return None
+    try:
+        table = _read(parse(program).body, entry_point)
+    except (ValueError, TypeError, *UNPARSABLE):
+        return None
+    if table is None or not 0 < len(table.inputs) <= _MAX_CASES:
+        return None
+    if len(table.inputs) != len(table.results):
+        return None
+    if not all(type(arguments) in (list, tuple) for arguments in table.inputs):
+        return None
+    cases = tuple(
+        CallCase(id=str(index), args=tuple(arguments), expected=result)
+        for index, (arguments, result) in enumerate(zip(table.inputs, table.results, strict=True))
+    )
+    return CallTests(
+        entry_point=entry_point, cases=cases, comparison=_comparison(table.atol), in_one_run=True
+    )
+
+
+def _comparison(atol: float | None) -> Comparison:
+    if atol is None:
+        return Comparison(comparator=Comparator.EXACT)
+    return Comparison(comparator=Comparator.ALLCLOSE, abs_tol=atol, rel_tol=_REL_TOL)
+
+
+def _read(body: list[ast.stmt], function: str) -> _Table | None:
+    """Return the table in these statements; None if one of them belongs to none."""
+    values: dict[str, Any] = {}
+    table = None
+    for statement in body:
+        match statement:
+            case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom():
+                if not _is_known_import(statement):
+                    return None
+            case ast.FunctionDef(name="check", args=ast.arguments(args=[ast.arg(arg=name)])):
+                if table is not None or statement.decorator_list:
+                    return None
+                table = _read(statement.body, name)
+                if table is None:
+                    return None
+            case ast.FunctionDef():
+                if ast.dump(statement) not in _KNOWN_HELPERS:
+                    return None
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                values[name] = _literal(value)
+            case ast.For() if table is None and {"inputs", "results"} <= values.keys():
+                compared = _compared(statement, function)
+                if compared is None:
+                    return None
+                table = _Table(
+                    inputs=values["inputs"], results=values["results"], atol=compared.atol
+                )
+            case ast.Expr(value=ast.Call(func=ast.Name(id="check"), args=[ast.Name(id=name)])):
+                if name != function:
+                    return None
+            case _:
+                return None
+    return table
+
+
+def _is_known_import(statement: ast.stmt) -> bool:
+    return not isinstance(statement, ast.Import | ast.ImportFrom) or ast.unparse(statement) in (
+        "import numpy as np",
+        "from math import inf",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    atol: float | None
+
+
+def _compared(loop: ast.For, function: str) -> _Compared | None:
+    """Return how a loop compares, if it is `for i, (inp, exp) in enumerate(zip(...))` or alike."""
+    header = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
+    if loop.orelse or len(loop.body) != 1 or header not in _HEADERS:
+        return None
+    call = f"{function}(*inp)"
+    match loop.body[0]:
+        case ast.Assert(test=test) if ast.unparse(test) == f"{call} == exp":
+            return _Compared(atol=None)
+        case ast.Expr(
+            value=ast.Call(func=ast.Name(id="assertion"), args=[out, exp, atol], keywords=[])
+        ) if ast.unparse(out) == call and ast.unparse(exp) == "exp":
+            value = _literal(atol)
+            if type(value) in (int, float) and 0 <= value < inf:
+                return _Compared(atol=float(value))
+        case _:
+            pass
+    return None
+
+
+_HEADERS = (
+    "for (i, (inp, exp)) in enumerate(zip(inputs, results))",
+    "for i, (inp, exp) in enumerate(zip(inputs, results))",
+    "for (inp, exp) in zip(inputs, results)",
+    "for inp, exp in zip(inputs, results)",
+)
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return the value of a literal, in which `inf` and `nan` may stand.
+
+    Raises:
+        ValueError: It is none.
+    """
+    match node:
+        case ast.Name(id=name) if name in _NAMES:
+            return _NAMES[name]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name)) if name in _NAMES:
+            return -_NAMES[name]
+        case ast.List(elts=items):
+            return [_literal(item) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(_literal(item) for item in items)
+        case ast.Dict(keys=keys, values=values):
+            return {
+                ast.literal_eval(key or ast.Name(id="_")): _literal(value)
+                for key, value in zip(keys, values, strict=True)
+            }
+        case _:
+            return ast.literal_eval(node)

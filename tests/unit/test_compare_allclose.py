@@ -1,0 +1,87 @@
+"""EvalPlus's comparison without numpy agrees with EvalPlus's own, with numpy."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.compare import compare_value
+from grader.model import Comparator, Comparison
+
+NUMBERS = (
+    st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.0, 0.5, 0.5000004, 0.50002, 1.0, -0.0, 1e300, 1 + 2j, float("inf")])
+    | st.sampled_from([2**63, 2**64, -(2**63) - 1, 10**30])
+    | st.builds(lambda: float("nan"))
+)
+
+
+def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
+        max_leaves=8,
+    )
+
+
+def is_floats(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, float) for item in value)
+    return isinstance(value, float)
+
+
+def accepted_by_evalplus(out: Any, exp: Any, atol: float) -> bool:
+    if out == exp:
+        return True
+    if atol == 0 and is_floats(exp):
+        atol = 1e-6
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return atol != 0 and bool(np.allclose(out, exp, rtol=1e-07, atol=atol))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def accepted(out: Any, exp: Any, atol: float) -> bool:
+    comparison = Comparison(comparator=Comparator.ALLCLOSE, abs_tol=atol, rel_tol=1e-7)
+    return compare_value(comparison, expected=exp, got=out).equal
+
+
+@settings(max_examples=500)
+@given(nested(NUMBERS | st.none()), nested(NUMBERS | st.none()), st.sampled_from([0.0, 1e-4]))
+def test_numbers_and_none_are_compared_as_numpy_has_it(out: Any, exp: Any, atol: float) -> None:
+    assert accepted(out, exp, atol) == accepted_by_evalplus(out, exp, atol)
+
+
+@settings(max_examples=500)
+@given(nested(NUMBERS | st.just("a")), nested(NUMBERS | st.just("a")), st.sampled_from([0.0, 1e-4]))
+def test_numbers_and_words_are_compared_as_numpy_has_it(out: Any, exp: Any, atol: float) -> None:
+    assert accepted(out, exp, atol) == accepted_by_evalplus(out, exp, atol)
+
+
+@pytest.mark.parametrize(
+    ("out", "exp", "atol", "equal"),
+    [
+        pytest.param(0.5000001, 0.5, 0.0, True, id="float"),
+        pytest.param([0.5000001], (0.5,), 0.0, True, id="list for a tuple of floats"),
+        pytest.param([1], (1,), 0.0, False, id="list for a tuple of integers"),
+        pytest.param(4.0000001, 4, 0.0, False, id="integers are exact without a tolerance"),
+        pytest.param(4.00001, 4, 1e-4, True, id="integer with a tolerance"),
+        pytest.param([], 0.5, 0.0, True, id="an empty list is close to a number, as in numpy"),
+        pytest.param([], [0.5, 0.5], 0.0, False, id="an empty list is not close to two"),
+        pytest.param("0.5", 0.5, 0.0, False, id="text"),
+        pytest.param({1: 0.5}, {1: 0.5000001}, 1e-4, False, id="dicts by =="),
+    ],
+)
+def test_table(out: Any, exp: Any, atol: float, *, equal: bool) -> None:
+    assert accepted(out, exp, atol) is equal
+
+
+def test_shapes_that_would_make_an_endless_comparison_are_not_close() -> None:
+    rows, columns = [[0.5]] * 20_000, [0.5] * 20_000
+    assert not accepted(rows, columns, 0.0)
