@@ -161,7 +161,7 @@ def judge_calls(
         at = min(len(report.values), len(cases) - 1)
         results[at:] = [_result(cases[at], outcome, finding)]
     shared = [replace(result, usage=None) for result in results]
-    return shared + [skipped(case) for case in cases[len(results) :]]
+    return shared + not_run(cases[len(results) :], limits, out_of_time=False)
 
 
 def _judge_value(

@@ -119,7 +119,7 @@ def test_prelude_precedes_an_imported_submission(slot: Slot) -> None:
 
 
 def test_prelude_precedes_a_called_submission(slot: Slot) -> None:
-    run_bytes = payload.call("f", [24], {})
+    run_bytes = payload.calls("f", [([24], {})])
     job = make_job("def f(n): return half(n)", run_bytes, program=Program.CALL, prelude=PRELUDE)
     assert event(run_one(slot, job), "result")["value"] == 12
 
