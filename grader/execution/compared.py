@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 
 from grader import judge
 from grader.compare import CheckResult, needs_checker
@@ -13,7 +12,6 @@ from grader.execution.task import Graded, Task, is_decided, isolated, require_ca
 from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
-from grader.verdict import StateSpan
 from sandbox_images.harness.values import UnencodableError
 
 
@@ -127,5 +125,4 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
             if budget.is_spent or is_decided(task, cases[-1]):
                 break
     cases += budget.not_run(tests.cases, cases)
-    graded = isolated(cases, outcomes)
-    return replace(graded, state=StateSpan.PER_SUITE) if tests.in_one_run else graded
+    return isolated(cases, outcomes)
