@@ -308,5 +308,4 @@ class Tally:
 
 
 def _urgency(check: ProblemCheck) -> tuple[int, float, str]:
-    strength = 1.0 if check.strength is None else check.strength
-    return list(Health).index(check.health), strength, check.id
+    return list(Health).index(check.health), check.strength or 0.0, check.id

@@ -156,7 +156,7 @@ def test_tally_keeps_the_strong_and_names_the_rest() -> None:
     assert tally.kept(0.0) == {"strong", "slow", "weak", "paid"}
     assert tally.findings(None) == 3
     assert tally.findings(0.5) == 5
-    order = ["broken", "paid", "slow", "weak", "strong", "unknown"]
+    order = ["broken", "paid", "slow", "unknown", "weak", "strong"]
     assert [check.id for check in tally.worst(10)] == order
     assert tally.median_strength == 0.5
     assert tally.as_json(0.75) == {
