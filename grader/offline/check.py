@@ -123,12 +123,12 @@ class _Trial:
         """Return the attacks and the mutants."""
         only = tuple(Attack) if self.effort.attacks else PLAIN
         limits = self._tight_limits()
+        # One case that is not passed is enough to know, but for those that look at each case.
+        rules = GradingRules(stop_early=True)
         attacks: list[tuple[_Tried, Submission]] = [
-            (attack, self._submission(source, limits))
+            (attack, self._submission(source, limits, AS_SET if attack in PLAIN else rules))
             for attack, source in attacks_on(self.suite, only=only).items()
         ]
-        # What becomes of the cases after the first that notices a mutant does not matter.
-        rules = GradingRules(stop_early=True)
         mutants = mutants_of(self.suite.reference or "", self.effort.mutants)
         return attacks + [(each, self._submission(each.source, limits, rules)) for each in mutants]
 
@@ -189,11 +189,6 @@ class _Trial:
             confirmable=self._confirmable(),
             vacuous_cases=vacuous,
             paid=paid,
-            shares={
-                attack: report.passed / report.total
-                for attack, (_, report) in self.attacks.items()
-                if report.total
-            },
             mutants=self._mutation(),
             runs=len(self.runs) + len(self.attacks) + len(self.mutants),
             tests=key_of(self.suite),

@@ -2,8 +2,8 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, field
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -121,8 +121,6 @@ class ProblemCheck:
     vacuous_cases: tuple[str, ...] = ()
     """The ids of cases that assert nothing; see `grader.offline.attacks.PLAIN`."""
     paid: tuple[Paid, ...] = ()
-    shares: Mapping[Attack, float] = field(default_factory=dict)
-    """How many of the cases each attack passed that was tried, in [0, 1]."""
     mutants: Mutation | None = None
     """None: none was tried."""
     runs: int = 0

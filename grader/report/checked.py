@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.offline.attacks import Attack
 from grader.offline.checked import SHOWN, Health, ProblemCheck, Tally
 from grader.report import charts
 from grader.report.batch import Bin
@@ -33,12 +32,6 @@ class _Shown:
     check: ProblemCheck
     has_code: bool
     """Whether there was room for the code of what it pays."""
-
-    @property
-    def best(self) -> tuple[Attack, float] | None:
-        """The attack that passes the most cases, and their share; None: none passes any."""
-        best = max(self.check.shares.items(), key=lambda item: item[1], default=None)
-        return best if best is not None and best[1] > 0 else None
 
 
 def page(title: str, tally: Tally) -> str:

@@ -204,7 +204,6 @@ def test_strong_tests_pass_the_reference_alone() -> None:
     found, submissions = judged(lambda source: source == REFERENCE)
     assert (found.health, found.paid, found.strength) == (Health.OK, (), 1.0)
     assert found.mutants == Mutation(tried=2, noticed=2)
-    assert found.shares == dict.fromkeys(Attack, 0.0)
     assert len(submissions) == 2 + len(Attack) + 2
 
 
@@ -220,7 +219,6 @@ def test_submission_that_solves_nothing_and_passes_makes_tests_worthless() -> No
         (Attack.EMPTY_LIST, "def add(a, b):\n    return []\n")
     ]
     assert found.feedback == "submissions pass that solve nothing: empty-list"
-    assert found.shares[Attack.EMPTY_LIST] == 1.0
 
 
 def test_changes_that_pass_are_named_and_make_tests_weak() -> None:
@@ -266,9 +264,10 @@ def test_limits_that_were_given_win_over_those_of_the_suite() -> None:
     assert (limits.cpu_time_s, limits.wall_time_s) == (3.0, 9.0)
 
 
-def test_mutants_end_with_the_first_case_that_notices_them() -> None:
+def test_only_what_shows_vacuous_cases_runs_every_case() -> None:
     _, submissions = judged(lambda source: source == REFERENCE)
-    assert [each.rules.stop_early for each in submissions[-3:]] == [None, True, True]
+    tried = submissions[2:]
+    assert [each.rules.stop_early for each in tried] == [None] * 2 + [True] * (len(tried) - 2)
 
 
 def test_nothing_is_tried_on_tests_that_the_reference_fails() -> None:

@@ -40,7 +40,6 @@ def made(problem_id: str = "p", noticed: int = 3, **fields: Any) -> ProblemCheck
         "cases": 2,
         "confirmable": 1,
         "mutants": Mutation(tried=4, noticed=noticed, missed=missed),
-        "shares": {Attack.ZERO: 0.5},
         "runs": 20,
         "tests": "key",
     }

@@ -36,7 +36,6 @@ def paid(problem_id: str, code: str) -> ProblemCheck:
         health=Health.EXPLOITABLE,
         feedback=f"submissions pass: {code[:80]}",
         paid=(Paid(attack=Attack.EMPTY_LIST, code=code),),
-        shares={Attack.EMPTY_LIST: 1.0, Attack.ZERO: 0.0},
     )
 
 
@@ -53,7 +52,6 @@ def test_page_shows_problems_with_what_they_pay_and_miss() -> None:
     html = page_of(weak, paid("paid", "def f():\n    return []"), made("strong"))
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
     assert text.index("paid exploitable 0.00") < text.index("weak ok 0.75 3 of 4")
-    assert "100 %: empty-list" in text
     assert "Passes, though it returns an empty list" in text
     assert "def f(): return []" in text
     assert "line 7: a &lt; b → a &lt;= b" in text
