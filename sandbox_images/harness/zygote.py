@@ -67,9 +67,10 @@ def main(args: list[str]) -> None:
 
 
 def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
-    from sandbox_images.harness.runners import loading
+    from sandbox_images.harness.runners import loading, streams
 
     run = wait_for_run(control, room)
+    streams.renew()
     loading.precede_import(run.bundle)
     return run
 

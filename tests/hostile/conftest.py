@@ -244,7 +244,7 @@ class Target:
 
     def _grade_canaries(self) -> None:
         settings = Settings(slots=1, limits=LIMITS, retries=0)
-        with Grader(settings, sandbox=_Lender(self.slot)) as grader:
+        with Grader(settings, sandbox=Lender(self.slot)) as grader:
             for code, verdict in ((RIGHT, Verdict.PASSED), (WRONG, Verdict.FAILED)):
                 for tests in CANARIES:
                     suite = TestSuite(tests=tests, format="canary", entry_point="double")
@@ -275,7 +275,7 @@ CANARIES: tuple[Tests, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Lender:
+class Lender:
     """A backend that has only the slot under attack, and never closes it."""
 
     slot: Slot
