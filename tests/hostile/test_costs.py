@@ -50,7 +50,7 @@ def f():
     ],
 )
 def test_result_costs_the_grader_little(target: Target, source: str) -> None:
-    outcome = target.attack(source, payload.call("f", [], {}), program=Program.CALL)
+    outcome = target.attack(source, payload.calls("f", [((), {})]), program=Program.CALL)
     started_s = time.process_time()
     result = judge_call(CallCase(id="c", expected=[1, 2, 3]), Comparison(), outcome, LIMITS)
     assert time.process_time() - started_s < CPU_TIME_S
