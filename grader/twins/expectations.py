@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from grader.twins.closeness import Closeness
 from grader.twins.literals import Place, leaves
 from grader.twins.names import Names
-from grader.twins.scopes import call_name, is_assertion
+from grader.twins.scopes import RAISING, call_name, is_assertion
 from grader.twins.source import Edit
 from grader.twins.values import EXACT, Bound, Tolerance, Values
-from grader.twins.walk import RAISING, Reached
+from grader.twins.walk import Reached
 
 Changes = tuple[tuple[Edit, ...], ...]
 

@@ -14,6 +14,8 @@ class Where:
     """The id of a script's case, or a pytest node id without parameters."""
     row: int | None = None
     """Of the parameters, from 0; None: all of them."""
+    rows: int | None = None
+    """How many there are; other fixtures with parameters would make more cases of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,8 @@
 """Suites with a secret, random part of their expectations changed."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -60,9 +62,10 @@ def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Ran
     known = {where for site in find_sites(tests) if not site.telling for where in site.cases}
     places = _places(collected)
     found: dict[Where, list[Site]] = {}
-    for site in sites_of(tests, rng, everything=True):
-        if len(site.cases) == 1:
-            found.setdefault(site.cases[0], []).append(site)
+    with suppress(RecursionError):
+        for site in sites_of(tests, rng, everything=True):
+            if len(site.cases) == 1:
+                found.setdefault(site.cases[0], []).append(site)
     picks: dict[str, _Pick] = {}
     for id, place in places.items():
         if place in found and not {place, Where(place.base)} & known:
@@ -74,10 +77,20 @@ def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Ran
 
 
 def confirmable(tests: ScriptTests | PytestTests, cases: Collection[str]) -> frozenset[str]:
-    """Return the cases, of those given by id, that have an expectation which can be changed."""
+    """Return the cases, of those given by id in any order, of which an expectation can change.
+
+    Of a test with parameters, whose ids do not say which case has which, it is all or none.
+    """
     known = {where for site in find_sites(tests) for where in site.cases}
+    places = _places(cases)
+    rows = {(where.base, where.rows): 0 for where in known}
+    for where in known:
+        rows[where.base, where.rows] += 1
     return frozenset(
-        id for id, where in _places(cases).items() if {where, Where(where.base)} & known
+        id
+        for id, where in places.items()
+        if Where(where.base) in known
+        or (where.rows is not None and rows.get((where.base, where.rows)) == where.rows)
     )
 
 
@@ -88,6 +101,7 @@ def make_twins(
     *,
     collected: Sequence[str] | None = None,
     sites: Sequence[Site] | None = None,
+    last: bool = False,
 ) -> tuple[Twin, Twin]:
     """Return two suites; each confirmable case is changed in one of them, which is left to chance.
 
@@ -102,6 +116,9 @@ def make_twins(
             others. The order says which case has which parameters.
         sites: Where to change it: what `find_sites` says, by default, and perhaps what the
             suite's reference has approved; see `propose`.
+        last: Whether to change the last expectation of a case that can be changed, and not any.
+            What a test does after a failure is not done, so that others may miss it; but code
+            that lies early and is right at the end is only found by changing any.
     """
     found = find_sites(tests) if sites is None else sites
     places = _places(passed if collected is None else collected)
@@ -110,11 +127,11 @@ def make_twins(
     picked: tuple[list[_Pick], list[_Pick]] = ([], [])
     if len(groups) == 1:
         (group,) = groups
-        first = group.pick(rng)
-        picked = [first], [group.pick(rng, but=first)]
+        first = group.pick(rng, last=last)
+        picked = [first], [group.pick(rng, last=last, but=first)]
     else:
         for group in groups:
-            picked[rng.randrange(2)].append(group.pick(rng))
+            picked[rng.randrange(2)].append(group.pick(rng, last=last))
     one, other = (_twin(tests, picks, places, set(passed)) for picks in picked)
     return one, other
 
@@ -132,15 +149,16 @@ def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str
 
 def _places(ids: Collection[str]) -> dict[str, Where]:
     """Return which case each id means: the test and the number of its parameters."""
-    counts: dict[str, int] = {}
+    bases = [(id, _base_of(id)) for id in ids]
+    counts = Counter(base for id, base in bases if base != id)
+    seen: Counter[str] = Counter()
     places = {}
-    for id in ids:
-        base = _base_of(id)
+    for id, base in bases:
         if base == id:
             places[id] = Where(id)
         else:
-            places[id] = Where(base, counts.get(base, 0))
-            counts[base] = counts.get(base, 0) + 1
+            places[id] = Where(base, seen[base], counts[base])
+            seen[base] += 1
     return places
 
 
@@ -164,9 +182,11 @@ class _Group:
 
     sites: tuple[Site, ...]
 
-    def pick(self, rng: Random, but: _Pick | None = None) -> _Pick:
+    def pick(self, rng: Random, *, last: bool, but: _Pick | None = None) -> _Pick:
         """Choose a site and a way to change it, another one than `but` if there is one."""
-        every = [_Pick(site, change) for site in self.sites for change in site.changes]
+        latest = max(site.order for site in self.sites)
+        sites = [site for site in self.sites if site.order == latest] if last else self.sites
+        every = [_Pick(site, change) for site in sites for change in site.changes]
         others = [pick for pick in every if pick != but]
         elsewhere = [pick for pick in others if but is not None and pick.site != but.site]
         return rng.choice(elsewhere or others or every)
@@ -245,8 +265,9 @@ def rewritten(
             else case
             for case in tests.cases
         )
-        setup = edited(tests.setup.encode(), edits.get(SETUP, ())).decode()
-        return replace(tests, cases=cases, setup=setup)
+        if SETUP in edits:
+            tests = replace(tests, setup=edited(tests.setup.encode(), edits[SETUP]).decode())
+        return replace(tests, cases=cases)
     files = tuple(
         SuiteFile(path=file.path, content=edited(file.content, edits[file.path]))
         if file.path in edits

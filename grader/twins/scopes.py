@@ -29,6 +29,8 @@ _TRANSPARENT = (
     ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.Starred, ast.Subscript, ast.IfExp,
 )  # fmt: skip
 _MAX_DEPTH = 6
+RAISING = frozenset("assertRaises assertRaisesRegex raises".split())
+"""What wants an exception of the code in a block, or of a function that it is given."""
 
 HelperOf = Callable[[ast.Call], "tuple[Function, Scope, int] | None"]
 
@@ -175,7 +177,10 @@ class Scope:
         if name == "parametrize":
             return _Use.WALKED
         if is_assertion(call, self._names) or name in ("fail", "print"):
-            return _Use.LOOKED_AT
+            takes_function = name in RAISING and arg not in call.args[:1]
+            return _Use.OTHER if takes_function else _Use.LOOKED_AT
+        if name == "raises" and self._names.library(call.func) == "pytest.raises":
+            return _Use.LOOKED_AT if arg in call.args[:1] else _Use.OTHER
         if name in _PURE:
             return None
         helper = self._helper_of(call)

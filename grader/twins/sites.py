@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from random import Random, SystemRandom
@@ -42,13 +42,18 @@ class Site:
     """Whether a right program is known to fail, by how the expectation is made."""
     telling: bool
     """Whether a reader of a changed source may guess that it was changed."""
+    order: int = 0
+    """Among the expectations of its case: the higher, the later it is evaluated."""
 
 
 @lru_cache(maxsize=512)
 def find_sites(tests: ScriptTests | PytestTests) -> tuple[Site, ...]:
     """Return the places where a suite can be changed; which ways are listed is left to chance."""
     rng = Random(SystemRandom().getrandbits(64))  # noqa: S311 - seeded from the system
-    return tuple(sites_of(tests, rng))
+    try:
+        return tuple(sites_of(tests, rng))
+    except RecursionError:
+        return ()  # what is nested that deep is not looked at
 
 
 def sites_of(
@@ -71,9 +76,11 @@ def sites_of(
     seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[Where, ...]]] = set()
     for expectations in by_case.values():
         kept: list[Site] = []
-        rng.shuffle(expectations)
-        for each in expectations:
-            kept += _sites(each, pool, asked, rng, certain=not everything)
+        order = [*range(len(expectations) - 1)]
+        rng.shuffle(order)
+        for number in (len(expectations) - 1, *order):
+            found_sites = _sites(expectations[number], pool, asked, rng, certain=not everything)
+            kept += [replace(site, order=number) for site in found_sites]
             if sum(not site.telling for site in kept) >= _SITES_A_CASE:
                 break
         if everything or any(not site.telling for site in kept):
@@ -147,11 +154,12 @@ def _sites(
     source = expectation.reached.source
     # Two answers to one question say that one of them is wrong.
     telling = asked.get(_question(found), 0) > 1
-    made = False
-    if expectation.expected is not None:
-        for place, changes, named in _literal_changes(found, pool, rng, certain=certain):
-            made = True
-            yield from _site(found, place, changes, telling=telling or named, certain=certain)
+    literal = [
+        site
+        for place, changes, named in _literal_changes(found, pool, rng, certain=certain)
+        for site in _site(found, place, changes, telling=telling or named, certain=certain)
+    ]
+    yield from literal
     if expectation.exceptions is not None:
         where = named_expression(expectation.exceptions)
         if where is not None:
@@ -164,7 +172,7 @@ def _sites(
                 for text in others
             ]
             yield from _site(found, where[0], swaps, telling=not likely, certain=certain)
-    if expectation.turns and not made:
+    if expectation.turns and not literal:
         turns = rng.sample(expectation.turns, len(expectation.turns))
         telling = telling or expectation.telling
         yield from _site(found, source, turns, telling=telling, certain=certain)

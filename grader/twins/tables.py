@@ -75,7 +75,7 @@ def table_rows(table: Bound) -> list[Row] | None:
             return _zipped(columns)
         case ast.Call(func=ast.Attribute(value=inner, attr="items"), args=[]):
             pairs = resolved(replace(found, node=inner))
-            if isinstance(pairs.node, ast.Dict) and all(pairs.node.keys):
+            if isinstance(pairs.node, ast.Dict) and _are_distinct(pairs.node.keys):
                 cells = zip(pairs.node.keys, pairs.node.values, strict=True)
                 return [(replace(pairs, node=k), replace(pairs, node=v)) for k, v in cells if k]
             return None
@@ -83,6 +83,12 @@ def table_rows(table: Bound) -> list[Row] | None:
             return [()] * min(stop, 2)
         case _:
             return None
+
+
+def _are_distinct(keys: Sequence[ast.expr | None]) -> bool:
+    """Tell whether keys of a display are constants, none of which takes the place of another."""
+    values = [key.value for key in keys if isinstance(key, ast.Constant)]
+    return len(values) == len(keys) == len(set(values))
 
 
 def stays(row: Row) -> bool:

@@ -37,8 +37,10 @@ def find_expectations(
 
 
 def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
-    setup = Source(SETUP, tests.setup.encode("utf-8", "replace"))
-    sources = [Source(case.id, case.source.encode("utf-8", "replace")) for case in tests.cases]
+    setup = Source(SETUP, tests.setup.encode("utf-8", "surrogatepass"))
+    sources = [
+        Source(case.id, case.source.encode("utf-8", "surrogatepass")) for case in tests.cases
+    ]
     mentioned = [_mentioned(source.tree) for source in sources]
     for index, source in enumerate(sources):
         elsewhere = [m for other, m in enumerate(mentioned) if other != index]
@@ -61,6 +63,11 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
                     reader=reader,
                     own=tuple(own),
                 )
+
+
+def _encoded(text: str) -> bytes:
+    """Return a text as bytes; half a surrogate makes it no Python, which has no sites."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _mentioned(tree: ast.AST) -> frozenset[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.twins.names import Names
-from grader.twins.scopes import HelperOf, Scope, call_name
+from grader.twins.scopes import RAISING, HelperOf, Scope, call_name
 from grader.twins.source import Source
 from grader.twins.tables import bindings, row_bindings, stays, stored_names, table_rows
 from grader.twins.values import Bound
@@ -28,7 +28,6 @@ _SAFE_CONTEXTS = frozenset(
     "ProcessPoolExecutor Timer warns".split()
 )
 """Context managers of the standard library and of pytest that let exceptions through."""
-RAISING = frozenset("assertRaises assertRaisesRegex raises".split())
 
 
 @dataclass(slots=True)

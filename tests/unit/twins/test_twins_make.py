@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.model import ScriptTests
-from grader.twins import confirmable, find_sites, make_twins, pair_cases
+from grader.model import PytestTests, ScriptTests
+from grader.twins import confirmable, find_sites, make_twins, pair_cases, propose
 from tests.unit.twins.running import module, passed_cases, script, seeded
 
 CODE = """
@@ -109,3 +109,90 @@ def test_cases_of_a_changed_suite_are_found_by_test_and_number() -> None:
 def test_sites_know_the_statement_that_fails() -> None:
     sites = find_sites(script("x = double(1)\n\nassert (\n    x\n    == 2\n)"))
     assert {(site.first_line, site.last_line) for site in sites} == {(3, 6)}
+
+
+def test_rows_that_other_fixtures_multiply_are_left_alone() -> None:
+    """Which case has which parameters cannot be told by position then."""
+    tests = module(PARAMETRISED)
+    ids = [f"test_it.py::test_double[{mode}-{row}]" for mode in "ab" for row in range(3)]
+    assert confirmable(tests, ids) == set()
+    for twin in make_twins(tests, ids, seeded(1), collected=ids):
+        assert twin.changed == {}
+        assert twin.tests == tests
+
+
+def test_cases_that_did_not_pass_count_for_the_position_of_the_others() -> None:
+    tests = module(PARAMETRISED)
+    ids = [f"test_it.py::test_double[{row}]" for row in range(3)]
+    for seed in range(10):
+        for twin in make_twins(tests, ids[2:], seeded(seed), collected=ids):
+            assert set(twin.changed) == set(ids[2:])
+            assert isinstance(twin.tests, type(tests))
+            changed = twin.tests.files[0].content.decode()
+            assert "(1, 2), (2, 4)" in changed
+            assert "pytest.param(3, 6, " not in changed
+
+
+def test_a_value_that_two_tests_share_stays() -> None:
+    """Neither test can have another one alone, so their comparisons are turned round."""
+    source = "WANT = 4\n\n\ndef test_a():\n    assert f(2) == WANT\n\n\n"
+    source += "def test_b():\n    assert f(3) == WANT\n"
+    ids = ["test_it.py::test_a", "test_it.py::test_b"]
+    for twin in make_twins(module(source), ids, seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        text = twin.tests.files[0].content.decode()
+        assert "WANT = 4" in text
+        assert text.count("!=") == len(twin.changed)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["assert f(1) == '\ud800'", "assert f(1) == " + "[" * 90 + "]" * 90, "assert f(1) == 1 +" * 3],
+)
+def test_what_cannot_be_read_has_no_site_or_a_right_one(source: str) -> None:
+    for twin in make_twins(script(source), ["0"], seeded(1)):
+        assert (twin.tests == script(source)) is (not twin.changed)
+
+
+def test_long_sums_are_no_trouble() -> None:
+    tests = script("assert f(1) == " + "+".join(["1"] * 3000))
+    make_twins(tests, ["0"], seeded(1))
+
+
+def test_messages_and_comments_agree_with_what_is_changed() -> None:
+    source = (
+        "def check(f):\n"
+        '    """Expects 1234."""\n'
+        "    # 1234 is right\n"
+        "    assert f(1) == 1234, 'not 1234'  # 1234\n"
+        "check(g)"
+    )
+    for twin in make_twins(script(source), ["0"], seeded(4)):
+        assert isinstance(twin.tests, ScriptTests)
+        assert "1234" not in twin.tests.cases[0].source
+
+
+def test_a_proposal_counts_once_the_reference_has_failed_it() -> None:
+    code = "class Pair:\n    def __init__(self, a, b): self.a = a\n"
+    code += "    def __eq__(self, other): return self.a == other.a\n"
+    tests = script("assert Pair(1, 2) == Pair(1, 2)", "assert Pair(3, 4) == Pair(3, 4)")
+    outcomes = set()
+    for seed in range(30):
+        proposal = propose(tests, ["0", "1"], seeded(seed))
+        assert set(proposal.sites) == {"0", "1"}
+        failed = {"0", "1"} - passed_cases(proposal.twin.tests, code)
+        sites = (*find_sites(tests), *proposal.approved(failed))
+        outcomes.add(frozenset(failed))
+        for twin in make_twins(tests, ["0", "1"], seeded(seed), sites=sites):
+            assert passed_cases(twin.tests, code) == {"0", "1"} - set(twin.changed)
+    assert len(outcomes) > 1  # b is left out of account, and some proposals change nothing else
+
+
+def test_the_last_expectation_can_be_asked_for() -> None:
+    tests = script("assert f(1) == 1\nassert f(2) == 2\nassert f(3) == 3", "assert f(4) == 4")
+    lines: dict[bool, set[int]] = {True: set(), False: set()}
+    for last in lines:
+        for seed in range(30):
+            for twin in make_twins(tests, ["0", "1"], seeded(seed), last=last):
+                lines[last] |= {f.first_line for id, f in twin.changed.items() if id == "0"}
+    assert lines == {True: {3}, False: {1, 2, 3}}
