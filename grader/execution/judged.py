@@ -26,7 +26,7 @@ from grader.model import CaseResult, PytestTests, ScriptTests
 from grader.sandbox import payload
 from grader.sandbox.base import Job, Program, RunOutcome, Slot
 from grader.sandbox.payload import Apart
-from grader.twins import Twin, confirmable, make_twins, pair_cases
+from grader.twins import Site, Twin, find_sites, make_twins, pair_cases, propose
 from grader.verdict import Integrity, Verdict
 
 _MOST_ROUNDS = 2
@@ -81,7 +81,7 @@ def run_judged(task: Task, slot: Slot, references: References) -> Graded:
         return _not_apart(ran)
     else:
         ran = _run_together(task, slot)
-        graded = _confirmed(task, slot, ran)
+        graded = _confirmed(task, slot, ran, references)
     if not ran.has_passed:
         _require_sound_reference(task, slot, references)
     return graded
@@ -146,32 +146,55 @@ def _run_together(task: Task, slot: Slot) -> _Ran:
     return _run(task, slot, _tests_of(task), None)
 
 
-def _confirmed(task: Task, slot: Slot, ran: _Ran) -> Graded:
+def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Graded:
     """Confirm what passed in one process with the submission, by twins of the suite.
 
     In a twin, some of the cases expect something else, and only we know which. A submission that
     is right passes none of those; one that makes the tests believe it passes them, too.
+
+    Raises:
+        SuiteError: A case has no twin, and the submission has to be confirmed.
     """
     graded = _graded(ran, Integrity.CONFIRMED)
     if not ran.passed:
         return graded
     tests = _tests_of(task)
-    if confirmable(tests, ran.passed) != ran.passed:
-        if task.require is Integrity.CONFIRMED:
-            message = "refused, since require_integrity is confirmed: a case has no twin"
-            raise SuiteError(message)
-        graded = replace(graded, integrity=Integrity.SHARED)
+    sites = [*find_sites(tests), *_approved_sites(task, slot, ran, references)]
+    confirmed: set[str] = set()
     for _ in range(_MOST_ROUNDS):
         is_steady = True
-        for twin in make_twins(tests, ran.passed, _random, collected=ran.ids):
+        for twin in make_twins(tests, ran.passed, _random, collected=ran.ids, sites=sites):
             passed = _passed_in(task, slot, twin, ran)
             changed = twin.changed.keys()
             if passed & changed:
                 return replace(graded, tampered=True)
+            confirmed |= changed
             is_steady &= ran.passed - changed <= passed
         if is_steady:
             break
-    return graded
+    if confirmed >= ran.passed:
+        return graded
+    if task.require is Integrity.CONFIRMED:
+        message = "refused, since require_integrity is confirmed: a case of the suite has no twin"
+        raise SuiteError(message)
+    return replace(graded, integrity=Integrity.SHARED)
+
+
+def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -> tuple[Site, ...]:
+    """Return further places where the suite can be changed, if it has a reference to tell."""
+    if task.suite.reference is None:
+        return ()
+    reference = replace(task, code=task.suite.reference, stop_early=False)
+
+    def find() -> tuple[Site, ...]:
+        proposal = propose(_tests_of(task), ran.ids, _random)
+        if not proposal.sites:
+            return ()
+        original = _run_together(reference, slot)
+        failed = proposal.sites.keys() - _passed_in(reference, slot, proposal.twin, original)
+        return proposal.approved(failed & original.passed)
+
+    return references.sites(task.suite, find)
 
 
 def _passed_in(task: Task, slot: Slot, twin: Twin, original: _Ran) -> frozenset[str]:

@@ -1,17 +1,21 @@
-"""Whether suites are passed by their own reference solutions, found out once per suite.
+"""What the reference solutions of suites show about them, found out once per suite.
 
-It is asked only after a submission has failed, so that a broken suite is not the model's fault.
+Whether a suite is passed by its own reference is asked only after a submission has failed, so that
+a broken suite is not the model's fault.
 """
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeVar
 
 from grader.model import Tests, TestSuite
+from grader.twins import Site
 
 _REMEMBERED = 20_000
 
 _Key = tuple[Tests, str, str | None]
+_Found = TypeVar("_Found")
 
 
 class References:
@@ -20,6 +24,7 @@ class References:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._reasons: OrderedDict[_Key, str | None] = OrderedDict()
+        self._sites: OrderedDict[_Key, tuple[Site, ...]] = OrderedDict()
 
     def why_it_fails(self, suite: TestSuite, find: Callable[[], str | None]) -> str | None:
         """Return why a suite's reference does not pass it, or None if it does.
@@ -28,13 +33,27 @@ class References:
             suite: One that has a reference.
             find: Runs the reference; called if nothing is known yet.
         """
+        return self._known(self._reasons, suite, find)
+
+    def sites(self, suite: TestSuite, find: Callable[[], tuple[Site, ...]]) -> tuple[Site, ...]:
+        """Return changes of a suite that its reference was seen to fail.
+
+        Args:
+            suite: One that has a reference.
+            find: Runs the reference; called if nothing is known yet.
+        """
+        return self._known(self._sites, suite, find)
+
+    def _known(
+        self, known: "OrderedDict[_Key, _Found]", suite: TestSuite, find: Callable[[], _Found]
+    ) -> _Found:
         key = (suite.tests, suite.prelude, suite.reference)
         with self._lock:
-            if key in self._reasons:
-                return self._reasons[key]
-        reason = find()
+            if key in known:
+                return known[key]
+        found = find()
         with self._lock:
-            self._reasons[key] = reason
-            if len(self._reasons) > _REMEMBERED:
-                self._reasons.popitem(last=False)
-        return reason
+            known[key] = found
+            if len(known) > _REMEMBERED:
+                known.popitem(last=False)
+        return found
