@@ -98,6 +98,8 @@ class Suspicion(StrEnum):
     """The process ended by itself before its tests were over."""
     TWIN = "twin"
     """A case passed that expected something wrong."""
+    LOOKED = "looked"
+    """It looked at its tests, or at frames or objects that are not its own."""
     FORGED_REPORT = "forged_report"
     """A case was reported more than once."""
     FORGED_FRAME = "forged_frame"

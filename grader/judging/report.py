@@ -69,6 +69,8 @@ class Report:
     """Whether a line was left out as there would have been too many values."""
     forged_frame: bool = False
     """Whether the judge met what no honest candidate sends."""
+    looked: set[str] = field(default_factory=set)
+    """At what the submission looked: frames, objects, tests."""
     refused: str | None = None
     """Why the tests need more of the submission than plain data."""
     exit_status: int = 0
@@ -173,6 +175,8 @@ def _add(found: Report, event: Mapping[str, Any]) -> None:
             found.exit_status = status if type(status) is int else 1
         case "forged_frame":
             found.forged_frame = True
+        case "looked":
+            found.looked.add(_text(event, "at")[:20])
         case "refused":
             found.refused = _text(event, "reason")
         case _:

@@ -39,6 +39,8 @@ def _signs(outcomes: Iterable[RunOutcome], *, reports_end: bool, calls: int) -> 
                 yield Suspicion.FORBIDDEN_CALL
         if reports_end:
             report = read_report(outcome.report)
+            if report.looked:
+                yield Suspicion.LOOKED
             if report.forged_frame:
                 yield Suspicion.FORGED_FRAME
             elif _ended_early(outcome, report):

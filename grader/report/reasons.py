@@ -43,6 +43,7 @@ VERDICTS = {
 
 SUSPICIONS = {
     Suspicion.EARLY_EXIT: "The process ended by itself before its tests were over.",
+    Suspicion.LOOKED: "The code looked at its tests, at its callers or at all objects.",
     Suspicion.TWIN: "A test passed although it had been changed to expect something wrong.",
     Suspicion.FORGED_REPORT: "A case was reported more than once.",
     Suspicion.FORGED_FRAME: "The code said to its tests what no honest code says.",

@@ -8,11 +8,13 @@ from grader.engine import Grader
 from grader.model import (
     CallCase,
     CallTests,
+    PytestTests,
     ScriptCase,
     ScriptTests,
     StdinCase,
     StdinTests,
     Submission,
+    SuiteFile,
     TestSuite,
 )
 from grader.sandbox.native import NativeSandbox
@@ -25,6 +27,23 @@ SCRIPT = TestSuite(
     tests=ScriptTests(cases=(ScriptCase(id="0", source="assert f(3) == 9"),)),
     format="own",
     entry_point="f",
+)
+SHARED = TestSuite(
+    tests=ScriptTests(cases=(ScriptCase(id="0", source="import os\nassert f(3) == 9"),)),
+    format="own",
+    entry_point="f",
+)
+PYTEST = TestSuite(
+    tests=PytestTests(
+        files=(
+            SuiteFile(
+                path="test_it.py",
+                content=b"import os\nfrom solution import f\ndef test_it(): assert f(3) == 9\n",
+            ),
+        ),
+        test_paths=("test_it.py",),
+    ),
+    format="own",
 )
 CALL = TestSuite(
     tests=CallTests(entry_point="f", cases=(CallCase(id="0", args=(3,), expected=9),)),
@@ -72,6 +91,40 @@ def grader(native_sandbox: NativeSandbox) -> Iterator[Grader]:
             "    return 9\n",
             (Suspicion.FORGED_FRAME,),
             id="writes to every descriptor",
+        ),
+        pytest.param(
+            SHARED,
+            "from collections import namedtuple\nimport logging\n"
+            "P = namedtuple('P', 'a')\nlogging.getLogger().debug('x')\n"
+            "def f(x):\n    return x * x\n",
+            (),
+            id="honest beside its tests",
+        ),
+        pytest.param(
+            SHARED,
+            "import sys\ndef f(x):\n    sys._getframe(1).f_locals\n    return x + x\n",
+            (Suspicion.LOOKED,),
+            id="looks at frames",
+        ),
+        pytest.param(
+            SHARED,
+            "import inspect\ndef f(x):\n    inspect.currentframe()\n    return x + x\n",
+            (Suspicion.LOOKED,),
+            id="looks at frames through the library",
+        ),
+        pytest.param(
+            SHARED,
+            "import gc\ndef f(x):\n    gc.get_objects()\n    return x + x\n",
+            (Suspicion.LOOKED,),
+            id="looks at all objects",
+        ),
+        pytest.param(
+            PYTEST,
+            "import pathlib\ndef f(x):\n"
+            "    [p.read_text() for p in pathlib.Path('/work').glob('test*')]\n"
+            "    return x + x\n",
+            (Suspicion.LOOKED,),
+            id="reads its tests",
         ),
         pytest.param(
             SCRIPT, "import os\nos._exit(0)\n", (Suspicion.EARLY_EXIT,), id="exit before the tests"

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 
 from sandbox_images.harness.confinement import WORK, Run
-from sandbox_images.harness.runners import judging, loading
+from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.recorder import Recorder
 from sandbox_images.harness.runners.swallowed import Swallowed, note_in_pytest
@@ -62,6 +62,9 @@ class _Session:
             os._exit(0)
         else:
             loading.precede_import(run.bundle)
+            tests = [f"{WORK}/{path}" for path in payload["test_paths"]]
+            source_path = loading.path_of(run.bundle)
+            looking.watch(source_path, tests, lambda at: reporter.emit("looked", at=at))
         recorder = _recorder(run, reporter, notes=payload["notes"])
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0

@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from sandbox_images.harness.confinement import Run
-from sandbox_images.harness.runners import judging, loading
+from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.swallowed import Swallowed, compile_noting
 from sandbox_images.harness.split.judge import DoesNotCompile, Judge, Refused
@@ -19,6 +19,7 @@ def run(run: Run, reporter: Reporter) -> None:
     path = loading.path_of(run.bundle)
     if code is not None:
         try:
+            looking.watch(path, [], lambda at: reporter.emit("looked", at=at))
             module = loading.new_module("solution", run.bundle)
             exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         except BaseException as error:  # noqa: BLE001 - whatever the submission raised
