@@ -8,10 +8,11 @@ Importing this module needs neither Celery nor redis.
 
 import os
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.exits import close_at_exit, forget_at_exit
 from grader.model import GradeReport, Submission
 from grader.queueing.calls import ReportFuture, deliver
 from grader.queueing.deadlines import Deadlines
@@ -22,6 +23,7 @@ from grader.sandbox.base import Job
 from grader.service import not_graded
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
+from grader.threads import Threads
 
 if TYPE_CHECKING:
     from grader.queueing.programs import ProgramResult
@@ -127,6 +129,7 @@ class QueueGrader(FutureGrader):
     def close(self) -> None:
         """Cancel what is open and leave the queue. Repeats harmlessly."""
         self._pump.close()
+        forget_at_exit(self)
 
     @property
     def _window(self) -> int:
@@ -142,6 +145,7 @@ class QueueGrader(FutureGrader):
             from grader.queueing.pump import Pump
 
             pump = self._pumps.setdefault(pid, Pump(self.settings))
+            close_at_exit(self)
         return pump
 
 
@@ -163,7 +167,10 @@ class LocalGrader(FutureGrader):
         self._grader = grader or StoppableGrader(settings)
         self._deadlines = Deadlines()
         self._open: dict[ReportFuture, Run] = {}
-        self._threads = ThreadPoolExecutor(settings.slots, thread_name_prefix="grader-slot")
+        self._threads = Threads(settings.slots, "grader-slot")
+        self._pid = os.getpid()
+        self._closing = False
+        close_at_exit(self)
 
     def submit(
         self,
@@ -183,7 +190,10 @@ class LocalGrader(FutureGrader):
         def settled(_: ReportFuture) -> None:
             alarm.cancel()
             self._open.pop(future, None)
-            run.stop()
+            if self._closing:
+                run.forbid()
+            else:
+                run.stop()
 
         self._open[future] = run
         future.add_done_callback(settled)
@@ -195,12 +205,18 @@ class LocalGrader(FutureGrader):
 
     def close(self) -> None:
         """Stop what runs and close the slots. Repeats harmlessly."""
+        if os.getpid() != self._pid:
+            return  # A process that was forked since has none of the threads and slots.
+        self._closing = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for future in list(self._open):
             deliver(future, self._not_graded("the grader was closed"))
-        self._threads.shutdown(wait=True)
-        self._deadlines.close()
+        # All slots at once, which is quicker than run by run; then what was being opened.
         self._grader.close()
+        self._threads.shutdown(wait=True)
+        self._grader.close()
+        self._deadlines.close()
+        forget_at_exit(self)
 
     @property
     def _window(self) -> int:

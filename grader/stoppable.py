@@ -29,6 +29,10 @@ class Run:
         """Whether `stop` was called."""
         return self._stopped
 
+    def forbid(self) -> None:
+        """Let nothing more start. Repeats harmlessly."""
+        self._stopped = True
+
     def stop(self) -> None:
         """Kill what runs, and let nothing more start. Repeats harmlessly."""
         with self._lock:

@@ -1,23 +1,27 @@
 """What all adapters do: read what a trainer hands over, and call the core."""
 
-import asyncio
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 from grader.reward_settings import Task
+from grader.rewards.calls import in_thread
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
 from grader.rewards.sample import Rating, Sample
 
-_MOST_THREADS = 512
-"""As many samples as verl has in flight in one process at most."""
-
 # ---------------------------------------------------------------- the core
 
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def ready_core() -> RewardCore:
@@ -67,18 +71,8 @@ def rate_all(
 
 
 async def rate_soon(sample: Sample, *, task: str | None = None) -> Rating:
-    """As `rate_one`, for an event loop: many at once, each in a thread that only waits."""
-    # Not the loop's own threads: those are few, and the trainer decodes tokens in them.
-    threads = _threads(os.getpid())
-    return await asyncio.get_running_loop().run_in_executor(
-        threads, lambda: rate_one(sample, task=task)
-    )
-
-
-@lru_cache(maxsize=1)
-def _threads(pid: int) -> ThreadPoolExecutor:
-    """Return the threads of this process: a forked one has none of its parent's."""
-    return ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix=f"grader-{pid}")
+    """As `rate_one`, for an event loop: many at once. Cancelling the task stops the grading."""
+    return await in_thread(lambda: rate_one(sample, task=task))
 
 
 # ---------------------------------------------------------------- what trainers hand over

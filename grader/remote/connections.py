@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from grader.exits import keep_from_forks
 from grader.remote.address import Address
 
 _CONNECT_S = 10.0
@@ -154,6 +155,7 @@ class Connections:
                 self._address.host, self._address.port, timeout=timeout_s, context=self._tls
             )
         connection.connect()
+        keep_from_forks(connection.sock)
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _PROBES:
             if hasattr(socket, name):

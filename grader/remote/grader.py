@@ -1,12 +1,13 @@
 """A grader that has a running `grader serve` grade."""
 
 import logging
+import os
 import secrets
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from grader.errors import GraderError, ServiceUnavailableError
+from grader.exits import close_at_exit, forget_at_exit
 from grader.model import GradeReport, Submission
 from grader.queueing.calls import ReportFuture, deliver
 from grader.queueing.deadlines import Deadlines
@@ -20,6 +21,7 @@ from grader.rules import ExtractionRule
 from grader.score import find_policy
 from grader.service import not_graded
 from grader.settings import Settings
+from grader.threads import Threads
 from grader.wire import json_bytes, report_of
 
 _log = logging.getLogger(__name__)
@@ -51,7 +53,9 @@ class RemoteGrader(FutureGrader):
         self._deadlines = Deadlines()
         self._lock = threading.Lock()
         self._lines: dict[ReportFuture, Line] = {}
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="grader-remote")
+        self._threads = Threads(_THREADS, "grader-remote")
+        self._pid = os.getpid()
+        close_at_exit(self)
 
     def submit(
         self,
@@ -106,6 +110,8 @@ class RemoteGrader(FutureGrader):
 
     def close(self) -> None:
         """Cancel what is open and hang up. Repeats harmlessly."""
+        if os.getpid() != self._pid:
+            return  # A process that was forked since has none of the threads.
         self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             waiting = list(self._lines)
@@ -114,6 +120,7 @@ class RemoteGrader(FutureGrader):
         self._threads.shutdown(wait=True)
         self._deadlines.close()
         self._connections.close()
+        forget_at_exit(self)
 
     @property
     def _window(self) -> int:

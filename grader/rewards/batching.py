@@ -1,11 +1,14 @@
 """Joins calls that come from many threads at once into batches."""
 
+import contextlib
 import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Generic, TypeVar
+
+from grader.queueing.calls import deliver
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,6 +39,7 @@ class MicroBatcher(Generic[T, R]):
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._items: queue.SimpleQueue[tuple[T, Future[R]] | None] = queue.SimpleQueue()
+        self._open: set[Future[R]] = set()
         self._closed = False
 
     def submit(self, item: T) -> "Future[R]":
@@ -52,24 +56,29 @@ class MicroBatcher(Generic[T, R]):
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
                 self._thread.start()
+            self._open.add(future)
             self._items.put((item, future))
+        future.add_done_callback(self._open.discard)
         return future
 
     def close(self) -> None:
-        """Handle what was submitted, and end the thread. Repeats harmlessly."""
+        """Cancel what has no result yet, and end the thread. Repeats harmlessly."""
         with self._lock:
             thread = self._thread
             if not self._closed:
                 self._closed = True
                 self._items.put(None)
+        for future in list(self._open):
+            future.cancel()
         if thread is not None:
             thread.join()
 
     def _work(self) -> None:
         while True:
             batch, is_last = self._gather()
-            # A call that gave up has cancelled its future.
-            waiting = [(item, f) for item, f in batch if f.set_running_or_notify_cancel()]
+            # A call that gave up has cancelled its future. It may still do so while the batch is
+            # handled, so that the future is never marked as running.
+            waiting = [(item, future) for item, future in batch if not future.cancelled()]
             if waiting:
                 self._run(waiting)
             if is_last:
@@ -95,7 +104,7 @@ class MicroBatcher(Generic[T, R]):
         try:
             results = self._handle([item for item, _ in waiting])
             for (_, future), result in zip(waiting, results, strict=True):
-                future.set_result(result)
+                deliver(future, result)
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
             left = [(item, future) for item, future in waiting if not future.done()]
             if len(waiting) > 1:
@@ -103,4 +112,5 @@ class MicroBatcher(Generic[T, R]):
                     self._run([pair])
             else:
                 for _, future in left:
-                    future.set_exception(error)
+                    with contextlib.suppress(InvalidStateError):
+                        future.set_exception(error)

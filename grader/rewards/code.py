@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.errors import GraderError
+from grader.errors import ConfigurationError, GraderError
 from grader.model import GradeReport, Submission, TestSuite
 from grader.reward_settings import ScoreMode
+from grader.rewards.calls import current_call
 from grader.rewards.patience import Patience
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.score import score_report
@@ -80,6 +81,7 @@ class CodeRater:
         self._patience = Patience()
         self._grader: FutureGrader | None = None
         self._failure: tuple[float, GraderError] | None = None
+        self._closed = False
         # Samples of one prompt come together; a label may have megabytes, so few are kept.
         self._parse = lru_cache(maxsize=64)(self._parse_text)
 
@@ -127,6 +129,7 @@ class CodeRater:
     def close(self) -> None:
         """Close the grader. Repeats harmlessly."""
         with self._lock:
+            self._closed = True
             grader, self._grader = self._grader, None
         if grader is not None:
             grader.close()
@@ -148,15 +151,18 @@ class CodeRater:
             # Whatever a label or the client does must cost one sample, never the training.
             _log.exception("a sample met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
+        current_call().hold(future)
         return _Call(future=future, began=began)
 
     def _end(self, call: _Call, deadline: float) -> Rating:
         try:
             report = call.future.result(max(0.0, deadline - time.monotonic()) + _GRACE_S)
             return self._rating(report, time.monotonic() - call.began)
-        except (TimeoutError, CancelledError):
+        except TimeoutError:
             call.future.cancel()
             return self._ungraded("no report by the deadline")
+        except CancelledError:
+            return self._ungraded("the call was given up")
         except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a sample met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
@@ -224,6 +230,9 @@ class CodeRater:
         with self._lock:
             if self._grader is not None:
                 return self._grader
+            if self._closed:
+                message = "the grader is closed"
+                raise ConfigurationError(message)
             if self._failure is not None:
                 when, error = self._failure
                 if time.monotonic() < when + _OPEN_AGAIN_S:

@@ -17,6 +17,7 @@ from typing import Any
 from grader.errors import ConfigurationError, GraderError
 from grader.reward_settings import ConversationSettings
 from grader.rewards.batching import MicroBatcher
+from grader.rewards.calls import current_call
 from grader.rewards.heuristics import refusal, relevance, repetition, words_of
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
@@ -123,6 +124,7 @@ class ConversationRater:
         self._lock = threading.Lock()
         self._batchers: dict[str, MicroBatcher[str, float]] = {}
         self._failure: ConfigurationError | None = None
+        self._closed = False
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:  # noqa: ARG002
         """See `Rater.rate`; labels are not looked at."""
@@ -132,6 +134,9 @@ class ConversationRater:
                 {name: batcher.submit(_READ_BY[name](sample)) for name, batcher in batchers.items()}
                 for sample in samples
             ]
+            for futures in waiting:
+                for future in futures.values():
+                    current_call().hold(future)
         except (GraderError, RuntimeError) as error:
             return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
         return [
@@ -150,12 +155,16 @@ class ConversationRater:
     def close(self) -> None:
         """Forget the models. Repeats harmlessly."""
         with self._lock:
+            self._closed = True
             batchers, self._batchers = self._batchers, {}
         for batcher in batchers.values():
             batcher.close()
 
     def _open(self) -> dict[str, MicroBatcher[str, float]]:
         with self._lock:
+            if self._closed:
+                message = "the conversation grader is closed"
+                raise ConfigurationError(message)
             if self._failure is not None:
                 raise self._failure
             if not self._batchers:
@@ -186,10 +195,12 @@ class ConversationRater:
                 for name, future in futures.items()
             }
             return self._rating(sample, found)
-        except (TimeoutError, CancelledError):
+        except TimeoutError:
             for future in futures.values():
                 future.cancel()
             return self._ungraded("a model did not answer by the deadline")
+        except CancelledError:
+            return self._ungraded("the call was given up")
         except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("a conversation met a fault in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from grader.errors import ConfigurationError, GraderError
+from grader.exits import close_at_exit, forget_at_exit
 from grader.extract.chat import opens_thinking
 from grader.plans import Part, Plan, plan_for
 from grader.reward_settings import ScoreMode, Task
+from grader.rewards.calls import serving
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
 from grader.rewards.conversation import ConversationRater
 from grader.rewards.maths.rater import MathRater
@@ -47,6 +49,7 @@ class RewardCore:
         window = settings.reward.normalise
         self._normaliser = RunningNormaliser(window) if window else None
         self._closing: list[Callable[[], None]] = []
+        self._closed = False
 
     def rate(
         self, samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
@@ -58,10 +61,13 @@ class RewardCore:
             task: What grades those whose label does not say; None: as set.
             deadline_s: Seconds by which all that can be graded is; None: as set.
         """
+        if self._closed:
+            return [self._ungraded("the reward function is closed") for _ in samples]
         deadline = time.monotonic() + (deadline_s or self.settings.reward.deadline_s)
         try:
             plans = [self._plan(sample, task or self.settings.task) for sample in samples]
-            ratings = self._rate(samples, plans, deadline)
+            with serving():
+                ratings = self._rate(samples, plans, deadline)
             return self._normalised(ratings)
         except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
             # A fault of this program must cost one call, and be seen, but never the training.
@@ -87,12 +93,14 @@ class RewardCore:
         self._closing.append(close)
 
     def close(self) -> None:
-        """Free everything. Repeats harmlessly."""
+        """Answer all that is open, as not graded, and free everything. Repeats harmlessly."""
+        self._closed = True
         while self._closing:
             self._closing.pop()()
         self.code.close()
         self.maths.close()
         self.conversation.close()
+        forget_at_exit(self)
 
     def _plan(self, sample: Sample, task: Task) -> Plan | Rating:
         try:
@@ -223,7 +231,7 @@ def shared_core() -> RewardCore:
             core = _shared.get(pid)
             if core is None:
                 core = _shared[pid] = RewardCore(load_settings().settings)
-                _close_at_exit(core)
+                close_at_exit(core)
     return core
 
 
@@ -256,9 +264,9 @@ def forget_shared_core() -> None:
         core.close()
 
 
-def _close_at_exit(core: RewardCore) -> None:
-    """Have slots and child processes closed when this process ends."""
-    from multiprocessing.util import Finalize
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
 
-    # Unlike atexit's, it also runs in the processes of a pool, which is where AReaL calls us.
-    Finalize(None, core.close, exitpriority=1)
+
+os.register_at_fork(after_in_child=_after_fork)

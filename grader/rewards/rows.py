@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 
 from grader.model import GradeReport
@@ -14,6 +14,7 @@ from grader.rewards.core import RewardCore
 from grader.rewards.sample import Rating, Sample
 from grader.service import not_graded
 from grader.settings import Settings
+from grader.threads import Threads
 from grader.verdict import Verdict
 
 _GOOD = 0.5
@@ -39,7 +40,7 @@ class RowRater:
         self._core = RewardCore(replace(settings, reward=plain), open_grader=open_grader)
         # As many as a model judges at once: each waits for the others of its batch.
         workers = max(settings.conversation.batch, settings.math.processes)
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="grader-rater")
+        self._threads = Threads(workers, "grader-rater")
         self._room = threading.Semaphore(workers * _WAITING_PER_THREAD)
         self._lock = threading.Lock()
         self._open: set[Future[None]] = set()

@@ -43,6 +43,9 @@ class Transport(Protocol):
     def is_alive(self) -> bool:
         """Tell whether the other end of the stream is still there."""
 
+    def hang_up(self) -> None:
+        """Begin to kill the slot: it ends on its own from now on. Repeats harmlessly."""
+
     def kill(self) -> None:
         """Kill the slot and free what it held; wakes a waiting `receive`. Repeats harmlessly."""
 
@@ -52,9 +55,18 @@ class Transport(Protocol):
 
 def kill_all(transports: Iterable[Transport]) -> None:
     """Kill slots at once, each of which takes its time to go, and wait until all are gone."""
-    threads = [threading.Thread(target=transport.kill) for transport in transports]
-    for thread in threads:
-        thread.start()
+    transports = list(transports)
+    for transport in transports:
+        transport.hang_up()
+    threads = []
+    for transport in transports:
+        thread = threading.Thread(target=transport.kill, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # The interpreter is ending, or the system has no thread left.
+            transport.kill()
+        else:
+            threads.append(thread)
     for thread in threads:
         thread.join()
 

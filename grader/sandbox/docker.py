@@ -9,10 +9,13 @@ supervisor reads the end of its input and exits, and the engine removes the cont
 even that left is swept when the next grader on this machine opens its first slot.
 """
 
+import contextlib
 import itertools
 import logging
 import math
+import os
 import secrets
+import socket
 import struct
 import threading
 import time
@@ -20,6 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grader.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
+from grader.exits import keep_from_forks
 from grader.model import MiB
 from grader.sandbox import hardening, images
 from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hung_up, kill_all
@@ -56,8 +60,10 @@ class DockerTransport:
         self, engine: Engine, container: str, stream: Attachment, on_kill: Callable[[bool], None]
     ) -> None:
         self.container = container
+        self._pid = os.getpid()
         self._engine = engine
         self._stream = stream
+        keep_from_forks(stream.socket)
         self._on_kill = on_kill
         self._stream.socket.settimeout(_SOCKET_TIMEOUT_S)
         self._start_deadline = time.monotonic() + _START_TIMEOUT_S
@@ -105,8 +111,16 @@ class DockerTransport:
         """Tell whether the stream is open; the engine closes it when the container ends."""
         return not (self._killed or has_hung_up(self._stream.socket))
 
+    def hang_up(self) -> None:
+        """Have the supervisor end, and the engine remove the container. Repeats harmlessly."""
+        if os.getpid() == self._pid:
+            with contextlib.suppress(OSError):
+                self._stream.socket.shutdown(socket.SHUT_RDWR)
+
     def kill(self) -> None:
         """Remove the container with everything in it. Repeats harmlessly; never raises."""
+        if os.getpid() != self._pid:
+            return  # Of a process that was forked since, the container is none.
         with self._kill_lock:
             if self._killed:
                 return

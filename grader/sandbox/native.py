@@ -20,6 +20,7 @@ import threading
 from collections.abc import Mapping
 
 from grader.errors import SandboxUnavailableError
+from grader.exits import keep_from_forks
 from grader.model import MiB
 from grader.sandbox import native_needs, slot_users
 from grader.sandbox.base import Slot
@@ -52,6 +53,7 @@ class NativeTransport:
         Raises:
             SandboxUnavailableError: It does not start.
         """
+        self._pid = os.getpid()
         self._kill_lock = threading.Lock()
         self._killed = False
         self._final_log = ""
@@ -60,6 +62,7 @@ class NativeTransport:
             held.callback(os.close, self._log)
             self._socket, theirs = socket.socketpair()
             held.callback(self._socket.close)
+            keep_from_forks(self._socket)
             for end in (self._socket, theirs):
                 # Not the process's default: Celery sets one while it drops a broken connection.
                 end.settimeout(None)
@@ -101,14 +104,22 @@ class NativeTransport:
         """Tell whether the jail's end of the stream is open; see `Transport.is_alive`."""
         return not (self._killed or has_hung_up(self._socket))
 
+    def hang_up(self) -> None:
+        """Have the warden kill the jail; see `Transport.hang_up`."""
+        if os.getpid() == self._pid:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._warden.terminate()
+
     def kill(self) -> None:
         """Kill the jail and wait for its last process; see `Transport.kill`."""
+        if os.getpid() != self._pid:
+            return  # Of a process that was forked since, the jail is none.
         with self._kill_lock:
             if self._killed:
                 return
             self._killed = True
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+            self.hang_up()
             self._end_warden()
             self._final_log = self._read_log()
             self._held.close()
@@ -119,8 +130,7 @@ class NativeTransport:
             return self._final_log if self._killed else self._read_log()
 
     def _end_warden(self) -> None:
-        """Have the warden kill the jail; it ends when nothing of the jail is left."""
-        self._warden.terminate()
+        """Wait for the warden, which ends when nothing of the jail is left."""
         try:
             self._warden.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:

@@ -4,7 +4,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from grader.client import LocalGrader, QueueGrader
@@ -29,6 +28,7 @@ from grader.server.samples import SampleStore
 from grader.server.state import StateReader
 from grader.settings import Settings
 from grader.stoppable import Run, StoppableGrader
+from grader.threads import Threads
 from grader.verdict import Verdict
 
 _log = logging.getLogger(__name__)
@@ -75,9 +75,7 @@ class Engine:
             held.callback(self.programs.close)
             self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             held.callback(self.rewards.close)
-            self.rating_threads = ThreadPoolExecutor(
-                _RATING_THREADS, thread_name_prefix="get-reward"
-            )
+            self.rating_threads = Threads(_RATING_THREADS, "get-reward")
             held.callback(self.rating_threads.shutdown, wait=False, cancel_futures=True)
             self._held = held.pop_all()
         self._queue = None if settings.broker is None else _QueueWatch(settings)

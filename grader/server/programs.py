@@ -5,7 +5,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from grader.sandbox.base import Job, RunOutcome
 from grader.server.lobby import Lobby
 from grader.server.visit import Visit, current_visit
 from grader.stoppable import Run, StoppableGrader
+from grader.threads import Threads
 
 
 class NoSlotInTimeError(Exception):
@@ -68,7 +69,7 @@ class LocalPrograms:
         self._grader = grader
         self._lobby = lobby
         self._open: set[_Order] = set()
-        self._threads = ThreadPoolExecutor(grader.settings.slots, thread_name_prefix="program")
+        self._threads = Threads(grader.settings.slots, "program")
 
     async def run(self, job: Job, *, image: str, begin_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`."""

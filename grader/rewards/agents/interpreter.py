@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.errors import SandboxError
+from grader.errors import ConfigurationError, SandboxError
 from grader.pool import SlotPool
 from grader.sandbox.base import Job, Program, RunOutcome, Sandbox
 from grader.sandbox.choose import choose_sandbox
@@ -83,12 +83,14 @@ class Interpreter:
         self._lock = threading.Lock()
         self._sandbox = sandbox
         self._pool: SlotPool | None = None
+        self._closed = False
 
     def run(self, cells: Sequence[str]) -> CellOutcome:
         """Run a session up to its last cell.
 
         Raises:
             SandboxError: It could not be run, also when tried again.
+            ConfigurationError: The interpreter is closed.
         """
         job = Job(
             program=Program.STDIN,
@@ -112,6 +114,7 @@ class Interpreter:
     def close(self) -> None:
         """Close the slots. Repeats harmlessly."""
         with self._lock:
+            self._closed = True
             pool, self._pool = self._pool, None
             sandbox, self._sandbox = self._sandbox, None
         if pool is not None:
@@ -121,6 +124,9 @@ class Interpreter:
 
     def _open(self) -> SlotPool:
         with self._lock:
+            if self._closed:
+                message = "the interpreter is closed"
+                raise ConfigurationError(message)
             if self._pool is None:
                 self._sandbox = self._sandbox or choose_sandbox(self._settings)
                 self._pool = SlotPool(

@@ -9,9 +9,7 @@ instance finds the episode of a call by its task, and where that is new, takes t
 import asyncio
 import functools
 import logging
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +17,7 @@ from grader.rewards.agents.episode import AGENT_LOG_KEYS, Agent, Episode, Step
 from grader.rewards.agents.maths import MathAgent
 from grader.rewards.agents.repair import RepairAgent
 from grader.rewards.agents.tools import ToolAgent
+from grader.rewards.calls import in_thread
 from grader.rewards.core import RewardCore, shared_core
 from grader.rewards.openrlhf import check
 
@@ -27,9 +26,6 @@ __all__ = ["AGENTS", "Session", "check", "session"]
 _log = logging.getLogger(__name__)
 
 AGENTS: Mapping[str, type[Agent]] = {"code": RepairAgent, "math": MathAgent, "tool": ToolAgent}
-
-_THREADS = 128
-"""As many rollouts as OpenRLHF has under way in one engine; they wait, they do not work."""
 
 
 class Session:
@@ -61,9 +57,7 @@ class Session:
         answer = str(states.get("action_text") or "")
         try:
             episode = self._episode(states)
-            step = await asyncio.get_running_loop().run_in_executor(
-                _threads(os.getpid()), self._agent.step, episode, answer
-            )
+            step = await in_thread(functools.partial(self._agent.step, episode, answer))
         except Exception:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("an agent's step met a fault in the grader")
             neutral = self._core.settings.reward.neutral
@@ -97,12 +91,6 @@ def session(name: str) -> Session:
 def _agent(name: str, core: RewardCore) -> Agent:
     # One for all episodes: it may hold slots.
     return AGENTS[name](core)
-
-
-@functools.cache
-def _threads(_pid: int) -> ThreadPoolExecutor:
-    # Not the loop's own executor: that has too few threads for rollouts that only wait.
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="grader-agent")
 
 
 def _result(step: Step, sampling_params: object) -> dict[str, Any]:

@@ -4,7 +4,8 @@ import logging
 import threading
 from collections.abc import Callable
 
-from grader.errors import GraderError
+from grader.errors import ConfigurationError, GraderError
+from grader.rewards.calls import current_call
 from grader.rewards.maths.answers import MAX_ANSWER_CHARS, find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
 from grader.rewards.maths.symbolic import Algebra, Comparisons
@@ -28,6 +29,7 @@ class MathRater:
         self._lock = threading.Lock()
         self._algebra: Algebra | None = None
         self._endless: dict[str, bool] = {}
+        self._closed = False
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
         """See `Rater.rate`."""
@@ -49,11 +51,14 @@ class MathRater:
     def close(self) -> None:
         """End the processes. Repeats harmlessly."""
         with self._lock:
+            self._closed = True
             algebra, self._algebra = self._algebra, None
         if algebra is not None:
             algebra.close()
 
     def _rate(self, sample: Sample, label: object, deadline: float) -> Rating:
+        if current_call().is_given_up:
+            return self._ungraded("the call was given up")
         try:
             expected = gold_text(label)
             if not expected:
@@ -122,6 +127,9 @@ class MathRater:
 
     def _open(self) -> Algebra:
         with self._lock:
+            if self._closed:
+                message = "the math grader is closed"
+                raise ConfigurationError(message)
             if self._algebra is None:
                 settings = self._settings.math
                 self._algebra = Algebra(

@@ -192,7 +192,7 @@ def test_item_that_cannot_be_handled_fails_its_call_and_no_other_of_its_batch() 
     batcher.close()
 
 
-def test_batcher_forgets_calls_that_gave_up_and_ends_when_closed() -> None:
+def test_batcher_forgets_calls_that_gave_up() -> None:
     seen: list[int] = []
 
     def slow(items: list[int]) -> list[int]:
@@ -203,8 +203,25 @@ def test_batcher_forgets_calls_that_gave_up_and_ends_when_closed() -> None:
     batcher = MicroBatcher(slow, most=1, gather_s=0, name="slow")
     first, second, third = (batcher.submit(number) for number in range(3))
     second.cancel()
-    batcher.close()
-    assert (first.result(0), third.result(0)) == (0, 2)
+    assert (first.result(10), third.result(10)) == (0, 2)
     assert 1 not in seen
+    batcher.close()
+
+
+def test_batcher_that_is_closed_cancels_what_waits_and_what_is_being_handled() -> None:
+    begun, seen = threading.Event(), list[int]()
+
+    def handle(items: list[int]) -> list[int]:
+        seen.extend(items)
+        begun.set()
+        time.sleep(0.2)
+        return items
+
+    batcher = MicroBatcher(handle, most=1, gather_s=0, name="slow")
+    futures = [batcher.submit(number) for number in range(100)]
+    begun.wait(10)
+    batcher.close()
+    assert seen == [0]
+    assert all(future.cancelled() for future in futures)
     with pytest.raises(RuntimeError, match="closed"):
         batcher.submit(4)

@@ -32,6 +32,9 @@ class Silent:
         said, self.said = self.said, b""
         return said
 
+    def hang_up(self) -> None:
+        pass
+
     def kill(self) -> None:
         self.killed = True
 
