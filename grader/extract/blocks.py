@@ -9,7 +9,7 @@ parses with the docstring whole.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from grader.extract.source import Reader
@@ -25,6 +25,8 @@ _GLUED_OPENER = re.compile(r"[^`\n]*(`{3,})[ \t]*((?:python|py)[\d.]*)?[ \t]*", 
 _MAX_PROSE_CHARS = 2000
 """Of a line of prose that may end in an opening fence."""
 _PYTHON_TAG = re.compile(r"(?:c|i|micro)?python[\d.]*|py[\d.]*|pypy[\d.]*", re.IGNORECASE)
+_TAG = re.compile(r"<[/|]?\w|\[/\w|◁")
+"""What may follow a closing fence in its line, such as `</answer>`; no language is called so."""
 _TAG_WORD = re.compile(r"[ \t{.]*([^\s,:;{}=(]*)")
 _OPEN_MARKERS = ("[PYTHON]", "<code>", "<python>", "<answer>", "<solution>")
 _CLOSE_MARKERS = ("[/PYTHON]", "</code>", "</python>", "</answer>", "</solution>")
@@ -97,11 +99,6 @@ def find_blocks(text: str, reader: Reader) -> list[Block]:
         block, index = _block_at(text, marks, index, reader)
         blocks.append(block)
     return blocks
-
-
-def spans_of_closed(blocks: list[Block]) -> list[tuple[int, int]]:
-    """Return the offsets of the closed blocks' contents, in order."""
-    return [(block.start, block.end) for block in blocks if block.closed]
 
 
 # ---------------------------------------------------------------- from marks to blocks
@@ -201,27 +198,35 @@ def _line_starts(text: str, needle: str) -> list[int]:
 
 def _marks_of_line(text: str, start: int, end: int) -> list[_Mark]:
     fence = _FENCE.fullmatch(text, start, end)
+    if fence and _TAG.match(fence[3]):
+        # The tag ends what the fence closes; its line may end in the fence of the next block.
+        closing = replace(_fence_mark(fence, start, end), opens=None, closes=True)
+        return [closing, *_glued_marks(text, fence.start(3), end)]
+    if fence and fence[2][0] == "`" and "`" in fence[3]:
+        return []  # an inline code span
     if fence:
-        mark = _fence_mark(fence, start, end)
-        return [mark] if mark else []
+        return [_fence_mark(fence, start, end)]
+    return _glued_marks(text, start, end) or _marker_marks(text, start, end)
+
+
+def _glued_marks(text: str, start: int, end: int) -> list[_Mark]:
+    """Return the mark of the fence that a line of prose ends with, if it does."""
     glued = end - start <= _MAX_PROSE_CHARS and _GLUED_OPENER.fullmatch(text, start, end)
-    if glued:
-        return [
-            _Mark(
-                start=start,
-                char="`",
-                length=len(glued[1]),
-                opens=Tag.PYTHON if glued[2] else Tag.NONE,
-                content=min(end + 1, len(text)),
-            )
-        ]
-    return _marker_marks(text, start, end)
+    if not glued:
+        return []
+    return [
+        _Mark(
+            start=start,
+            char="`",
+            length=len(glued[1]),
+            opens=Tag.PYTHON if glued[2] else Tag.NONE,
+            content=min(end + 1, len(text)),
+        )
+    ]
 
 
-def _fence_mark(fence: re.Match[str], start: int, end: int) -> _Mark | None:
+def _fence_mark(fence: re.Match[str], start: int, end: int) -> _Mark:
     indent, run, info = fence[1], fence[2], fence[3].strip()
-    if run[0] == "`" and "`" in info:
-        return None  # an inline code span
     return _Mark(
         start=start,
         char=run[0],

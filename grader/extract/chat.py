@@ -5,55 +5,64 @@ A special token counts only outside closed code blocks: inside, it is the progra
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
-from grader.extract.blocks import find_blocks, spans_of_closed
+from grader.extract.blocks import Block, find_blocks
 from grader.extract.source import Reader
 from grader.extract.text import without_leading_tokens
 
 MAX_TOKENS = 5000
 """Of each kind that are looked at; a text with more is no chat."""
-_MAX_FENCED_TAGS = 4
-"""Thinking sections behind which it is looked whether a tag stands in a code block."""
+_MAX_LOOKS = 8
+"""Parts of an answer of which it is looked where their code blocks are."""
 
-_ASSISTANT = frozenset({"assistant", "model", "chatbot", "gpt", "bot"})
+_ASSISTANT = frozenset({"assistant", "model", "chatbot", "gpt", "bot", "response", "start"})
+"""Among them the words of `### Response:` and `<|START_RESPONSE|>`."""
 _THINKING_CHANNELS = frozenset({"analysis", "commentary", "thinking"})
 
 _HEADER = re.compile(
-    r"<\|im_start\|>[ \t]*(\w{1,20})[^\n<]{0,40}\n?"
-    r"|<\|start_header_id\|>[ \t]*(\w{1,20})[ \t]*<\|end_header_id\|>\n{0,2}"
+    r"<\|im_start\|>[ \t]*(\w{1,20})[^\n<]{0,40}(?:<\|im_sep\|>)?\n?"
+    r"|<\|im_(user|assistant|system)\|>[^\n<]{0,40}<\|im_middle\|>"
+    r"|<\|(?:start_)?header(?:_start|_id)?\|>[ \t]*(\w{1,20})[ \t]*"
+    r"<\|(?:end_)?header(?:_end|_id)?\|>\n{0,2}"
+    r"|<\|start_of_role\|>(\w{1,20})[^\n<]{0,40}<\|end_of_role\|>"
     r"|<start_of_turn>[ \t]*(\w{1,20})\n?"
     r"|<\|(user|assistant|system|tool|observation)\|>\n?"
     r"|<\|START_OF_TURN_TOKEN\|><\|(\w{1,20})_TOKEN\|>"
     r"|<\|start\|>(\w{1,20})(?=<\||\s|$)"
     r"|<\|channel\|>(\w{1,20})[^\n<]{0,80}<\|message\|>"
+    r"|<\|(START)_RESPONSE\|>"
     r"|<[|\uff5c](User|Assistant)[|\uff5c]>"
+    r"|\[\|(user|assistant|system)\|\]\n?"
+    r"|(?<![^\n])\#\#\# (Instruction|Response):\n?"
 )
 _END = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end|return|call|eot|EOT"
-    r"|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<(?:/s|eos)>(?=\s|$|<)|<\uff5cend\u2581of\u2581sentence\uff5c>"
+    r"|END_OF_TURN_TOKEN|END_RESPONSE)\|>|\[\|endofturn\|\]|<end_of_turn>|<(?:/s|eos)>(?=\s|$|<)|<\uff5cend\u2581of\u2581sentence\uff5c>"
 )
 _INSTRUCTION = re.compile(r"\[/?INST\]")
 _TOKEN_STARTS = (
-    *("<|", "<\uff5c", "<start_of_turn>", "<end_of_turn>"),
+    *("<|", "<\uff5c", "<start_of_turn>", "<end_of_turn>", "[|", "### "),
     *("</s>", "<eos>", "[INST]", "[/INST]"),
 )
 
-_THINK_TAGS = tuple(
-    (f"{left}{name}{right}", f"{left}{slash}{name}{right}")
-    for left, slash, name, right in (
-        ("<", "/", "think", ">"),
-        ("<", "/", "thinking", ">"),
-        ("<", "/", "thought", ">"),
-        ("<", "/", "reasoning", ">"),
-        ("[", "/", "THINK", "]"),
-        ("◁", "/", "think", "▷"),
-    )
+_THINK_TAGS = (
+    *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "thought", "reasoning")),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
 )
-
-
-_Owned = Callable[[int, str], bool]
+_THINK_TAG = re.compile("|".join(re.escape(tag) for pair in _THINK_TAGS for tag in pair))
+_OPENINGS = frozenset(opening for opening, _ in _THINK_TAGS)
+_QUOTES = {"'": "'", '"': '"', "\u2018": "\u2019", "\u201c": "\u201d", "\u00ab": "\u00bb"}
+_APOSTROPHE = re.compile(r"(?<=\w)['\u2019](?=\w)")
+_BACKTICKS = re.compile(r"`+")
+_FENCE = "```"
+_PROMPT = -1
+_MAX_LINE_CHARS = 2000
+"""How much of a line is looked at, on either side of a tag, for what may quote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +88,53 @@ def cut_at_end(code: str) -> str:
     return code[: match.start()] if match else code
 
 
+# ---------------------------------------------------------------- programs
+
+
+class _Programs:
+    """Knows which parts of an answer are programs, whose text holds no tag."""
+
+    def __init__(self, text: str, reader: Reader) -> None:
+        self._text = text
+        self._reader = reader
+        self._looks = _MAX_LOOKS
+        self._from = 0
+        self._rest = ""
+        self._blocks: list[Block] = []
+        self._whole = False
+
+    def begin(self, start: int) -> None:
+        """Look anew from `start` on: fences before it have no say."""
+        self._from, self._rest, self._blocks, self._whole = start, "", [], False
+        if self._looks == 0:
+            return
+        self._looks -= 1
+        self._rest = self._text[start:]
+        # From end to end a program: then nothing in it is a tag.
+        reading = self._reader.read(self._rest)
+        self._whole = reading.valid and reading.substantial
+        self._blocks = [block for block in find_blocks(self._rest, self._reader) if block.closed]
+
+    def own(self, start: int, end: int) -> bool:
+        """Tell whether a tag belongs to a program.
+
+        A tag may stand in what only looks like a code block, because a draft before it left a
+        fence open: then the block does not parse, and what follows the tag is in order.
+        """
+        if self._whole:
+            return True
+        at = start - self._from
+        index = bisect_right(self._blocks, at, key=lambda block: block.start) - 1
+        if index < 0 or at >= self._blocks[index].end:
+            return False
+        block = self._blocks[index]
+        if self._reader.read(block.content(self._rest)).valid or self._looks == 0:
+            return True
+        self._looks -= 1
+        following = find_blocks(self._text[end:], self._reader)
+        return not (following and all(block.closed for block in following))
+
+
 # ---------------------------------------------------------------- turns
 
 
@@ -86,11 +142,14 @@ def assistant_turns(text: str, reader: Reader, *, answer_first: bool) -> list[st
     """Return the texts that may be the answer, the likeliest first.
 
     Text before any turn's header is the answer where the prompt was cut off it
-    (`answer_first`), where no header follows or where the next turn is somebody else's: what
-    comes then was made up by the model. Otherwise the text is a transcript, and the
-    assistant's last turn counts; an earlier one only if the later ones hold no code.
+    (`answer_first`) and where no turn of the assistant follows. It is the answer, too, where it
+    holds code and the next turn is somebody else's: what comes then was made up by the model.
+    Otherwise, or with a begin-of-text token ahead of it, it is a system prompt: the text is a
+    transcript, and the assistant's last turn counts; an earlier one only if the later ones hold
+    no code.
     """
-    text = without_leading_tokens(text)
+    whole, text = text, without_leading_tokens(text)
+    text = _final_channel(text)
     tokens = _tokens(text, reader)
     if not tokens:
         return [text]
@@ -103,10 +162,30 @@ def assistant_turns(text: str, reader: Reader, *, answer_first: bool) -> list[st
         )
         if token.role in _ASSISTANT and text[token.end : following].strip()
     ]
-    if leading.strip() and (answer_first or not roles or roles[0] not in _ASSISTANT):
-        return [leading]
     turns.reverse()
-    return [*turns, leading] if leading.strip() else turns
+    if not leading.strip():
+        return turns
+    if answer_first or not turns:
+        return [leading]
+    is_transcript = roles[0] in _ASSISTANT or len(text) < len(whole)
+    if not is_transcript and _holds_code(leading, reader):
+        return [leading]
+    return [*turns, leading]
+
+
+def _holds_code(text: str, reader: Reader) -> bool:
+    if find_blocks(text, reader):
+        return True
+    reading = reader.read(text)
+    return reading.valid and reading.substantial
+
+
+def _final_channel(text: str) -> str:
+    """Return the final channel of a harmony answer that was decoded without its tokens."""
+    if not text.startswith("analysis"):
+        return text
+    _, found, answer = text.rpartition("assistantfinal")
+    return answer if found else text
 
 
 def _tokens(text: str, reader: Reader) -> list[_Token]:
@@ -122,8 +201,9 @@ def _tokens(text: str, reader: Reader) -> list[_Token]:
             position = text.find(prefix, token.end if token else position + len(prefix))
     if not found:
         return []
-    inside = _inside(spans_of_closed(find_blocks(text, reader)))
-    return [found[start] for start in sorted(found) if not inside(start)]
+    programs = _Programs(text, reader)
+    programs.begin(0)
+    return [found[start] for start in sorted(found) if not programs.own(start, found[start].end)]
 
 
 def _token_at(text: str, position: int) -> _Token | None:
@@ -143,22 +223,12 @@ def _token_at(text: str, position: int) -> _Token | None:
     return _Token(start=position, end=end.end(), role=None) if end else None
 
 
-def _inside(spans: list[tuple[int, int]]) -> Callable[[int], bool]:
-    starts = [start for start, _ in spans]
-
-    def inside(position: int) -> bool:
-        index = bisect_right(starts, position) - 1
-        return index >= 0 and position < spans[index][1]
-
-    return inside
-
-
 # ---------------------------------------------------------------- thinking
 
 
 def opens_thinking(prompt: str) -> bool:
     """Tell whether the prompt ends with the tag that begins a thinking section."""
-    return prompt.rstrip().endswith(tuple(opening for opening, _ in _THINK_TAGS))
+    return prompt.rstrip().endswith(tuple(_OPENINGS))
 
 
 def without_thinking(text: str, reader: Reader, *, opened: bool) -> Words:
@@ -166,89 +236,129 @@ def without_thinking(text: str, reader: Reader, *, opened: bool) -> Words:
 
     A closing tag that nothing opened ends a section that began with the answer (its opening tag
     was in the prompt), or, after other sections, a section that mentioned the closing tag; with
-    nothing behind it, it is a slip. A tag in quotes or backticks is a mention.
+    nothing behind it, it is a slip. An opening tag in the middle of a line that nothing closes
+    is a mention. So is a tag in quotes or in a code span, and the text of a program is its own;
+    inside a section, where a closing tag that is missed would cost the answer, only one that
+    the quotes or the span enclose tightly.
 
     Args:
         text: One answer.
-        reader: Its budget is used for telling where code blocks end.
+        reader: Its budget is used for telling what is code.
         opened: Whether the answer starts inside a section.
     """
     tags = _think_tags(text)
     if not tags:  # nearly always; what follows looks for code blocks
         return Words(text="" if opened else text, unfinished=opened)
-    openings = {tag for tag, _ in _THINK_TAGS}
+    partners = _partners(text, tags)
+    last_closing = max((start for start, tag in tags if tag not in _OPENINGS), default=-1)
+    last_fence = text.rfind(_FENCE)
     kept: list[str] = []
-    kept_from, nested, sections = 0, 0, 0
-    thinking = opened
-    owned = _nowhere if opened else _fences_from(text, 0, reader)
-    for position, tag in tags:
+    kept_from = sections = part = 0
+    thinking, until = opened, partners.get(_PROMPT, 0)
+    programs = _Programs(text, reader)
+    programs.begin(0)
+    for index, (position, tag) in enumerate(tags):
         end = position + len(tag)
-        if thinking and tag in openings:
-            nested += 1
-        elif thinking:
-            thinking, kept_from, sections = False, end, sections + 1
-            fenced = sections < _MAX_FENCED_TAGS
-            owned = _fences_from(text, end, reader) if fenced else _nowhere
-        elif owned(position, tag):
+        if programs.own(position, end):
             continue
-        elif tag in openings:
+        if _is_quoted(text, part, position, end, tightly=thinking):
+            continue
+        part = end
+        if thinking:
+            if tag in _OPENINGS or index < until:
+                continue
+            thinking, kept_from, sections = False, end, sections + 1
+        elif tag in _OPENINGS:
+            if position > last_closing and not _begins_line(text, kept_from, position):
+                continue
             kept.append(text[kept_from:position])
-            thinking, nested = True, 0
-        elif sections and not nested and not text[end:].strip():
+            thinking, until = True, partners.get(index, 0)
+        elif sections and not text[end:].strip():
             kept.append(text[kept_from:position])
             kept_from = end
         else:
-            kept_from, nested = end, max(0, nested - 1)
+            if last_fence >= end or not any(_FENCE in piece for piece in kept):
+                kept.clear()
+            kept_from = end
+        programs.begin(end)
     if not thinking:
         kept.append(text[kept_from:])
     return Words(text="".join(kept), unfinished=thinking)
 
 
-def _think_tags(text: str) -> list[tuple[int, str]]:
-    """Return the thinking tags of `text` that are no mere mentions, in order."""
-    found: list[tuple[int, str]] = []
-    for tag in (tag for pair in _THINK_TAGS for tag in pair):
-        position = text.find(tag)
-        for _ in range(MAX_TOKENS):
-            if position == -1:
-                break
-            if text[position - 1 : position] not in {"'", '"', "`"}:
-                found.append((position, tag))
-            position = text.find(tag, position + len(tag))
-        else:
-            last = text.rfind(tag)
-            if last != -1:
-                found.append((last, tag))
-    return sorted(found)
+def _partners(text: str, tags: list[tuple[int, str]]) -> dict[int, int]:
+    """Return which closing tag each opening one is paired with, as indices of `tags`.
 
-
-def _closes_alone(text: str, position: int, tag: str) -> bool:
-    """Tell whether a closing tag has a line to itself, which it rarely has in a program."""
-    before = text[max(0, position - 200) : position].rpartition("\n")[2]
-    after = text[position + len(tag) : position + len(tag) + 200].partition("\n")[0]
-    return "/" in tag and not before.strip() and not after.strip()
-
-
-def _fences_from(text: str, start: int, reader: Reader) -> _Owned:
-    """Return the test whether the tag at a position belongs to a program in a code block.
-
-    A closing tag alone on its line may stand in what only looks like a block, because a draft
-    before it left a fence open: then the block does not parse.
+    `_PROMPT` stands for an opening tag in the prompt. A pair that the text ends with is none:
+    there has to be an answer.
     """
-    rest = text[start:]
-    blocks = [block for block in find_blocks(rest, reader) if block.closed]
-    starts = [block.start for block in blocks]
-
-    def owned(position: int, tag: str) -> bool:
-        index = bisect_right(starts, position - start) - 1
-        if index < 0 or position - start >= blocks[index].end:
-            return False
-        if not _closes_alone(text, position, tag):
-            return True
-        return reader.read(blocks[index].content(rest)).valid
-
-    return owned
+    open_tags, partners, part = [_PROMPT], dict[int, int](), 0
+    for index, (position, tag) in enumerate(tags):
+        end = position + len(tag)
+        if _is_quoted(text, part, position, end, tightly=True):
+            continue
+        part = end
+        if tag in _OPENINGS:
+            open_tags.append(index)
+        elif open_tags and text[end : end + _MAX_LINE_CHARS].strip():
+            partners[open_tags.pop()] = index
+    return partners
 
 
-def _nowhere(_position: int, _tag: str) -> bool:
-    return False
+def _think_tags(text: str) -> list[tuple[int, str]]:
+    """Return the first thinking tags of `text`, and the last one, in order."""
+    found = [(match.start(), match[0]) for match in islice(_THINK_TAG.finditer(text), MAX_TOKENS)]
+    if len(found) == MAX_TOKENS:
+        last, tag = max((text.rfind(tag), tag) for pair in _THINK_TAGS for tag in pair)
+        if last > found[-1][0]:
+            found.append((last, tag))
+    return found
+
+
+def _begins_line(text: str, start: int, position: int) -> bool:
+    return not text[max(start, text.rfind("\n", 0, position) + 1) : position].strip()
+
+
+def _is_quoted(text: str, part: int, start: int, end: int, *, tightly: bool) -> bool:
+    """Tell whether a tag stands between the two ends of quotes or of a code span in its line.
+
+    Args:
+        text: All of it.
+        part: Where the text begins that nothing before can quote: behind another tag.
+        start: Of the tag.
+        end: Of the tag.
+        tightly: Whether the ends have to touch it.
+    """
+    before = text[max(part, start - _MAX_LINE_CHARS) : start].rpartition("\n")[2]
+    after = text[end : end + _MAX_LINE_CHARS].partition("\n")[0]
+    if tightly and not (before and after):
+        return False
+    if _is_in_span(before, after) and (not tightly or (before[-1], after[0]) == ("`", "`")):
+        return True
+    before, after = _APOSTROPHE.sub("", before), _APOSTROPHE.sub("", after)
+    return any(
+        _is_open(before, left, right)
+        and (_is_open(after[::-1], right, left))
+        and (not tightly or (before[-1:], after[:1]) == (left, right))
+        for left, right in _QUOTES.items()
+    )
+
+
+def _is_open(line: str, left: str, right: str) -> bool:
+    """Tell whether a quote that is opened in a part of a line is not closed in it."""
+    if left == right:
+        return line.count(left) % 2 == 1
+    return line.rfind(left) > line.rfind(right)
+
+
+def _is_in_span(before: str, after: str) -> bool:
+    """Tell whether a code span begins in a part of a line and ends in the part that follows."""
+    opener = ""
+    for run in _BACKTICKS.finditer(before):
+        if not opener and run[0].startswith(_FENCE) and not before[: run.start()].strip():
+            continue  # A fence, which ends with its line.
+        if not opener:
+            opener = run[0]
+        elif run[0] == opener:
+            opener = ""
+    return bool(opener) and any(run[0] == opener for run in _BACKTICKS.finditer(after))
