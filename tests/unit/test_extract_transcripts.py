@@ -149,7 +149,7 @@ LAST_WORDS = [
     "I return ``x + 1``",
     'It prints "one"',
     "It prints 'one'",
-    "It prints “one”",  # noqa: RUF001
+    "It prints “one”",
     "It doesn't matter what the users' values are, they're numbers",
     'A stray " is left',
     "A stray ` is left",
@@ -186,7 +186,7 @@ BEFORE = [
     "Here it is:\n\n",
     "I don't write `CLOSE` again.\n\n",
     'As "OPEN" and "CLOSE" say:\n',
-    "It's “one”.\n",  # noqa: RUF001
+    "It's “one”.\n",
 ]
 AFTER = [
     "",
