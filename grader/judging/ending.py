@@ -18,6 +18,7 @@ _LINE_CHARS = 120
 _DEADLOCK = (
     "deadlock: both sides wait for input; is what the program prints flushed, and as much as asked?"
 )
+_NO_SPACE = re.compile(r"\[Errno 28\][^:]*(:)?")
 _MISSING_NAME = re.compile(r"cannot import name '([^']{1,100})'")
 
 
@@ -78,6 +79,11 @@ def exception_words(trouble: Trouble) -> str:
     missing = _MISSING_NAME.match(trouble.message) if trouble.type == "ImportError" else None
     if missing is not None:
         return f"the tests need {quote(missing[1])}, which the code does not define ({words})"
+    full = _NO_SPACE.match(trouble.message) if trouble.type == "OSError" else None
+    if full is not None:
+        # A file that cannot be made is named; one that cannot grow is not.
+        limit = "work_files, the number of files" if full[1] else "work_bytes, the bytes"
+        words = f"{words}: limit {limit} in the work area, hit"
     own_line = trouble.traceback.rstrip().rpartition("\n")[2].strip()
     if own_line:
         words = f"{words} (at {inert(own_line, _LINE_CHARS)})"

@@ -28,7 +28,7 @@ SUITES: dict[str, dict[str, int]] = {
     "humaneval.jsonl": {"humaneval script": 164},
     "humanevalpack_python.jsonl.gz": {"humanevalpack script": 164},
     "humanevalplus_mini_v0.1.10.jsonl": {"evalplus script": 164},
-    "humanevalplus_originfmt_first60.jsonl.gz": {"humaneval script": 60},
+    "humanevalplus_originfmt_first60.jsonl.gz": {"humaneval call": 57, "humaneval script": 3},
     "humanevalplus_v0.1.10.jsonl.gz": {"evalplus script": 164},
     "kodcode_demo.jsonl.gz": {"kodcode pytest": 232},
     "leetcodedataset_v0.3.1_test.jsonl.gz": {"leetcode script": 228},
@@ -40,7 +40,7 @@ SUITES: dict[str, dict[str, int]] = {
     "livecodebench_sandboxfusion3.jsonl": {"sandboxfusion stdin": 2, "sandboxfusion call": 1},
     "mbpp.jsonl": {"mbpp script": 974},
     "mbpp_sanitized.jsonl": {"mbpp script": 427},
-    "mbppplus_originfmt.jsonl.gz": {"mbppplus script": 378},
+    "mbppplus_originfmt.jsonl.gz": {"mbppplus call": 365, "mbppplus script": 13},
     "mbppplus_v0.2.0.jsonl.gz": {"evalplus script": 378},
     "quixbugs_python.jsonl": {
         "quixbugs pytest": 40,

@@ -280,6 +280,20 @@ def test_calls_of_one_run_get_verdicts(
     assert all(result.usage is None for result in results)
 
 
+@pytest.mark.parametrize(
+    ("message", "limit"),
+    [
+        pytest.param("[Errno 28] No space left on device: 'f4096'", "work_files", id="files"),
+        pytest.param("[Errno 28] No space left on device", "work_bytes", id="bytes"),
+    ],
+)
+def test_full_work_area_names_the_limit(message: str, limit: str) -> None:
+    trouble = {"type": "OSError", "message": message, "traceback": ""}
+    assert f"limit {limit}" in call(raised("call", trouble)).feedback
+    other = {**trouble, "type": "ValueError"}
+    assert "limit" not in call(raised("call", other)).feedback
+
+
 def test_missing_report_does_not_meet_an_expected_none() -> None:
     assert call(DONE, expected=None).verdict is R
     assert call(returned(None), expected=None).verdict is P

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grader.errors import LabelError, SandboxUnavailableError
@@ -103,6 +104,53 @@ def rate_one(core: RewardCore, query: str, label: object, prompt: str = "") -> R
 def test_label_chooses_what_grades(label: object, task: Task, chosen: Task) -> None:
     (part,) = plan_for(label, task).parts
     assert part.task is chosen
+
+
+@pytest.mark.parametrize(
+    ("label", "answer"),
+    [
+        pytest.param("42", "42", id="number"),
+        pytest.param(" -3/4 ", " -3/4 ", id="fraction"),
+        pytest.param(r"\frac{1}{2}", r"\frac{1}{2}", id="LaTeX"),
+        pytest.param(r"\text{even}", r"\text{even}", id="words in LaTeX"),
+        pytest.param("x = 2", "x = 2", id="equation"),
+        pytest.param("(1, 2)", "(1, 2)", id="tuple"),
+        pytest.param("10 cm", "10 cm", id="unit"),
+        pytest.param("B", "B", id="choice"),
+        pytest.param(42, 42, id="a number itself"),
+        pytest.param('["34"]', "34", id="list of one"),
+        pytest.param(np.array(["34"], dtype=object), "34", id="array of one"),
+        pytest.param({"reward_model": {"ground_truth": "34"}}, "34", id="row of verl"),
+        pytest.param({"problem": "p", "ground_truth": "34"}, "34", id="row of rLLM"),
+    ],
+)
+def test_plain_answer_in_a_mixed_file_is_for_the_math_grader(label: object, answer: object) -> None:
+    (part,) = plan_for(label, Task.AUTO).parts
+    assert (part.task, part.label) == (Task.MATH, answer)
+    (part,) = plan_for(label, Task.CODE).parts
+    assert part.task is Task.CODE
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["HumanEval/0", "mbpp_12", "p12", "yes", "no tests", "assert f(1) == 1", "import os", "1\n2"]
+    + ["def f(x):", "x" * 1000, "[1, 2]", '["a", "b"]', "{}", "eJxrYJmqzAABsVNqp2j0sGbmFZSWTA=="]
+    + [True, None, [1], [], {"ground_truth": {"inputs": []}}, {"a": "42"}],
+)
+def test_what_may_be_a_mistake_in_a_label_is_no_answer(label: object) -> None:
+    (part,) = plan_for(label, Task.AUTO).parts
+    assert part.task is Task.CODE
+
+
+def test_arrays_in_a_label_reach_graders_as_lists() -> None:
+    grader = ScriptedGrader(REPORTS)
+    core = RewardCore(Settings(), open_grader=lambda _: grader)
+    asserts = np.array(["assert f(1) == 1", "assert f(2) == 2"], dtype=object)
+    labels = [{"assert_case": asserts}, asserts, {"code": {"assert_case": asserts}}]
+    labels += [{"combine": [{"code": {"assert_case": asserts}, "weight": np.float64(1)}]}]
+    ratings = core.rate([Sample(query="right", label=label) for label in labels])
+    assert [rating.graded for rating in ratings] == [True] * 4
+    assert len({submission.suite.tests for submission in grader.submissions}) == 1
 
 
 @pytest.mark.parametrize(
