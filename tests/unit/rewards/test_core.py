@@ -133,9 +133,12 @@ def test_plain_answer_in_a_mixed_file_is_for_the_math_grader(label: object, answ
 
 @pytest.mark.parametrize(
     "label",
-    ["HumanEval/0", "mbpp_12", "p12", "yes", "no tests", "assert f(1) == 1", "import os", "1\n2"]
-    + ["def f(x):", "x" * 1000, "[1, 2]", '["a", "b"]', "{}", "eJxrYJmqzAABsVNqp2j0sGbmFZSWTA=="]
-    + [True, None, [1], [], {"ground_truth": {"inputs": []}}, {"a": "42"}],
+    [
+        *("HumanEval/0", "mbpp_12", "p12", "yes", "no tests", "assert f(1) == 1", "import os"),
+        *("1\n2", "def f(x):", "x" * 1000, "[1, 2]", '["a", "b"]', "{}"),
+        "eJxrYJmqzAABsVNqp2j0sGbmFZSWTA==",
+        *(True, None, [1], [], {"ground_truth": {"inputs": []}}, {"a": "42"}),
+    ],
 )
 def test_what_may_be_a_mistake_in_a_label_is_no_answer(label: object) -> None:
     (part,) = plan_for(label, Task.AUTO).parts
