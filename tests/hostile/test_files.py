@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader.sandbox import payload
 from grader.sandbox.base import Program
 from grader.verdict import LimitKind
 from tests.hostile.conftest import LIMITS, Target
@@ -184,10 +185,10 @@ print(subprocess.run(["/work/id", "-u"], capture_output=True, text=True).stdout)
 def test_own_source_may_become_anything(target: Target, wreck: str) -> None:
     payloads = {
         Program.STDIN: b"",
-        Program.CALL: b'{"entry_point": "f", "args": [], "kwargs": {}}',
-        Program.SCRIPT: b'{"setup": "", "cases": ["assert f()"], "stop_early": false}',
+        Program.CALL: payload.calls("f", [((), {})]),
+        Program.SCRIPT: payload.script("", ["assert f()"], stop_early=False),
     }
-    for program, payload in payloads.items():
+    for program, run in payloads.items():
         source = f"""
 name = "solution.py"
 attempt(lambda: [{wreck.replace("; ", ", ")}])
@@ -195,7 +196,7 @@ def f():
     raise ValueError("the traceback wants the source")
 f() if {program is Program.STDIN} else None
 """
-        outcome = target.attack(source, payload, program=program, limits={"wall_time_s": 0.5})
+        outcome = target.attack(source, run, program=program, limits={"wall_time_s": 0.5})
         # A traceback that waits for its source, or reads it without end, is its own time.
         assert outcome.exit_code in (0, 1) or outcome.limit_hit in OWN_LIMITS
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from grader.model import SuiteFile
+from grader.sandbox import payload
 from grader.sandbox.base import Job, Program
 from sandbox_images.harness import values
 from tests.hostile.conftest import LIMITS, Target
@@ -74,9 +75,9 @@ def test_memory_has_nothing_of_an_earlier_submission(target: Target, place: str)
 
 def test_memory_has_nothing_of_an_earlier_call(target: Target) -> None:
     secret = secrets.token_hex()
-    payload = {"entry_point": "f", "args": values.encode([secret]), "kwargs": values.encode({})}
-    run = json.dumps(payload).encode()
-    target.attack("def f(x):\n    return x", run, program=Program.CALL)
+    run = payload.calls("f", [([secret], {})])
+    outcome = target.attack("def f(x):\n    return x", run, program=Program.CALL)
+    assert secret in outcome.report.decode()
     assert search(target, secret) == []
 
 
@@ -92,11 +93,7 @@ def find(own):
         source += "print(json.dumps(find(sys.stdin.read())))"
         runs = [text.encode() for text in inputs]
     else:
-        calls = [
-            {"entry_point": "find", "args": values.encode([text]), "kwargs": values.encode({})}
-            for text in inputs
-        ]
-        runs = [json.dumps(call).encode() for call in calls]
+        runs = [payload.calls("find", [([text], {})]) for text in inputs]
     outcomes = target.attack_all(source, *runs, program=program)
     events = [
         json.loads(outcome.stdout)
@@ -113,9 +110,9 @@ def find(own):
 
 def test_arguments_of_a_call_are_not_there_while_the_code_loads(target: Target) -> None:
     secret = secrets.token_hex()
-    payload = {"entry_point": "f", "args": values.encode([secret]), "kwargs": values.encode({})}
+    run = payload.calls("f", [([secret], {})])
     source = f"{SEARCH_MEMORY}\nfound = search({wanted(secret)})\ndef f(x):\n    return found"
-    outcome = target.attack(source, json.dumps(payload).encode(), program=Program.CALL)
+    outcome = target.attack(source, run, program=Program.CALL)
     events = [json.loads(line) for line in outcome.report.splitlines()]
     assert [values.decode(e["value"]) for e in events if e["e"] == "result"] == [[]]
 
