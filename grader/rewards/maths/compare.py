@@ -25,6 +25,7 @@ SameByAlgebra = Callable[[str, str, float], bool]
 
 _CHOICE = re.compile(r"\(?([A-J])\)?(?:[).:](?:\s.*)?)?")
 _ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])(?:[a-zA-Z]|[a-np-z]{2})(?![a-zA-Z])")
+_WORD = re.compile(r"\b(?!(?:and|or)\b)(?:[a-zA-Z]{3,}|[nN][oO])\b")
 _DECIMAL = re.compile(r"\d?\.\d")
 _ROUNDING = 0.1
 """How far a rounded value may be from what it stands for; no answer gives two values at once."""
@@ -47,14 +48,14 @@ def is_right(
     if _plain(expected) == _plain(answer):
         return True
     if (choice := _CHOICE.fullmatch(expected)) and len(expected) <= len("(A)"):
-        found = _CHOICE.fullmatch(answer)
+        found = _CHOICE.fullmatch(answer.upper() if len(answer) <= len("(a)") else answer)
         return found is not None and found[1] == choice[1]
     return _Comparison(tolerance, same).equal(read(expected), read(answer))
 
 
 def _plain(text: str) -> str:
     """Return a text without blanks; words, which are no variables, also in lower case."""
-    is_words = re.fullmatch(r"[a-zA-Z .'-]+", text) and not _ALGEBRA.search(text)
+    is_words = re.fullmatch(r"[a-zA-Z .'-]+", text) and _WORD.search(text)
     return re.sub(r"\s+", "", text.lower() if is_words else text)
 
 
@@ -95,8 +96,10 @@ class _Comparison:
                 return self._equal_collections(expected, answer)
             case Collection(), Number():
                 return self._is_only_item(expected, answer)
+            case Number(), Collection(brackets=Brackets.RATIO | Brackets.SET):
+                return self._is_only_item(answer, expected)
             case Number(), Collection():
-                return answer.brackets is Brackets.RATIO and self._is_only_item(answer, expected)
+                return False
             case Clock(), Clock():
                 return _equal_clocks(expected, answer)
             case (Clock(), _) | (_, Clock()):

@@ -2,6 +2,8 @@
 
 import re
 
+from grader.rewards.maths.units import NO_UNIT
+
 DOTS = "\\ldots"
 """What is left out of a list or a sum."""
 
@@ -37,10 +39,12 @@ _TEMPERATURE = re.compile(rf" degrees\s*(?:{_TEXT_COMMANDS}\s*\{{)?\s*([CF])\b\s
 _SCALES = {"C": "celsius", "F": "fahrenheit"}
 _TEXT = re.compile(rf"{_TEXT_COMMANDS}\s*\{{([^{{}}]*)\}}")
 _UNIT = re.compile(
-    rf"(?<=[^\s,;=])\s*{_TEXT_COMMANDS}\s*\{{\s*(?!(?:and|or|[apAP]\.?\s*[mM]\.?|[eid])\s*\}})"
+    rf"(?<=[^\s,;=])\s*{_TEXT_COMMANDS}\s*\{{\s*(?!(?:[apAP]\.?\s*[mM]\.?|[eid])\s*\}}"
+    rf"|[^{{}}]*{NO_UNIT})"
     r"([a-zA-Z][a-zA-Z ./-]*?(?:\^\{?-?\d\}?)?)\s*\}\s*(\^\s*(?:-?\d|\{\s*-?\d\s*\}))?"
     r"(?=\s*(?:[.,;)\]]|\\\}|\\\\|\\cup|\\text|\$|$))"
 )
+_CHOOSE = re.compile(r"\{([^{}]*)\\choose(?![a-zA-Z])([^{}]*)\}")
 _ROUNDED = re.compile(r"^(?:approximately|approx\.?|about|roughly)\s+", re.IGNORECASE)
 _END = re.compile(r"(?:[\s.,;:*_`]|\\\\)+$")
 
@@ -54,6 +58,7 @@ def clean(text: str) -> str:
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
     for old, new in _REPLACED:
         text = text.replace(old, new)
+    text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     text = _TEMPERATURE.sub(lambda m: f" \\unit{{{_SCALES[m[1]]}}}", text)
     text = _UNIT.sub(lambda m: f" \\unit{{{m[1]}{m[2] or ''}}}", text)
     for _ in range(_MAX_DEPTH):

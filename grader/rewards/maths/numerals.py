@@ -43,7 +43,8 @@ _PLAIN = r"[-+]?(?:\d+\.?\d*|\.\d+)"
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+|(?:_\d{3})+)(?:\.\d+)?")
 _DECIMAL = re.compile(rf"({_PLAIN})(?:[eE]([-+]?\d+))?")
 _REPEATING = re.compile(
-    r"([-+]?)(\d*)\.(\d*)(?:\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))|\((\d+)\))"
+    r"([-+]?)(\d*)\.(\d*)(?:\\(?:overline|bar|dot)\s*(?:\{(\d+)\}|(\d))|\((\d+)\)"
+    r"|(\\dot\s*(?:\d|\{\d\})\d*\\dot\s*(?:\d|\{\d\})))"
 )
 _SCIENTIFIC = re.compile(
     rf"({_PLAIN})\s*(?:\\times|\\cdot|x|\*)\s*10\s*(?:\^|\*\*)\s*(?:\{{\s*([-+]?\d+)\s*\}}|\(?([-+]?\d+)\)?)"
@@ -110,7 +111,8 @@ def _rational(text: str) -> tuple[Fraction, bool] | None:
     if match := _DECIMAL.fullmatch(text):
         return _decimal(match[1], match[2])
     if match := _REPEATING.fullmatch(text):
-        return _repeating(match[1], match[2], match[3], next(filter(None, match.group(4, 5, 6))))
+        period = "".join(filter(None, match.group(4, 5, 6, 7)))
+        return _repeating(match[1], match[2], match[3], re.sub(r"\D", "", period))
     if match := _SCIENTIFIC.fullmatch(text):
         return _decimal(match[1], match[2] or match[3])
     if match := _POWER_OF_TEN.fullmatch(text):

@@ -16,6 +16,9 @@ class Unit:
     """How many of its dimension's base unit it is."""
 
 
+NO_UNIT = r"\b(?:and|or|if|than|is|are|not|when|where)\b"
+"""Words that say something of the value behind which they stand: "5 or more" is not 5."""
+
 _TABLE = {
     ("length", 1): {
         "mm": "1/1000", "cm": "1/100", "m": "1", "meter": "1", "metre": "1", "km": "1000",
@@ -61,9 +64,12 @@ _WORDS = re.compile(
     r"[a-zA-Z][a-zA-Z'./-]*(?:\s*\^\s*\{?[23]\}?)?(?:[ /][a-zA-Z][a-zA-Z'./-]*"
     r"(?:\s*\^\s*\{?[23]\}?)?){0,4}"
 )
+_UNITS_OF_NOTHING = re.compile(r"(?:(?:square|sq\.?|cubic) )?units?(?:\^[23])?")
 _MARKED = re.compile(r"\\unit\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}$")
-_AMOUNT_END = re.compile(r"(?:[\d.)}%]|\\[a-zA-Z]+)$")
-_COMMAND = re.compile(r"\\[a-zA-Z]+")
+_AMOUNT_END = re.compile(r"(?:[\d.)}%]|\\(?:pi|infty))$")
+_OF_CONSTANTS = re.compile(
+    r"\\(?:frac|sqrt|pi|infty|times|cdot|binom|pm|overline|bar|dot|ln|log)(?![a-zA-Z])"
+)
 _ANGLE_FUNCTION = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)")
 _MAX_CHARS = 200
 
@@ -83,26 +89,36 @@ def split_unit(text: str) -> Amount:
     blank parts from the number is a variable. Words behind a variable belong to the answer
     ("n is even"), unless they are a known unit. `\unit{...}` are words that were marked as text.
     """
-    if len(text) > _MAX_CHARS:
+    found = _words_behind(text) if len(text) <= _MAX_CHARS else None
+    if found is None:
         return Amount(text=text)
-    if match := _MARKED.search(text):
-        amount, words, has_blank = text[: match.start()].rstrip(), match[1], True
-        rejoined = f"{amount} {words}".strip()
-    elif (start := _start_of_words(text)) is not None:
-        amount, words, rejoined = text[:start].rstrip(), text[start:], text
-        has_blank = start > len(amount)
-    else:
-        return Amount(text=text)
+    amount, words, is_marked = found
     name = re.sub(r"\s*\^\s*\{?(-?\d)\}?", r"^\1", words).lower().strip(" .")
     if name in ("percent", "per cent"):
         return Amount(text=f"{amount}%")
     unit = unit_of(name)
-    is_product = not has_blank and (unit is None or len(name) == 1)
-    is_named = unit is not None and (has_blank or len(name) > 1)
-    is_dropped = _is_constant(amount) and len(name.split()[0].rstrip("^23")) > 1
-    if not amount or is_product or _ANGLE_FUNCTION.search(amount) or not (is_named or is_dropped):
-        return Amount(text=rejoined)
+    has_blank = is_marked or text[len(amount)] == " "
+    is_word = len(name.split()[0].rstrip("^23")) > 1
+    # In text mode a capital letter is a unit of physics, and hardly a variable.
+    is_unknown_unit = _is_constant(amount) and (is_word or (is_marked and words.isupper()))
+    is_unit = unit is not None or is_unknown_unit or _UNITS_OF_NOTHING.fullmatch(name)
+    is_variable = not has_blank and (unit is None or not is_word)
+    if not amount or not is_unit or is_variable or re.search(NO_UNIT, name):
+        return Amount(text=f"{amount} {words}".strip() if is_marked else text)
     return Amount(text=amount, unit=unit)
+
+
+def _words_behind(text: str) -> tuple[str, str, bool] | None:
+    """Return an amount, the words behind it, and whether they were marked as text."""
+    if match := _MARKED.search(text):
+        return text[: match.start()].rstrip(), match[1], True
+    for match in re.finditer(r"(?<=[\d.)}%\s])[a-zA-Z]", text):
+        amount = text[: match.start()].rstrip()
+        # "sin 30 degrees" is a number without a unit.
+        is_amount = _AMOUNT_END.search(amount) and not _ANGLE_FUNCTION.search(amount)
+        if is_amount and _WORDS.fullmatch(text, match.start()):
+            return amount, text[match.start() :], False
+    return None
 
 
 def unit_of(name: str) -> Unit | None:
@@ -126,13 +142,5 @@ def _singular(name: str) -> str:
     return name.removesuffix("s") if name not in _BASE and len(name) > len("ms") else name
 
 
-def _start_of_words(text: str) -> int | None:
-    for match in re.finditer(r"(?<=[\d.)}%\s])[a-zA-Z]", text):
-        before = text[: match.start()].rstrip()
-        if _AMOUNT_END.search(before) and _WORDS.fullmatch(text, match.start()):
-            return match.start()
-    return None
-
-
 def _is_constant(amount: str) -> bool:
-    return not re.search(r"[a-zA-Z]", _COMMAND.sub("", amount))
+    return not re.search(r"[a-zA-Z]", _OF_CONSTANTS.sub("", amount))

@@ -133,7 +133,7 @@ _CHAIN = re.compile(rf"(.+?)\s*(<|\\le|>|\\ge)\s*({_LETTER})\s*(<|\\le|>|\\ge)\s
 _HALF = re.compile(rf"({_LETTER})\s*(<|\\le|>|\\ge)\s*(.+)")
 _HALF_TURNED = re.compile(rf"(.+?)\s*(<|\\le|>|\\ge)\s*({_LETTER})")
 _UNEQUAL = re.compile(rf"({_LETTER})\s*\\ne\s*(.+)")
-_MEMBER = re.compile(rf"({_LETTER})\s*\\in\s+(.+)|({_LETTER})\s*\\in\s*([(\[\\{{].*)")
+_MEMBER = re.compile(rf"({_LETTER}|\([\w\s,\\]*\))\s*\\in(?![a-zA-Z])\s*(.+)")
 _SUCH_THAT = re.compile(rf"({_LETTER})(?:\s*\\in[^|:]*?)?\s*(?:\\mid\b|\||:)\s*(.+)")
 _MONOMIAL = re.compile(r"[-\d\sa-z^{}]*[a-z][-\d\sa-z^{}]*")
 _RELATION = re.compile(r"[<>]|\\(?:le|ge|ne)(?![a-zA-Z])")
@@ -236,8 +236,8 @@ def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
 def _equation(text: str, depth: int) -> Value | None:
     r"""Read "x = 5", "2x + y = 3", "\sqrt{3} \approx 1.73" and "x \in [0, 1)"."""
     if match := _MEMBER.fullmatch(text):
-        name, values = match[1] or match[3], match[2] or match[4]
-        return Named(name=name, value=_read(values, depth + 1), text=text)
+        values = _read(match[2], depth + 1)
+        return values if match[1][0] == "(" else Named(name=match[1], value=values, text=text)
     sides = split_at(text, _EQUALS)
     if len(sides) == 1 or not sides[-1] or _RELATION.search(text):
         return None

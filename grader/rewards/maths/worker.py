@@ -35,6 +35,7 @@ _CLOSE = 1e-50
 _NUMBER_DIGITS = 300
 _NUMBERS_CLOSE = 1e-290
 """The same of numbers, which are computed once."""
+_TINY = 1e-40
 _LEAST_POINTS = 3
 """At which both sides must have a value, for their values to decide."""
 
@@ -49,8 +50,10 @@ _FUNCTION = re.compile(
     r"|theta|alpha|beta|infty)(?![a-zA-Z])"
 )
 _POWER = re.compile(r"\^\s*(-?\d{2,}|-\d)")
-_NOT_READ = re.compile(r"'|\\prime|!!|\\ldots|\d\s*_|\^\s*\{?\s*(?:T|\\top|\\intercal)\b")
-"""What latex2sympy2 takes for nothing: two texts with it may differ in it alone."""
+_NOT_READ = re.compile(
+    r"'|\\prime|!!|\\ldots|\d\s*_|\^\s*\{?\s*(?:T|\\top|\\intercal)\b|\\(?:triangle|angle|odot)\b"
+)
+"""What latex2sympy2 takes for nothing, or for a product of letters in any order."""
 
 
 def to_latex(text: str) -> str:
@@ -180,14 +183,22 @@ def _equal_sets(left: Any, right: Any, tolerance: float) -> bool:  # noqa: ARG00
 
 
 def _equal_relations(left: Any, right: Any, tolerance: float) -> bool:
-    if isinstance(left, sympy.And) or isinstance(right, sympy.And):
-        return type(left) is type(right) and _matched(left.args, right.args, tolerance)
+    if isinstance(left, sympy.And) and isinstance(right, sympy.And):
+        return _matched(left.args, right.args, tolerance)
     # a > b is b < a.
     left, right = (
         each.reversed if isinstance(each, sympy.Gt | sympy.Ge) else each for each in (left, right)
     )
-    if type(left) is not type(right):
-        return False
+    is_inequality = not isinstance(left, sympy.Eq) and not isinstance(right, sympy.Eq)
+    if type(left) is type(right) and _are_proportional(left, right, tolerance):
+        return True
+    if is_inequality and len(left.free_symbols | right.free_symbols) == 1:
+        # |x| < 1 is -1 < x < 1.
+        return _equal_sets(left.as_set(), right.as_set(), tolerance)
+    return False
+
+
+def _are_proportional(left: Any, right: Any, tolerance: float) -> bool:
     ratios = _ratios(_difference(left), _difference(right))
     is_directed = isinstance(left, sympy.Lt | sympy.Le)
     return (
@@ -223,19 +234,28 @@ def _equal_expressions(left: Any, right: Any, tolerance: float) -> bool:
         # Steps may lie between the points.
         return bool(sympy.simplify(left - right) == 0)
     values = list(_values(left, right))
-    if len(values) < _LEAST_POINTS:
+    closeness = max(tolerance, _CLOSE)
+    different = [(one, other) for one, other in values if not _close(one, other, closeness)]
+    is_open = different and all(_may_be_zero(one, other) for one, other in different)
+    if len(values) < _LEAST_POINTS or is_open:
         return bool(sympy.simplify(left - right) == 0)
-    return all(_close(one, other, max(tolerance, _CLOSE)) for one, other in values)
+    return not different
 
 
 def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
     one, other = (_value(each, digits=_NUMBER_DIGITS) for each in (left, right))
-    closeness = max(tolerance, _NUMBERS_CLOSE)
-    if one is None or other is None or not _close(one, other, closeness):
+    if one is None or other is None:
         return False
-    if tolerance or not (left.is_rational and right.is_rational):
-        return True
-    return bool(left.doit() == right.doit())
+    if not _close(one, other, max(tolerance, _NUMBERS_CLOSE)):
+        return _may_be_zero(one, other) and bool((left - right).doit() == 0)
+    if not tolerance and left.is_rational and right.is_rational:
+        return bool(left.doit() == right.doit())
+    return bool(tolerance) or (left - right).is_zero is not False
+
+
+def _may_be_zero(one: Any, other: Any) -> bool:
+    """Return whether one of two values is 0, and the other what is left of digits that cancel."""
+    return (_is_zero(one) or _is_zero(other)) and bool(max(abs(one), abs(other)) < _TINY)
 
 
 def _computed(value: Any) -> Any:
@@ -343,7 +363,7 @@ def main() -> None:
         # No handler on purpose: the default action ends the process even inside C code.
         signal.setitimer(signal.ITIMER_PROF, cpu_time_s)
         try:
-            is_equal = same(left, right, tolerance)
+            is_equal = bool(same(left, right, tolerance))
         except MemoryError:
             sys.exit(_OUT_OF_MEMORY)
         except Exception:  # noqa: BLE001 - whatever algebra makes of it, it is not equal

@@ -225,6 +225,36 @@ def test_surds_are_equal_by_value(equal: _Equality, a: int, b: int, c: int, d: i
     assert equal(rf"{a}\sqrt{{{b}}}", rf"{c}\sqrt{{{d}}}") == is_same
 
 
+Sum = tuple[str, Fraction]
+
+
+def _grown(smaller: st.SearchStrategy[Sum]) -> st.SearchStrategy[Sum]:
+    pairs = st.tuples(smaller, smaller)
+    return st.one_of(
+        pairs.map(lambda p: (f"({p[0][0]} + {p[1][0]})", p[0][1] + p[1][1])),
+        pairs.map(lambda p: (f"({p[0][0]} - {p[1][0]})", p[0][1] - p[1][1])),
+        pairs.map(lambda p: (rf"{p[0][0]} \cdot {p[1][0]}", p[0][1] * p[1][1])),
+        pairs.filter(lambda p: p[1][1] != 0).map(
+            lambda p: (rf"\frac{{{p[0][0]}}}{{{p[1][0]}}}", p[0][1] / p[1][1])
+        ),
+        smaller.map(lambda one: (rf"\left({one[0]}\right)^{{2}}", one[1] ** 2)),
+        smaller.map(lambda one: (rf"\left|{one[0]}\right|", abs(one[1]))),
+    )
+
+
+_sums = st.recursive(st.integers(0, 30).map(lambda n: (str(n), Fraction(n))), _grown, max_leaves=8)
+
+
+@settings(generated, max_examples=60)
+@given(_sums, st.fractions(-2, 2, max_denominator=9))
+def test_arithmetic_has_its_value_and_no_other(
+    equal: _Equality, written: Sum, change: Fraction
+) -> None:
+    text, value = written
+    assert equal(_fraction(value), text)
+    assert equal(_fraction(value + change), text) == (change == 0)
+
+
 # ---------------------------------------------------------------- hostile
 
 _TOKENS = st.sampled_from(
