@@ -52,15 +52,22 @@ def require_gradable(row: Row) -> None:
         raise LabelError(message)
 
 
-def with_checker(suite: TestSuite, row: Row) -> TestSuite:
-    """Return a suite whose outputs the checker of its row judges, if the row has one.
+def checker_of(row: Row) -> Checker | None:
+    """Return the program that judges the outputs of a row, if it has one.
 
     Raises:
-        LabelError: It is no program that can be run here, or the suite has no outputs to judge.
+        LabelError: It is no program that can be run here.
+        SuiteError: It does not parse.
     """
-    checker = _generated(row) or _checker(row)
-    if checker is None:
-        return suite
+    return _generated(row) or _given(row)
+
+
+def with_checker(suite: TestSuite, checker: Checker) -> TestSuite:
+    """Return a suite whose outputs a checker judges.
+
+    Raises:
+        LabelError: The suite has no outputs to judge.
+    """
     if not isinstance(suite.tests, StdinTests):
         message = f"checker: only for programs that read and print, and not for {suite.format!r}"
         raise LabelError(message)
@@ -77,7 +84,7 @@ def _generated(row: Row) -> Checker | None:
     return Checker(source=f"SOURCE = {text!r}\n{_PRINTING_CHECKER}")
 
 
-def _checker(row: Row) -> Checker | None:
+def _given(row: Row) -> Checker | None:
     given = row.get("checker")
     if not given:
         return None

@@ -9,12 +9,12 @@ from grader.errors import LabelError
 from grader.model import TestSuite
 from grader.plain import plain
 from grader.suites import fields
-from grader.suites.deciding import require_gradable, with_checker
+from grader.suites.deciding import checker_of, require_gradable, with_checker
 from grader.suites.format import Envelope, Row
 from grader.suites.overrides import override
 from grader.suites.registry import recognise
 
-_MAX_DEPTH = 4
+_MAX_DEPTH = 6
 """How deep labels may stand inside labels: a row, its column, JSON text in it, a short form."""
 
 _DATA_FIELDS = frozenset(
@@ -24,7 +24,7 @@ _DATA_FIELDS = frozenset(
         " test_list test_output tests unit_tests verification_info verifier_metadata"
     ).split()
 )
-_OTHER_DATA_FIELDS = frozenset({"extra_info", "metadata", "solutions"})
+_OTHER_DATA_FIELDS = frozenset({"extra_info", "metadata", "solutions", "test_imports"})
 """Fields that hold lists and objects, or text of them: tables have no type for both.
 
 If that text is damaged, so is the label; what the others hold is no test.
@@ -106,6 +106,8 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
         return _parse(_decoded(label), problems, depth + 1)
     if fields.is_list(label):
         is_texts = bool(label) and all(isinstance(item, str) for item in label)
+        if is_texts and len(label) == 1 and fields.holds_data(label[0]):
+            return _parse(label[0], problems, depth + 1)  # open-instruct has a list of labels
         kind = "assert_case" if is_texts else "test_cases"
         return _parse({kind: label}, problems, depth + 1)
     if isinstance(label, Mapping):
@@ -160,11 +162,12 @@ def _data_of(name: str, value: object) -> object:
 
 def _read(row: Row, problems: Problems | None, depth: int) -> TestSuite:
     require_gradable(row)
+    checker = checker_of(row)
     found = recognise(row)
     suite = found.read(row)
     if not isinstance(suite, TestSuite):
         suite = _unwrap(found.name, suite, problems, depth)
-    return with_checker(suite, row)
+    return suite if checker is None else with_checker(suite, checker)
 
 
 def _unwrap(name: str, envelope: Envelope, problems: Problems | None, depth: int) -> TestSuite:

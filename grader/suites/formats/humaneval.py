@@ -1,8 +1,8 @@
 """HumanEval, and the files that copy its columns.
 
-Recognised by `prompt, entry_point, test`, the test being a program that defines `check`; rows of
-HumanEvalPack and HumanEval-X by `task_id, prompt, declaration, canonical_solution, test`, where
-the program itself may say what it checks.
+Recognised by `entry_point, test`, mostly with a `prompt`, the test being a program that defines
+`check`; rows of HumanEvalPack and HumanEval-X by `task_id, prompt, declaration,
+canonical_solution, test`, where the program itself may say what it checks.
 
 A program that is nothing but lists of inputs and results, as EvalPlus's are, becomes calls, all in
 one run, whose results are compared outside (`tables`). Any other becomes one script case: the test
@@ -51,7 +51,7 @@ def complete(prompt: str, solution: str) -> str:
 
 def read(row: Row) -> TestSuite:
     """Turn a HumanEval row into its suite."""
-    prompt, program = fields.text(row, "prompt"), fields.text(row, "test")
+    prompt, program = fields.any_text(row, "prompt"), fields.text(row, "test")
     entry_point = fields.text(row, "entry_point")
     solution = fields.optional_text(row, "canonical_solution")
     tests = calls_of(program, entry_point) or replace(
@@ -62,7 +62,7 @@ def read(row: Row) -> TestSuite:
         format="humaneval",
         problem_id=fields.identifier(row, "task_id"),
         prompt=prompt,
-        continues_prompt=True,
+        continues_prompt=bool(prompt),
         entry_point=entry_point,
         limits=LIMITS,
         image=source.image_for(program, prompt, solution),
@@ -95,7 +95,7 @@ def _is_program(row: Row) -> bool:
 HUMANEVAL = Format(
     name="humaneval",
     summary="A prompt to continue and a program that defines check(candidate)",
-    fields=field_sets("prompt entry_point test"),
+    fields=field_sets("entry_point test"),
     example={
         "task_id": "HumanEval/0",
         "prompt": 'def double(n):\n    """Return twice n."""\n',

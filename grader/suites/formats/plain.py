@@ -1,10 +1,10 @@
 """Tests as plain source: assert lines, `check(candidate)`, a pytest or unittest module.
 
-Recognised by `tests` (where a bare text given as a label ends up too) or `test` next to a
-`solution`, by `functional` (rLLM's LeetCode labels), by `import_prefix, test_code` (Skywork-OR1),
-or by a list of assert texts or of objects with `assert_code` (ROLL): `assert_case` (verl),
-`test_cases` (AceCode), `test_list`, `tests`, `unit_tests` (OpenCodeInstruct). `entry_point` may
-say what is tested; `test_imports` and `test_setup_code` run before asserts.
+Recognised by `tests` (where a bare text given as a label ends up too), `unit_tests`, or `test`
+next to a `solution`, by `functional` (rLLM's LeetCode labels), by `import_prefix, test_code`
+(Skywork-OR1), or by a list of assert texts or of objects with `assert_code` (ROLL): `assert_case`
+(verl), `test_cases` (AceCode), `test_list`, `tests`, `unit_tests` (OpenCodeInstruct).
+`entry_point` may say what is tested; `test_imports` and `test_setup_code` run before asserts.
 
 Becomes, by what the source is:
 
@@ -120,8 +120,7 @@ def _check_suite(
 
 def read_source(row: Row) -> TestSuite:
     """Turn a row with a test source into its suite."""
-    names = ("tests", "functional", "test_code", "test")
-    name = next(name for name in names if isinstance(row.get(name), str))
+    name = next(name for name in _SOURCE_FIELDS if isinstance(row.get(name), str))
     suite = suite_of(
         fields.text(row, name),
         fields.optional_text(row, "entry_point"),
@@ -180,10 +179,11 @@ def _with_origin(suite: TestSuite, row: Row) -> TestSuite:
     )
 
 
+_SOURCE_FIELDS = ("tests", "functional", "unit_tests", "test_code", "test")
+
+
 def _is_text(row: Row) -> bool:
-    return any(
-        isinstance(row.get(name), str) for name in ("tests", "functional", "test_code", "test")
-    )
+    return any(isinstance(row.get(name), str) for name in _SOURCE_FIELDS)
 
 
 _ASSERT_FIELDS = ("assert_case", "test_list", *CASE_FIELDS)
@@ -216,7 +216,9 @@ def _holds_asserts(row: Row) -> bool:
 SOURCE = Format(
     name="source",
     summary="Test source: assert lines, check(candidate), or a pytest or unittest module",
-    fields=field_sets("tests", "functional", "import_prefix test_code", "solution test"),
+    fields=field_sets(
+        "tests", "functional", "unit_tests", "import_prefix test_code", "solution test"
+    ),
     example={
         "tests": "from solution import double\n\n\ndef test_two():\n    assert double(2) == 4\n"
     },

@@ -50,6 +50,7 @@ PROGRAMS = {
     "open-instruct, packed JSON": pack(json.dumps(CASES)),
     "open-instruct, JSON in a row": {"ground_truth": json.dumps(CASES), "dataset": "code_stdio"},
     "open-instruct, packed in a row": {"ground_truth": pack(CASES)},
+    "open-instruct, a list of labels": {"ground_truth": [pack(CASES)], "dataset": ["code_stdio"]},
     "DeepCoder": {"problem": "p", "tests": json.dumps(CASES), "solutions": [PROGRAM]},
     "DeepCoder, parallel": {
         "tests": json.dumps({"inputs": ["2\n", "5\n"], "outputs": ["4\n", "10\n"]})
@@ -132,7 +133,7 @@ SCRIPTS = {
     "asserts with setup": {
         "test_list": ["assert double(2) == four"],
         "test_setup_code": "four = 4",
-        "test_imports": ["import math"],
+        "test_imports": '["import math"]',
     },
     "HumanEval-X": {
         "task_id": "Python/0",

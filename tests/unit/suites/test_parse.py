@@ -1,4 +1,5 @@
 import json
+from functools import reduce
 
 import pytest
 
@@ -72,8 +73,8 @@ def test_label_of_each_shape_becomes_its_kind_of_tests(label: object, kind: type
         pytest.param({"inputs": [{}], "outputs": ["1"]}, "input 0 must be text", id="no text"),
         pytest.param({"tests": 3}, "no known format", id="wrong type"),
         pytest.param(
-            {"label": {"label": {"label": {"label": {"label": "assert f(1)"}}}}},
-            "more than 4 deep",
+            reduce(lambda inner, _: {"label": inner}, range(7), "assert f(1)"),
+            "more than 6 deep",
             id="labels in labels",
         ),
         pytest.param(
