@@ -1,5 +1,4 @@
 import json
-from functools import reduce
 
 import pytest
 
@@ -56,6 +55,10 @@ def test_label_of_each_shape_becomes_its_kind_of_tests(label: object, kind: type
     assert isinstance(parse_label(label).tests, kind)
 
 
+def labels_in_labels(depth: int) -> object:
+    return {"label": labels_in_labels(depth - 1)} if depth else "assert f(1)"
+
+
 @pytest.mark.parametrize(
     ("label", "message"),
     [
@@ -73,7 +76,7 @@ def test_label_of_each_shape_becomes_its_kind_of_tests(label: object, kind: type
         pytest.param({"inputs": [{}], "outputs": ["1"]}, "input 0 must be text", id="no text"),
         pytest.param({"tests": 3}, "no known format", id="wrong type"),
         pytest.param(
-            reduce(lambda inner, _: {"label": inner}, range(7), "assert f(1)"),
+            labels_in_labels(7),
             "more than 6 deep",
             id="labels in labels",
         ),
