@@ -36,6 +36,10 @@ class Clock:
 
     def later(self, minutes):
         return Clock(0, self.minutes + minutes)
+
+    @classmethod
+    def midnight(cls):
+        return cls(0, 0)
 """
 GUARD = """
 class Guard:
@@ -80,7 +84,7 @@ WEAK: Mapping[Attack, dict[str, Any]] = {
     Attack.ALWAYS_EQUAL: {
         "solution": CLOCK,
         "tests": "from solution import Clock\ndef test_equal():\n"
-        "    assert Clock(8, 0) == Clock(32, 0)\n",
+        "    assert Clock.midnight() == Clock.midnight()\n",
     },
     Attack.ABSORBING: {
         "solution": CLOCK,
