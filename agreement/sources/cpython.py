@@ -28,10 +28,10 @@ MODULES = """
     collections:userdict collections:userlist collections:userstring colorsys configparser
     contextlib copy copyreg csv dataclasses difflib dis enum filecmp fileinput fnmatch
     fractions functools genericpath getopt gettext glob graphlib heapq hmac html
-    html.parser:htmlparser imghdr inspect ipaddress keyword linecache mailcap mimetypes netrc
+    html.parser:htmlparser inspect ipaddress keyword linecache mailcap mimetypes netrc
     nturl2path:urllib numbers:abstract_numbers opcode:_opcode operator optparse pathlib pickle
-    pickletools pkgutil plistlib posixpath pprint pyclbr queue quopri random re reprlib
-    rlcompleter runpy sched secrets selectors shelve shlex shutil sndhdr stat statistics
+    pickletools pkgutil plistlib posixpath pprint pyclbr queue quopri random reprlib
+    rlcompleter runpy sched secrets selectors shelve shlex shutil stat statistics
     string stringprep symtable tabnanny tempfile textwrap timeit tokenize trace traceback
     types typing urllib.parse:urlparse urllib.robotparser:robotparser uu uuid wave weakref
     webbrowser xdrlib xml.dom.minidom:minidom zipapp zipfile
@@ -87,7 +87,7 @@ def _library(cache: Path) -> Path:
 
 def _pair(library: Path, module: str, name: str, id: str) -> Pair:
     code = _without_accelerator(_source_of(library, module), module)
-    test = library / "test" / f"{name}.py"
+    test = _test_module(library / "test", name)
     files = {f"{name}.py": _turned(test.read_text("utf-8"), module).encode()}
     files |= _helpers(library, files.values())
     suite = TestSuite(
@@ -99,6 +99,12 @@ def _pair(library: Path, module: str, name: str, id: str) -> Pair:
         format="pytest",
     )
     return Pair(id=id, code=code, suite=suite, reference=code)
+
+
+def _test_module(folder: Path, name: str) -> Path:
+    package = folder / name
+    candidates = (folder / f"{name}.py", package / f"{name}.py", package / "__init__.py")
+    return next((path for path in candidates if path.exists()), candidates[0])
 
 
 def _source_of(library: Path, module: str) -> str:
@@ -136,6 +142,8 @@ def _turns(text: Text, module: str) -> Iterator[Edit]:
         match node:
             case ast.Import(names=names) if any(alias.name == module for alias in names):
                 yield text.over(node, f"import {', '.join(_turned_names(names, module))}")
+            case ast.Attribute() if "." in module and ast.unparse(node) == module:
+                yield text.over(node, SOLUTION)
             case ast.ImportFrom(module=name, names=names, level=0) if name == module:
                 listed = ", ".join(ast.unparse(alias) for alias in names)
                 yield text.over(node, f"from {SOLUTION} import {listed}")
@@ -154,8 +162,7 @@ def _turned_names(names: Iterable[ast.alias], module: str) -> Iterator[str]:
         if alias.name != module:
             yield ast.unparse(alias)
         elif alias.asname is None and "." in module:
-            message = f"the test imports {module} as a part of its package"
-            raise SyntaxError(message)
+            yield SOLUTION
         else:
             yield f"{SOLUTION} as {alias.asname or module}"
 

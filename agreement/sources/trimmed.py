@@ -1,7 +1,7 @@
 """Take out of a suite what plain Python does not pass here, so that the rest must pass."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -44,7 +44,7 @@ def _trim(pair: Pair, judge: Judge) -> _Trimmed:
         if not failing:
             return _Trimmed(pair=None, left_out=left_out, reason=_reason(outcome, ""))
         try:
-            pair = without(pair, failing)
+            pair = without(pair, outcome)
         except LookupError as error:
             return _Trimmed(pair=None, left_out=left_out, reason=str(error))
         left_out |= {f"{pair.id}: {id}": reason for id, reason in failing.items()}
@@ -56,18 +56,23 @@ def _reason(outcome: Outcome, id: str) -> str:
     return said.strip()[:_REASON_CHARS]
 
 
-def without(pair: Pair, ids: Iterable[str]) -> Pair:
-    """Return the pair without some tests, which are named by pytest's ids.
+Name = tuple[str, ...]
+"""A test in its module: its classes and its own name; empty for the module itself."""
+
+
+def without(pair: Pair, outcome: Outcome) -> Pair:
+    """Return the pair without the tests that did not pass, which are named by pytest's ids.
 
     Raises:
-        LookupError: A test cannot be found in its module.
+        LookupError: A test cannot be found in its module, or no module is left.
     """
     tests = pair.suite.tests
     assert isinstance(tests, PytestTests)
-    by_path: dict[str, set[tuple[str, ...]]] = {}
-    for id in ids:
+    by_path: dict[str, dict[Name, bool]] = {}
+    for id, passed in outcome.cases.items():
         path, *names = id.split("[")[0].split("::")
-        by_path.setdefault(path, set()).add(tuple(names))
+        in_module = by_path.setdefault(path, {})
+        in_module[tuple(names)] = in_module.get(tuple(names), True) and passed
     # A module that cannot be collected is named as a whole.
     collected = tuple(path for path in tests.test_paths if () not in by_path.get(path, ()))
     if not collected:
@@ -75,7 +80,7 @@ def without(pair: Pair, ids: Iterable[str]) -> Pair:
         raise LookupError(message)
     files = tuple(
         SuiteFile(path=file.path, content=_without(file.content, by_path[file.path]))
-        if file.path in by_path and file.path in collected
+        if file.path in collected and not all(by_path.get(file.path, {}).values())
         else file
         for file in tests.files
     )
@@ -83,23 +88,36 @@ def without(pair: Pair, ids: Iterable[str]) -> Pair:
     return replace(pair, suite=replace(pair.suite, tests=trimmed))
 
 
-def _without(content: bytes, names: Iterable[tuple[str, ...]]) -> bytes:
-    """Hide methods in their classes, also inherited ones, and delete functions at the end."""
+def _without(content: bytes, passed: Mapping[Name, bool]) -> bytes:
     text = Text(content.decode())
-    edits: dict[tuple[str, ...], list[str]] = {}
-    for each in names:
-        edits.setdefault(each[:-1], []).append(each[-1])
     made: list[Edit] = []
-    for owner, hidden in edits.items():
-        if owner:
-            last = _class_of(text.tree, owner).body[-1]
-            made.append(text.after(last, "\n".join(f"{name} = None" for name in sorted(hidden))))
+    for owner in dict.fromkeys(name[:-1] for name in passed):
+        hidden = sorted(name[-1] for name, ok in passed.items() if name[:-1] == owner and not ok)
+        if not hidden:
+            continue
+        if not owner:
+            made.append(text.after(text.tree.body[-1], f"del {', '.join(hidden)}"))
+        elif any(ok for name, ok in passed.items() if name[:-1] == owner):
+            lines = "\n".join(f"{name} = None" for name in hidden)
+            made.append(text.after(_class_of(text.tree, owner).body[-1], lines))
         else:
-            made.append(text.after(text.tree.body[-1], f"del {', '.join(sorted(hidden))}"))
+            # What inherits from it may well pass.
+            made.append(text.after(_class_of(text.tree, owner).body[-1], "__test__ = False"))
+            made += [
+                text.after(heir.body[-1], "__test__ = True")
+                for heir in _heirs(text.tree, owner[-1])
+                if any(ok for name, ok in passed.items() if name[:-1] == (heir.name,))
+            ]
     return text.edited(made).encode()
 
 
-def _class_of(tree: ast.AST, names: tuple[str, ...]) -> ast.ClassDef:
+def _heirs(tree: ast.Module, name: str) -> Iterator[ast.ClassDef]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and name in map(ast.unparse, node.bases):
+            yield node
+
+
+def _class_of(tree: ast.AST, names: Name) -> ast.ClassDef:
     found = [
         node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == names[0]
     ]

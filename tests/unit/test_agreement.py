@@ -84,7 +84,9 @@ def test_tests_are_taken_out_where_they_are_inherited_and_nowhere_else() -> None
         files=(SuiteFile(path="t.py", content=MODULE), SuiteFile(path="u.py", content=MODULE)),
         test_paths=("t.py", "u.py"),
     )
-    left = without(pair(tests=tests), ["t.py::TestOne::test_a", "t.py::test_e[1]", "u.py"])
+    cases = {"t.py::TestOne::test_a": False, "t.py::TestOne::test_b": True}
+    cases |= {"t.py::test_e[0]": True, "t.py::test_e[1]": False, "u.py": False}
+    left = without(pair(tests=tests), Outcome(passed=False, verdict="", cases=cases))
     assert isinstance(left.suite.tests, PytestTests)
     assert left.suite.tests.test_paths == ("t.py",)
     changed, untouched = (file.content for file in left.suite.tests.files)
@@ -94,6 +96,20 @@ def test_tests_are_taken_out_where_they_are_inherited_and_nowhere_else() -> None
     assert "test_e" not in namespace
     one, base = namespace["TestOne"], namespace["Base"]
     assert (one.test_a, callable(one.test_b), callable(base.test_a)) == (None, True, True)  # type: ignore[attr-defined]
+
+
+def test_mixin_that_is_no_test_by_itself_leaves_its_tests_to_those_that_inherit_them() -> None:
+    source = (
+        b"class TestMixin:\n    def test_a(self): pass\n\nclass TestOne(TestMixin):\n    x = 1\n"
+    )
+    tests = PytestTests(files=(SuiteFile(path="t.py", content=source),), test_paths=("t.py",))
+    cases = {"t.py::TestMixin::test_a": False, "t.py::TestOne::test_a": True}
+    left = without(pair(tests=tests), Outcome(passed=False, verdict="", cases=cases))
+    assert isinstance(left.suite.tests, PytestTests)
+    assert left.suite.tests.files[0].content == (
+        b"class TestMixin:\n    def test_a(self): pass\n    __test__ = False\n\n"
+        b"class TestOne(TestMixin):\n    x = 1\n    __test__ = True\n"
+    )
 
 
 def test_module_of_the_library_is_turned_into_the_submission() -> None:
@@ -107,6 +123,12 @@ def test_module_of_the_library_is_turned_into_the_submission() -> None:
         "py = import_fresh_module('solution', blocked=['_heapq'])\nheapq.merge('heapq')\n"
         "@mock.patch('solution.merge')\ndef test(): pass\n"
     )
+
+
+def test_module_of_a_package_is_turned_by_its_whole_name() -> None:
+    source = "import html.parser\nimport html\np = html.parser.HTMLParser(html.escape)\n"
+    turned = "import solution\nimport html\np = solution.HTMLParser(html.escape)\n"
+    assert _turned(source, "html.parser") == turned
 
 
 def test_submission_does_not_import_itself_from_c() -> None:
