@@ -11,9 +11,10 @@ import json
 import random
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from agreement import compared
@@ -55,11 +56,13 @@ def main() -> int:
     for name in arguments.sources:
         found = sources()[name](plain.judge, arguments.jobs)
         chosen = _chosen(found.pairs, arguments)
-        of_source = _judged(chosen, plain, arguments)
+        _show_rest(found, everything=arguments.left_out)
+        of_source = []
+        for each in _judged(chosen, plain, arguments):
+            compared.show_differences(each)
+            of_source.append(each)
         judged += of_source
         rows.append(compared.row(name, found, of_source))
-        compared.show_differences(of_source)
-        _show_rest(found, everything=arguments.left_out)
     compared.show_table(rows)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
@@ -108,17 +111,14 @@ def _chosen(pairs: Sequence[Pair], arguments: argparse.Namespace) -> list[Pair]:
     return wanted
 
 
-def _judged(pairs: Sequence[Pair], plain: Plain, arguments: argparse.Namespace) -> list[Judged]:
-    """Judge pairs and their mutants on both sides."""
+def _judged(pairs: Sequence[Pair], plain: Plain, arguments: argparse.Namespace) -> Iterator[Judged]:
+    """Judge pairs and their mutants on both sides, and yield each as it is done."""
     outcomes: dict[str, Outcome] = {}
 
     def run(every: Sequence[Pair]) -> list[Pair]:
         with ThreadPoolExecutor(arguments.jobs) as threads:
-            for pair, outcome in zip(
-                every, threads.map(partial(_plain, plain), every), strict=True
-            ):
-                if outcome is not None:
-                    outcomes[pair.id] = outcome
+            said = threads.map(partial(_plain, plain), every)
+            outcomes.update((p.id, o) for p, o in zip(every, said, strict=True) if o is not None)
         return [pair for pair in every if pair.id in outcomes]
 
     judgeable = run(pairs)
@@ -127,18 +127,16 @@ def _judged(pairs: Sequence[Pair], plain: Plain, arguments: argparse.Namespace) 
     order = [(pair, way) for pair in (*judgeable, *changed) for way in (Way.HIDDEN, Way.KNOWN)]
     random.Random(arguments.order_seed).shuffle(order)  # noqa: S311 - to be repeated
     backend = arguments.backend
-    every = list(grade_together(order, backend, arguments.jobs))
-    every += [grade_alone(pair, Way.ALONE, backend) for pair in sound[: arguments.alone]]
-    judged = []
-    for graded in every:
+    together = grade_together(order, backend, arguments.jobs)
+    alone = (grade_alone(pair, Way.ALONE, backend) for pair in sound[: arguments.alone])
+    for graded in chain(together, alone):
         pair = graded.pair
-        first = compared.compare(outcomes[pair.id], graded)
-        if first.differences:
+        judged = compared.compare(outcomes[pair.id], graded)
+        if judged.differences:
             # Once more, alone: chance, and what the order of the pairs does, show themselves.
             again = grade_alone(pair, graded.way, backend)
-            first = compared.confirm(first, plain.judge_anew(pair), again)
-        judged.append(first)
-    return judged
+            judged = compared.confirm(judged, plain.judge_anew(pair), again)
+        yield judged
 
 
 def _plain(plain: Plain, pair: Pair) -> Outcome | None:

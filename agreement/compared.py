@@ -1,6 +1,7 @@
 """Both sides of pairs held against each other, and what is printed of it."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -119,20 +120,20 @@ def show_table(rows: Sequence[tuple[object, ...]]) -> None:
         print(f"{name:<42}" + "".join(f"{number:>10}" for number in numbers))
 
 
-def show_differences(judged: Sequence[Judged]) -> None:
-    """Print each difference with what either side says."""
-    for each in sorted(judged, key=lambda each: (each.pair.id, each.graded.way)):
-        if not each.differences:
-            continue
-        word = "unsteady" if each.unsteady else "differs"
-        notes = [each.graded.way, each.graded.integrity, each.pair.mutation, each.note]
-        print(f"{word}: {each.pair.id} ({'; '.join(filter(None, notes))})")
-        for difference in each.differences[:_SHOWN_CASES]:
-            print(f"  {difference.case or 'as a whole'}")
-            print(f"    plain: {difference.plain[:_SHOWN_CHARS]}")
-            print(f"    ours:  {difference.ours[:_SHOWN_CHARS]}")
-        if len(each.differences) > _SHOWN_CASES:
-            print(f"  and {len(each.differences) - _SHOWN_CASES} more")
+def show_differences(judged: Judged) -> None:
+    """Print on what the two sides differ, with what either says."""
+    if not judged.differences:
+        return
+    word = "unsteady" if judged.unsteady else "differs"
+    notes = [judged.graded.way, judged.graded.integrity, judged.pair.mutation, judged.note]
+    print(f"{word}: {judged.pair.id} ({'; '.join(filter(None, notes))})")
+    for difference in judged.differences[:_SHOWN_CASES]:
+        print(f"  {difference.case or 'as a whole'}")
+        print(f"    plain: {difference.plain[:_SHOWN_CHARS]}")
+        print(f"    ours:  {difference.ours[:_SHOWN_CHARS]}")
+    if len(judged.differences) > _SHOWN_CASES:
+        print(f"  and {len(judged.differences) - _SHOWN_CASES} more")
+    sys.stdout.flush()  # a run is long, and is read as it goes
 
 
 def unlisted(judged: Sequence[Judged], documentation: str) -> list[str]:

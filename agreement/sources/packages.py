@@ -41,19 +41,62 @@ class Package:
 
 
 PACKAGES = (
-    Package(release="inflection==0.5.1", modules={"inflection/__init__.py": "test_inflection.py"}),
-    Package(release="parse==1.22.4", modules={"parse/__init__.py": "tests/test_*.py"}),
-    Package(release="toolz==1.2.0", modules={"toolz/*.py": "toolz/tests/test_*.py"}),
-    Package(release="more-itertools==11.2.1", modules={"more_itertools/*.py": "tests/test_*.py"}),
-    Package(release="tabulate==0.10.0", modules={"tabulate/__init__.py": "test/test_*.py"}),
-    Package(release="python-slugify==9.2.0", modules={"slugify/slugify.py": "tests/test_*.py"}),
+    Package(release="addict==2.4.0", modules={"addict/addict.py": "test_addict.py"}),
+    Package(release="boltons==26.2.0", modules={"boltons/*.py": "tests/test_*.py"}),
+    Package(
+        release="cachetools==8.0.2",
+        modules={
+            "cachetools/__init__.py": "tests/test_*.py",
+            "cachetools/keys.py": "tests/test_keys.py",
+        },
+    ),
+    Package(release="docopt-ng==0.9.0", modules={"docopt/__init__.py": "tests/test_docopt*.py"}),
+    Package(release="first==2.0.2", modules={"first.py": "test_first.py"}),
+    Package(release="funcy==2.1", modules={"funcy/*.py": "tests/test_*.py"}),
     Package(release="humanize==4.17.0", modules={"humanize/*.py": "tests/test_*.py"}),
+    Package(release="idna==3.20", modules={"idna/core.py": "tests/test_idna.py"}),
+    Package(release="inflection==0.5.1", modules={"inflection/__init__.py": "test_inflection.py"}),
+    Package(release="more-itertools==11.2.1", modules={"more_itertools/*.py": "tests/test_*.py"}),
+    Package(release="munch==4.0.0", modules={"munch/__init__.py": "tests/test_munch.py"}),
     Package(
         release="natsort==8.4.0",
-        modules={"natsort/*.py": "tests/test_*.py", "natsort/natsort.py": "tests/test_natsort*.py"},
+        modules={
+            "natsort/*.py": "tests/test_*.py",
+            "natsort/natsort.py": "tests/test_natsorted*.py",
+        },
     ),
+    Package(release="parse==1.22.4", modules={"parse/__init__.py": "tests/test_*.py"}),
+    Package(
+        release="pyrsistent==0.20.0",
+        modules={
+            "pyrsistent/_pvector.py": "tests/vector_test.py",
+            "pyrsistent/_pmap.py": "tests/map_test.py",
+            "pyrsistent/_pdeque.py": "tests/deque_test.py",
+            "pyrsistent/_precord.py": "tests/record_test.py",
+            "pyrsistent/_plist.py": "tests/list_test.py",
+        },
+    ),
+    Package(release="python-slugify==9.2.0", modules={"slugify/slugify.py": "tests/test_*.py"}),
+    Package(release="roman==5.2", modules={"roman/__init__.py": "tests.py"}),
+    Package(release="semver==3.1.2", modules={"semver/version.py": "tests/test_*.py"}),
+    Package(
+        release="sqlparse==0.6.1",
+        modules={
+            "sqlparse/engine/grouping.py": "tests/test_grouping.py",
+            "sqlparse/lexer.py": "tests/test_tokenize.py",
+            "sqlparse/sql.py": "tests/test_parse.py",
+        },
+    ),
+    Package(release="tabulate==0.10.0", modules={"tabulate/__init__.py": "test/test_*.py"}),
+    Package(release="toolz==1.2.0", modules={"toolz/*.py": "toolz/tests/test_*.py"}),
     Package(release="wcwidth==0.9.4", modules={"wcwidth/*.py": "tests/test_*.py"}),
-    Package(release="boltons==26.2.0", modules={"boltons/*.py": "tests/test_*.py"}),
+    Package(
+        release="webcolors==25.10.0",
+        modules={
+            "webcolors/_conversion.py": "tests/test_conversion.py",
+            "webcolors/_normalization.py": "tests/test_normalization.py",
+        },
+    ),
 )
 
 
