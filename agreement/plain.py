@@ -303,8 +303,9 @@ def _script(base: Path, command: list[str], cpu_time_s: float) -> str:
         limits,
         f"exec setpriv {user} -- {shlex.join(command)}",
     ]
-    outside = "exec unshare --mount --pid --fork --kill-child --mount-proc --net --ipc"
-    return f"{outside} sh -c {shlex.quote('; '.join(inner))}"
+    # It ends with this process, however that ends, and all that it started with it.
+    outside = "setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc"
+    return f"exec {outside} --net --ipc sh -c {shlex.quote('; '.join(inner))}"
 
 
 def _opened(base: Path) -> Iterator[str]:
