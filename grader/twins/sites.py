@@ -286,8 +286,12 @@ def _site(
     cases = found.where
     if found.row_span is not None:
         start, end = found.row_span
-        inside = all(start <= e.start and e.end <= end for change in usable for e in change)
-        cases = found.where if inside else found.all_rows
+        # What all rows share, such as the docstring, is left as it is for a change of one.
+        within = [tuple(e for e in c if start <= e.start and e.end <= end) for c in usable]
+        if all(within):
+            usable = within
+        else:
+            cases = found.all_rows
     reached = found.expectation.reached
     node = reached.source.statement(reached.node)
     yield Site(

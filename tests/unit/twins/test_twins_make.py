@@ -3,7 +3,7 @@
 import pytest
 
 from grader.model import PytestTests, ScriptTests
-from grader.twins import confirmable, find_sites, make_twins, pair_cases, propose
+from grader.twins import Where, confirmable, find_sites, make_twins, pair_cases, propose
 from tests.unit.twins.running import module, passed_cases, script, seeded
 
 CODE = """
@@ -196,3 +196,22 @@ def test_the_last_expectation_can_be_asked_for() -> None:
             for twin in make_twins(tests, ["0", "1"], seeded(seed), last=last):
                 lines[last] |= {f.first_line for id, f in twin.changed.items() if id == "0"}
     assert lines == {True: {3}, False: {1, 2, 3}}
+
+
+def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only() -> None:
+    rows = ["(270, 255)", "(300, 255)", "(-20, 0)"]
+    source = (
+        "import pytest\nfrom solution import clip\n\n"
+        f"@pytest.mark.parametrize('raw, wanted', [{', '.join(rows)}], ids=['a', 'b', 'c'])\n"
+        'def test_clip(raw, wanted):\n    """Clip to 0-255."""\n    assert clip(raw) == wanted\n'
+    )
+    tests = module(source)
+    ids = [f"test_it.py::test_clip[{row}]" for row in "abc"]
+    assert {site.cases for site in find_sites(tests)} == {
+        (Where("test_it.py::test_clip", row, len(rows)),) for row in range(len(rows))
+    }
+    for twin in make_twins(tests, ids, seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        kept = {id for id, row in zip(ids, rows, strict=True) if row in changed}
+        assert kept == {*ids} - twin.changed.keys()
