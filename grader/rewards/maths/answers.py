@@ -22,7 +22,7 @@ _BOX = re.compile(r"\\(?:f?boxed|fbox)\s*(\{|(?=[\w-])|\Z)")
 _BARE = re.compile(r"-?\w+")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"(?<!#)#{4}(?!#)[ \t]*(.*?)(?=</answer>|$)", re.MULTILINE | re.IGNORECASE)
-_VALUE = re.compile(r"[-+\u2212.\d$\\(\[{]")
+_VALUE = re.compile(r"(?!\d+[.):]\s+[a-zA-Z])[-+\u2212.\d$\\(\[{]")
 _TAG = re.compile(r"<answer>", re.IGNORECASE)
 _TAG_END = re.compile(r"</answer>", re.IGNORECASE)
 _PHRASE = re.compile(

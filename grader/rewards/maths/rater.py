@@ -62,9 +62,13 @@ class MathRater:
         try:
             expected = gold_text(label)
             if not expected:
-                return self._ungraded(f"the label holds no answer: {label!r:.100}")
+                reason = f"the label holds no answer, but {label!r:.100}; expected text or a number"
+                return self._ungraded(reason)
             if len(expected) > MAX_ANSWER_CHARS:
-                reason = f"the label is no final answer: it has {len(expected)} characters"
+                reason = (
+                    f"the label has {len(expected):,} characters;"
+                    f" a final answer has at most {MAX_ANSWER_CHARS:,}"
+                )
                 return self._ungraded(reason)
             return self._compare(sample, expected, deadline)
         except GraderError as error:

@@ -118,6 +118,7 @@ def test_place_says_where_an_answer_may_stand(
         pytest.param("#### The answer is \\boxed{42}", "42", id="box-after-hashes"),
         pytest.param("\\boxed{42}\n\n#### Verification\nIt holds.", "42", id="heading-below"),
         pytest.param("\\boxed{42}\n#### Step 5: check\nIt holds.", "42", id="step-below"),
+        pytest.param("\\boxed{42}\n#### 3. Check\nIt holds.", "42", id="numbered-heading-below"),
         pytest.param("x = 41 #### 42", "42", id="hashes-in-a-line"),
         pytest.param("{ \\boxed{42}", "42", id="a-brace-before-that-stays-open"),
         pytest.param("\\boxed{\\text{a \\} b}}", "\\text{a \\} b}", id="a-brace-that-is-a-sign"),
