@@ -31,7 +31,7 @@ _DOTS = re.compile(r"\\[lc]?dots[bcmio]?(?![a-zA-Z])|\.{3,}|\u2026")
 _TEXT_COMMANDS = r"\\(?:text(?:bf|it|rm|sf|normal)?|math(?:rm|bf|it|sf)|mbox|operatorname|bf|rm)"
 _REMOVED = re.compile(
     r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|tiny|small|normalsize"
-    r"|[lL]arge|LARGE|[hH]uge|boldsymbol|bm|underline)(?![a-zA-Z])"
+    r"|[lL]arge|LARGE|[hH]uge|boldsymbol|bm|underline|f?boxed)(?![a-zA-Z])"
     r"|\\(?:text)?color\s*\{[^{}]*\}|(?<!\\)\\[!()\[\]]|\$"
 )
 _SPACE = re.compile(r"(?<!\\)\\[,;: ]|\\q?quad(?![a-zA-Z])|~")
@@ -45,6 +45,8 @@ _UNIT = re.compile(
     r"(?=\s*(?:[.,;)\]]|\\\}|\\\\|\\cup|\\text|\$|$))"
 )
 _CHOOSE = re.compile(r"\{([^{}]*)\\choose(?![a-zA-Z])([^{}]*)\}")
+_CASES = re.compile(r"\\begin\{cases\}([^&]*?)(?:\\\\\s*)?\\end\{cases\}")
+_BASE = re.compile(r"(\d)\s*\(?\s*(?:in )?base (\w+)\s*\)?$")
 _ROUNDED = re.compile(r"^(?:approximately|approx\.?|about|roughly)\s+", re.IGNORECASE)
 _END = re.compile(r"(?:[\s.,;:*_`]|\\\\)+$")
 
@@ -58,6 +60,7 @@ def clean(text: str) -> str:
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
     for old, new in _REPLACED:
         text = text.replace(old, new)
+    text = _CASES.sub(lambda m: m[1].replace("\\\\", ","), text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     text = _TEMPERATURE.sub(lambda m: f" \\unit{{{_SCALES[m[1]]}}}", text)
     text = _UNIT.sub(lambda m: f" \\unit{{{m[1]}{m[2] or ''}}}", text)
@@ -67,6 +70,7 @@ def clean(text: str) -> str:
             break
     text = " ".join(_SPACE.sub(" ", _REMOVED.sub("", text)).split())
     text = text if text.endswith(DOTS) else _END.sub("", text)
+    text = _BASE.sub(r"\1_{\2}", text)
     return _ROUNDED.sub("", text.lstrip(" ,;:*_`"))
 
 
