@@ -18,7 +18,6 @@ _COMBINED: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (ValueError, RuntimeError),
     (ValueError, KeyError),
     (ArithmeticError, TypeError),  # signals of decimal
-    (ArithmeticError, ValueError),
     (KeyError, AttributeError),
     (KeyError, IndexError),
     (KeyError, RuntimeError),
