@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from grader.twins.closeness import Closeness
 from grader.twins.literals import Place, leaves
-from grader.twins.names import Names
-from grader.twins.scopes import RAISING, call_name, is_assertion
+from grader.twins.names import Names, call_name
+from grader.twins.scopes import RAISING, is_assertion
 from grader.twins.source import Edit
 from grader.twins.values import EXACT, Bound, Tolerance, Values
 from grader.twins.walk import Reached
@@ -113,6 +113,8 @@ class Reader:
                 yield from self._condition(test, holds=True)
             case ast.Call():
                 yield from self._call(node)
+            case ast.If(test=test):
+                yield from self._condition(test, holds=False)
             case ast.ExceptHandler(type=ast.expr() as kind):
                 yield self._made(exceptions=self._bound(kind))
             case _:
@@ -227,10 +229,12 @@ class Reader:
     ) -> Iterator[Expectation]:
         left = test.left
         turns = renamed or self._other_operator(left, op, right)
-        if not holds:
+        if not holds and not isinstance(op, ast.NotEq):
             yield from self._turned([left, right], turns)
             return
         match op:
+            case ast.NotEq() if not holds:
+                yield from self._equal(left, right, turns=turns)
             case ast.Eq():
                 yield from self._equal(left, right, turns=turns)
             case ast.Is():

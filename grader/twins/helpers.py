@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Mapping
 
-from grader.twins.names import Names
-from grader.twins.scopes import Function, HelperOf, Scope
+from grader.twins.leaving import is_generator
+from grader.twins.names import Function, Names
+from grader.twins.scopes import HelperOf, Scope
 from grader.twins.source import Source
-from grader.twins.walk import is_generator
 
 
 class Helpers:

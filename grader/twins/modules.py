@@ -8,12 +8,12 @@ from functools import lru_cache
 from grader.twins.expectations import Expectation, Reader
 from grader.twins.found import Found, Where
 from grader.twins.helpers import Helpers
-from grader.twins.names import Names
-from grader.twins.scopes import Function, call_name
+from grader.twins.leaving import is_generator
+from grader.twins.names import Function, Names, call_name
 from grader.twins.source import Source
 from grader.twins.tables import bindings, table_rows
 from grader.twins.values import Bound
-from grader.twins.walk import Frame, Walk, is_generator
+from grader.twins.walk import Frame, Walk
 
 _PLAIN_DECORATORS = ("pytest.mark.", "unittest.mock.", "unittest.skip", "mock.", "hypothesis.")
 """What leaves a test's failure as it is."""
@@ -31,10 +31,9 @@ class _Definition:
 class TestModule:
     """One module of tests."""
 
-    def __init__(self, source: Source, ids: list[str], *, everything: bool) -> None:
+    def __init__(self, source: Source, *, everything: bool) -> None:
         self._everything = everything
         self._source = source
-        self._ids = ids
         self._names = Names([source.tree])
         self._view = Helpers(self._names, [source])
         self._classes = {n.name: n for n in source.tree.body if isinstance(n, ast.ClassDef)}
@@ -47,29 +46,29 @@ class TestModule:
         """Yield the expectations of the tests."""
         if any(map(_bends_failures, ast.walk(self._source.tree))):
             return
-        by_function: dict[ast.AST, tuple[_Definition, list[str]]] = {}
-        for id in self._ids:
-            definition = self._definition(id.split("::")[1:])
-            if definition is not None:
-                by_function.setdefault(definition.function, (definition, []))[1].append(id)
-        for definition, ids in by_function.values():
-            if self._runs_once(definition):
-                yield from self._of_test(definition, ids)
+        by_function: dict[Function, list[tuple[str, _Definition]]] = {}
+        for id, definition in self._definitions(self._source.tree.body, self._source.name, None):
+            by_function.setdefault(definition.function, []).append((id, definition))
+        for function, found in by_function.items():
+            ids = [id for id, _ in found]
+            definitions = [definition for _, definition in found]
+            if not is_generator(function) and all(map(self._is_run, definitions)):
+                yield from self._of_test(_in_common(definitions), ids)
 
-    def _definition(self, parts: list[str]) -> _Definition | None:
-        body: list[ast.stmt] = self._source.tree.body
-        owner: ast.ClassDef | None = None
-        for part in parts[:-1]:
-            found = [n for n in body if isinstance(n, ast.ClassDef) and n.name == part]
-            if not found:
-                return None
-            owner, body = found[-1], found[-1].body
+    def _definitions(
+        self, body: list[ast.stmt], prefix: str, owner: ast.ClassDef | None
+    ) -> Iterator[tuple[str, _Definition]]:
+        """Yield what may be a test with its id; some of them are never collected."""
         if owner is None:
-            function = _last_function(body, parts[-1])
-            return None if function is None else _Definition(function, None, {})
-        methods = self._methods(owner, 0)
-        function = methods.get(parts[-1])
-        return None if function is None else _Definition(function, owner, methods)
+            methods = {node.name: node for node in body if isinstance(node, Function)}
+        else:
+            methods = self._methods(owner, 0)
+        for name, function in methods.items():
+            if name.startswith("test"):
+                known = {} if owner is None else methods
+                yield f"{prefix}::{name}", _Definition(function, owner, known)
+        for node in {n.name: n for n in body if isinstance(n, ast.ClassDef)}.values():
+            yield from self._definitions(node.body, f"{prefix}::{node.name}", node)
 
     def _methods(self, owner: ast.ClassDef, depth: int) -> dict[str, Function]:
         found: dict[str, Function] = {}
@@ -86,10 +85,8 @@ class TestModule:
                         found.pop(target.id, None)
         return found
 
-    def _runs_once(self, definition: _Definition) -> bool:
+    def _is_run(self, definition: _Definition) -> bool:
         """Tell whether a test's body runs as it stands and its failure counts."""
-        if is_generator(definition.function):
-            return False
         decorators = [*definition.function.decorator_list]
         if definition.owner is not None:
             decorators += definition.owner.decorator_list
@@ -222,9 +219,15 @@ class TestModule:
                 return {name: bound for name, bound in found if bound is not None}, span
 
 
-def _last_function(body: list[ast.stmt], name: str) -> Function | None:
-    found = [n for n in body if isinstance(n, Function) and n.name == name]
-    return found[-1] if found else None
+def _in_common(definitions: list[_Definition]) -> _Definition:
+    """Return a test as it is in all classes that have it."""
+    first, *others = definitions
+    methods = {
+        name: method
+        for name, method in first.methods.items()
+        if all(other.methods.get(name) is method for other in others)
+    }
+    return replace(first, methods=methods)
 
 
 def _bends_failures(node: ast.AST) -> bool:

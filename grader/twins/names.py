@@ -4,6 +4,8 @@ import ast
 import builtins
 from collections.abc import Iterable
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -59,3 +61,14 @@ class Names:
                 return None if found is None else f"{found}.{name}"
             case _:
                 return None
+
+
+def call_name(expression: ast.expr) -> str:
+    """Return the last part of the name of what is called."""
+    match expression:
+        case ast.Call(func=inner):
+            return call_name(inner)
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""

@@ -8,10 +8,10 @@ import ast
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
-from grader.twins.names import Names
+from grader.twins.leaving import fails
+from grader.twins.names import Function, Names, call_name
 from grader.twins.source import Source
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 Path = tuple[object, ...]
 
 _PURE = frozenset(
@@ -151,6 +151,8 @@ class Scope:
             match parent:
                 case ast.Assert():
                     return _Use.LOOKED_AT
+                case ast.If(body=body, orelse=[]) if fails(body) and node is parent.test:
+                    return _Use.LOOKED_AT
                 case ast.For(iter=walked) | ast.comprehension(iter=walked) if walked is node:
                     return _Use.WALKED
                 case ast.Subscript(ctx=ast.Store() | ast.Del()):
@@ -210,17 +212,6 @@ def is_assertion(call: ast.Call, names: Names) -> bool:
         case _:
             library = names.library(call.func) or ""
             return library.startswith(("numpy.testing.assert", "pandas.testing.assert"))
-
-
-def call_name(expression: ast.expr) -> str:
-    """Return the last part of the name of what is called."""
-    match expression:
-        case ast.Call(func=inner):
-            return call_name(inner)
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-        case _:
-            return ""
 
 
 def _parameter(function: Function, call: ast.Call, arg: ast.AST, skipped: int) -> str | None:

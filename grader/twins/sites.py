@@ -14,8 +14,7 @@ from grader.twins.exceptions import other_exceptions
 from grader.twins.found import Found, Where
 from grader.twins.literals import named_expression
 from grader.twins.mentions import Mentions
-from grader.twins.names import Names
-from grader.twins.scopes import Function
+from grader.twins.names import Function, Names
 from grader.twins.source import Edit, Source
 from grader.twins.tests import find_expectations
 from grader.twins.values import Tolerance, Values, apart

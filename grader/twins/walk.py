@@ -6,16 +6,15 @@ the suite's own helpers with what they are given.
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grader.twins.names import Names
-from grader.twins.scopes import RAISING, HelperOf, Scope, call_name
+from grader.twins.leaving import breaks, fails, leaves, leaves_finally, may_leave
+from grader.twins.names import Function, Names, call_name
+from grader.twins.scopes import RAISING, HelperOf, Scope
 from grader.twins.source import Source
 from grader.twins.tables import bindings, row_bindings, stays, stored_names, table_rows
 from grader.twins.values import Bound
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _MAX_DEPTH = 6
 _MAX_STEPS = 20_000
@@ -104,6 +103,9 @@ class Walk:
                 return True
             case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
                 return True
+            case ast.If(orelse=[]) if fails(node.body):
+                self._reach(node, frame)
+                return True
             case ast.If() | ast.While() | ast.AsyncFor():
                 self._pass_over(node, [node.body, node.orelse], frame)
                 return not may_leave(node)
@@ -151,7 +153,7 @@ class Walk:
         helper = self._helper(call, frame)
         if helper is None:
             self._reach(call, frame)
-            return not _leaves(call)
+            return not leaves(call)
         function, scope, bound = helper
         # Whatever way it returns, the caller goes on.
         self.block(function.body, self._inner(scope, bound, frame))
@@ -219,7 +221,7 @@ class Walk:
     def _for(self, node: ast.For, frame: Frame) -> bool:
         rows = table_rows(Bound(node.iter, frame.env, frame.source))
         leaves = any(map(may_leave, [*node.body, *node.orelse]))
-        broken = any(map(_breaks, node.body))
+        broken = any(map(breaks, node.body))
         if not rows or leaves or broken or not all(map(stays, rows)):
             self._pass_over(node, [node.body, node.orelse], frame)
             return not leaves
@@ -232,14 +234,14 @@ class Walk:
         return self.block(node.orelse, frame)
 
     def _try(self, node: ast.Try, frame: Frame) -> bool:
-        if any(map(_leaves_finally, node.finalbody)):
+        if any(map(leaves_finally, node.finalbody)):
             return False
         whole = [*node.body, *node.orelse, *node.finalbody, *node.handlers]
-        if all(_fails(handler.body) for handler in node.handlers):
+        if all(fails(handler.body) for handler in node.handlers):
             # Whatever is raised inside fails the test either way.
             goes_on = self.block([*node.body, *node.orelse], frame)
             return self.block(node.finalbody, frame) and goes_on
-        if len(node.handlers) == 1 and (_fails(node.body) or _fails(node.orelse)):
+        if len(node.handlers) == 1 and (fails(node.body) or fails(node.orelse)):
             # The handler must run for the test to pass, unless it catches what says that it failed.
             handler = node.handlers[0]
             for statement in node.body:
@@ -250,60 +252,6 @@ class Walk:
         handled = [handler.body for handler in node.handlers]
         self._pass_over(node, [node.body, *handled, node.orelse, node.finalbody], frame)
         return not any(map(may_leave, whole))
-
-
-# ---------------------------------------------------------------- what may leave
-
-
-def may_leave(node: ast.AST) -> bool:
-    """Tell whether a statement may end the function that it is in without a failure."""
-    return any(
-        isinstance(inner, ast.Return) or (isinstance(inner, ast.Call) and _leaves(inner))
-        for inner in _own_nodes(node)
-    )
-
-
-def _leaves_finally(node: ast.AST) -> bool:
-    return any(
-        isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in _own_nodes(node)
-    )
-
-
-def _breaks(node: ast.AST) -> bool:
-    return any(isinstance(inner, ast.Break | ast.Continue) for inner in _own_nodes(node))
-
-
-def _leaves(call: ast.Call) -> bool:
-    return call_name(call) in ("skip", "skipTest", "exit", "_exit", "importorskip", "xfail")
-
-
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those inside of it, without what functions in it hold."""
-    yield node
-    if isinstance(node, Function | ast.Lambda | ast.ClassDef):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _own_nodes(child)
-
-
-def _fails(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether statements, run to their end, fail the test."""
-    if not body or any(map(may_leave, body)) or any(map(_breaks, body)):
-        return False
-    match body[-1]:
-        case ast.Raise(exc=kind):
-            return kind is None or call_name(kind) not in ("SkipTest", "Skipped", "Exit")
-        case ast.Assert(test=ast.Constant(value=value)):
-            return not value
-        case ast.Expr(value=ast.Call() as call):
-            return call_name(call) == "fail"
-        case _:
-            return False
-
-
-def is_generator(function: Function) -> bool:
-    """Tell whether calling a function runs none of its body."""
-    return any(isinstance(n, ast.Yield | ast.YieldFrom) for s in function.body for n in ast.walk(s))
 
 
 def _arguments(

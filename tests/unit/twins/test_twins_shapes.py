@@ -140,6 +140,9 @@ STATEMENTS = [
     "try:\n    assert same(1) == 1\nfinally:\n    same(2)",
     "with contextlib.nullcontext():\n    assert same(1) == 1",
     "if same(1):\n    x = 2\nassert same(3) == 3",
+    "if same(3) != 3:\n    raise AssertionError('not 3')",
+    "want = [1]\nif same([1]) != want:\n    pytest.fail(f'not {want}')",
+    "if not same(1):\n    raise AssertionError",
 ]
 
 
