@@ -76,9 +76,7 @@ class Mentions:
     def _comments(self, node: ast.AST) -> Iterator[tuple[int, int]]:
         first = getattr(node, "lineno", 1)
         last = getattr(node, "end_lineno", None) or first
-        for line, start, end in self._source.comments():
-            if first - 1 <= line <= last:
-                yield start, end
+        yield from self._source.comments(first - 1, last)
 
 
 def _function_around(source: Source, node: ast.AST) -> Function | None:

@@ -43,7 +43,7 @@ class Source:
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
         if content.startswith(_BOM):
             self._starts[0] = len(_BOM)
-        self._comments: list[tuple[int, int, int]] | None = None
+        self._comments: dict[int, tuple[int, int]] | None = None
         self._parents: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
@@ -60,13 +60,15 @@ class Source:
         """Return where a column of a line is, from 1 and from 0, in bytes."""
         return self._starts[line - 1] + column
 
-    def comments(self) -> list[tuple[int, int, int]]:
-        """Return the comments: line, begin and end."""
+    def comments(self, first_line: int, last_line: int) -> Iterator[tuple[int, int]]:
+        """Yield where the comments of some lines begin and end."""
         if self._comments is None:
-            self._comments = list(self._find_comments())
-        return self._comments
+            self._comments = dict(self._find_comments())
+        for line in range(first_line, last_line + 1):
+            if line in self._comments:
+                yield self._comments[line]
 
-    def _find_comments(self) -> Iterator[tuple[int, int, int]]:
+    def _find_comments(self) -> Iterator[tuple[int, tuple[int, int]]]:
         if b"#" not in self.content:
             return
         try:
@@ -74,7 +76,7 @@ class Source:
                 if token.type == tokenize.COMMENT:
                     column = len(token.line[: token.start[1]].encode())
                     start = self.place(token.start[0], column)
-                    yield token.start[0], start, start + len(token.string.encode())
+                    yield token.start[0], (start, start + len(token.string.encode()))
         except (tokenize.TokenError, SyntaxError):
             return
 
