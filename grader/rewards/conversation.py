@@ -63,7 +63,9 @@ class Classifier:
             raise ConfigurationError(message) from error
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(choice.model)
-            model: Any = AutoModelForSequenceClassification.from_pretrained(choice.model)
+            # The trainer's default device, in which models and tensors are made, may be another.
+            with torch.device(settings.device):
+                model: Any = AutoModelForSequenceClassification.from_pretrained(choice.model)
             self._model = model.to(settings.device).eval()
         except (OSError, ValueError, RuntimeError) as error:
             message = f"the model {choice.model} does not load: {' '.join(str(error).split())}"
@@ -81,14 +83,14 @@ class Classifier:
         """Return the probability of the label for each text, in [0, 1]."""
         import torch
 
-        encoded = self._tokenizer(
-            [text[-_MAX_CHARS:] for text in texts],
-            padding=True,
-            truncation=True,
-            max_length=self._max_tokens,
-            return_tensors="pt",
-        ).to(self._device)
-        with torch.inference_mode():
+        with torch.device(self._device), torch.inference_mode():
+            encoded = self._tokenizer(
+                [text[-_MAX_CHARS:] for text in texts],
+                padding=True,
+                truncation=True,
+                max_length=self._max_tokens,
+                return_tensors="pt",
+            ).to(self._device)
             logits: torch.Tensor = self._model(**encoded).logits.float()
         each_label = torch.sigmoid(logits) if self._is_sigmoid else torch.softmax(logits, dim=-1)
         return [float(each) for each in each_label[:, self._index].nan_to_num(0.0).clamp(0, 1)]

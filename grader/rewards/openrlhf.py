@@ -104,7 +104,8 @@ def _tensors(ratings: list[Rating]) -> "dict[str, Any]":
 
     def column(values: list[float]) -> "torch.Tensor":
         finite = [value if math.isfinite(value) else 0.0 for value in values]
-        return torch.tensor(finite, dtype=torch.float32)
+        # A trainer may have set another default device.
+        return torch.tensor(finite, dtype=torch.float32, device="cpu")
 
     logs = [rating.all_logs() for rating in ratings]
     return {

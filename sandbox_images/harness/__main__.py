@@ -4,6 +4,7 @@ Run by path under `-S -P`, so that nothing but this tree and the standard librar
 """
 
 import os
+import signal
 import sys
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -13,6 +14,8 @@ def main() -> None:
     """Dispatch on the first argument."""
     sys.path.append(_ROOT)
     role, *args = sys.argv[1:]
+    if role in ("jail", "supervisor"):
+        _default_signals()
     if role == "supervisor":
         from sandbox_images.harness import supervisor
 
@@ -27,6 +30,14 @@ def main() -> None:
         jail.main(args)
     else:
         sys.exit(f"unknown role {role!r}: expected jail, supervisor or zygote")
+
+
+def _default_signals() -> None:
+    """Undo what a process inherits: one whose SIGCHLD is ignored cannot wait for its children."""
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python's own
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 if __name__ == "__main__":

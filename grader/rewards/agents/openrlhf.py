@@ -96,14 +96,13 @@ def _agent(name: str, core: RewardCore) -> Agent:
 def _result(step: Step, sampling_params: object) -> dict[str, Any]:
     import torch
 
+    # A trainer may have set another default device.
+    tensor = functools.partial(torch.tensor, dtype=torch.float32, device="cpu")
     return {
-        "rewards": torch.tensor(step.reward, dtype=torch.float32),
-        "scores": torch.tensor(step.score, dtype=torch.float32),
+        "rewards": tensor(step.reward),
+        "scores": tensor(step.score),
         "environment_feedback": step.feedback,
         "done": step.done,
         "sampling_params": sampling_params,
-        "extra_logs": {
-            key: torch.tensor([step.logs.get(key, 0.0)], dtype=torch.float32)
-            for key in AGENT_LOG_KEYS
-        },
+        "extra_logs": {key: tensor([step.logs.get(key, 0.0)]) for key in AGENT_LOG_KEYS},
     }

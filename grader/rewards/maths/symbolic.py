@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import math
+import os
 import queue
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import ConfigurationError, GraderError
+from grader.exits import keep_from_forks
 
 _log = logging.getLogger(__name__)
 
@@ -234,6 +236,8 @@ class _Worker:
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError(self._process)
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        self._pid = os.getpid()
+        keep_from_forks(self._stdin)
 
     def wait_until_ready(self) -> None:
         """Wait until it has loaded what it needs.
@@ -259,27 +263,39 @@ class _Worker:
             self._stdin.flush()
             left_s = max(0.0, deadline - time.monotonic())
             wall_time_s = question.cpu_time_s * _WALL_FACTOR + _WALL_S
-            if answer := self._line(min(wall_time_s, left_s)):
-                is_equal, took_s = json.loads(answer)
-                return Outcome(is_equal is True, float(took_s))
-        code = self._process.wait()
-        if code in _LIMIT_CODES:
-            _log.info("a comparison hit a limit: %.100r and %.100r", question.left, question.right)
-            return None
-        message = f"a process for comparisons ended with {code}, or was late"
+            match json.loads(self._line(min(wall_time_s, left_s)) or "null"):
+                case [is_equal, took_s]:
+                    return Outcome(is_equal is True, float(took_s))
+                case int(code) if code in _LIMIT_CODES:
+                    _log.info(
+                        "a comparison hit a limit: %.100r and %.100r", question.left, question.right
+                    )
+                    return None
+                case int(code):
+                    message = f"a process for comparisons ended with {code}"
+                    raise AlgebraUnavailableError(message)
+        message = "a process for comparisons was late, or was killed"
         raise AlgebraUnavailableError(message)
 
     def kill(self) -> None:
         """End the process. Repeats harmlessly."""
-        self._process.kill()
+        if os.getpid() != self._pid:
+            return  # Of a process that was forked since, it is none.
+        self._end()
         self._process.wait()
         for stream in (self._stdin, self._stdout):
             with contextlib.suppress(OSError, ValueError):
                 stream.close()
 
+    def _end(self) -> None:
+        # The process and the one that it has started are a group of their own.
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     def _line(self, timeout_s: float) -> bytes:
         """Read one answer; empty where the process ended or took too long, and so was killed."""
-        alarm = threading.Timer(timeout_s, self._process.kill)
+        alarm = threading.Timer(timeout_s, self._end)
         alarm.start()
         try:
             line = self._stdout.readline()

@@ -2,16 +2,20 @@
 
 Reads lines of JSON, `[left, right, tolerance, seconds]`, and writes `[equal, seconds]` for each:
 the CPU time that it may take, and that it took. First comes a line that says that it is ready.
-Dies by SIGPROF of a comparison that takes too much CPU time, with exit code 3 of one that takes
-too much memory. Imports nothing of grader.
+A process of its own compares, which dies by SIGPROF of a comparison that takes too much CPU time,
+and with exit code 3 of one that takes too much memory. How it ended is the last line, a number as
+`subprocess` has them. Both processes end with standard input. Imports nothing of grader.
 
 latex2sympy2 reads; SymPy computes. Numbers are compared by their digits, rational ones exactly;
 expressions with variables by their values at several points.
 """
 
+import ctypes
 import json
+import os
 import re
 import resource
+import select
 import signal
 import sys
 import time
@@ -28,6 +32,7 @@ _MEMORY_BYTES = 4 * 1024**3
 """Of address space, of which the libraries take a good part."""
 
 _OUT_OF_MEMORY = 3
+_PR_SET_PDEATHSIG = 1
 
 _DIGITS = 60
 _CLOSE = 1e-50
@@ -351,10 +356,35 @@ def same(left: str, right: str, tolerance: float) -> bool:
 
 
 def main() -> None:
-    """Answer until standard input ends."""
+    """Have a process answer, and tell how it ended; whoever started this may not be able to see."""
+    # A trainer may ignore or block them, and what it starts inherits that.
+    for number in (signal.SIGCHLD, signal.SIGPROF):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     same("x + 1", "1 + x", 0)
+    ended, unclosed = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ended)
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        answer()
+        return
+    os.close(unclosed)
+    hang_up = select.poll()
+    # With no event asked for, the poll tells of hang-ups: the child has ended, or nobody asks.
+    hang_up.register(ended, 0)
+    hang_up.register(sys.stdin.fileno(), 0)
+    hang_up.poll()
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+
+
+def answer() -> None:
+    """Answer until standard input ends."""
     sys.stdout.write("true\n")
     sys.stdout.flush()
     for line in sys.stdin:
@@ -369,8 +399,8 @@ def main() -> None:
         except Exception:  # noqa: BLE001 - whatever algebra makes of it, it is not equal
             is_equal = False
         signal.setitimer(signal.ITIMER_PROF, 0)
-        answer = [is_equal, time.process_time() - began]
-        sys.stdout.write(f"{json.dumps(answer)}\n")
+        outcome = [is_equal, time.process_time() - began]
+        sys.stdout.write(f"{json.dumps(outcome)}\n")
         sys.stdout.flush()
 
 

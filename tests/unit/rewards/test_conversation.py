@@ -279,3 +279,13 @@ def test_shares_of_the_score_are_no_more_than_all_of_it() -> None:
     ConversationSettings(relevance_weight=1.0)
     with pytest.raises(ConfigurationError, match="relevance_weight"):
         ConversationSettings(relevance_weight=0.6, coherence_model="m", coherence_weight=0.5)
+
+
+def test_model_is_where_the_settings_say_whatever_the_default_device(model_dir: Path) -> None:
+    settings = ConversationSettings(model=str(model_dir))
+    expected = qualities([GOOD, BAD], settings)
+    torch.set_default_device("meta")
+    try:
+        assert qualities([GOOD, BAD], settings) == pytest.approx(expected)
+    finally:
+        torch.set_default_device(None)
