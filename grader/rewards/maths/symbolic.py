@@ -263,17 +263,18 @@ class _Worker:
             self._stdin.flush()
             left_s = max(0.0, deadline - time.monotonic())
             wall_time_s = question.cpu_time_s * _WALL_FACTOR + _WALL_S
-            match json.loads(self._line(min(wall_time_s, left_s)) or "null"):
-                case [is_equal, took_s]:
-                    return Outcome(is_equal is True, float(took_s))
-                case int(code) if code in _LIMIT_CODES:
-                    _log.info(
-                        "a comparison hit a limit: %.100r and %.100r", question.left, question.right
-                    )
-                    return None
-                case int(code):
-                    message = f"a process for comparisons ended with {code}"
-                    raise AlgebraUnavailableError(message)
+            answer = json.loads(self._line(min(wall_time_s, left_s)) or "null")
+            if isinstance(answer, list):
+                is_equal, took_s = answer
+                return Outcome(is_equal is True, float(took_s))
+            if answer in _LIMIT_CODES:
+                _log.info(
+                    "a comparison hit a limit: %.100r and %.100r", question.left, question.right
+                )
+                return None
+            if answer is not None:
+                message = f"a process for comparisons ended with {answer}"
+                raise AlgebraUnavailableError(message)
         message = "a process for comparisons was late, or was killed"
         raise AlgebraUnavailableError(message)
 
