@@ -59,10 +59,7 @@ class TestModule:
         self, body: list[ast.stmt], prefix: str, owner: ast.ClassDef | None
     ) -> Iterator[tuple[str, _Definition]]:
         """Yield what may be a test with its id; some of them are never collected."""
-        if owner is None:
-            methods = {node.name: node for node in body if isinstance(node, Function)}
-        else:
-            methods = self._methods(owner, 0)
+        methods = _functions(body) if owner is None else self._methods(owner, 0)
         for name, function in methods.items():
             if name.startswith("test"):
                 known = {} if owner is None else methods
@@ -76,14 +73,7 @@ class TestModule:
             known = self._classes.get(call_name(base))
             if known is not None and known is not owner and depth < 8:
                 found.update(self._methods(known, depth + 1))
-        for node in owner.body:
-            if isinstance(node, Function):
-                found[node.name] = node
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        found.pop(target.id, None)
-        return found
+        return _functions(owner.body, found)
 
     def _is_run(self, definition: _Definition) -> bool:
         """Tell whether a test's body runs as it stands and its failure counts."""
@@ -240,6 +230,39 @@ def _bends_failures(node: ast.AST) -> bool:
             return True
         case _:
             return False
+
+
+def _functions(
+    body: list[ast.stmt], inherited: Mapping[str, Function] | None = None
+) -> dict[str, Function]:
+    """Return the functions that a body certainly ends up with, by name."""
+    found = dict(inherited or {})
+    for statement in body:
+        if isinstance(statement, Function):
+            found[statement.name] = statement
+            continue
+        bound = set(_bound_by(statement))
+        found = {name: each for name, each in found.items() if not {name, "*"} & bound}
+    return found
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement may bind or delete; `*` if they are not known."""
+    if isinstance(statement, ast.ClassDef):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                yield name
+            case ast.alias(name=name, asname=asname):
+                yield asname or name.partition(".")[0]
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.ClassDef(name=name):
+                yield name
+            case _:
+                pass
 
 
 def _bound_in(function: Function) -> frozenset[str]:

@@ -1,5 +1,7 @@
 """Twins as a whole: which cases they change, and that a right program fails just those."""
 
+import textwrap
+
 import pytest
 
 from grader.model import PytestTests, ScriptTests
@@ -215,3 +217,27 @@ def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only
         changed = twin.tests.files[0].content.decode()
         kept = {id for id, row in zip(ids, rows, strict=True) if row in changed}
         assert kept == {*ids} - twin.changed.keys()
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "from other import test_double",
+        "from other import *",
+        "if True:\n    from other import test_double",
+        "try:\n    def test_double():\n        pass\nexcept ImportError:\n    pass",
+        "test_double = None",
+        "for test_double in ():\n    pass",
+        "class test_double:\n    pass",
+        "del test_double",
+    ],
+)
+def test_function_whose_name_is_bound_again_is_no_test_to_change(after: str) -> None:
+    function = "def test_double(self=None):\n    assert double(2) == 4\n"
+    top = "from solution import double\n\n"
+    assert find_sites(module(top + function))
+    assert not find_sites(module(top + function + after))
+    if "*" not in after:
+        in_class = top + "class TestIt:\n" + textwrap.indent(function, "    ")
+        assert find_sites(module(in_class))
+        assert not find_sites(module(in_class + textwrap.indent(after, "    ")))
