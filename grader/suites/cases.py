@@ -158,7 +158,7 @@ def call_tests(
         SuiteError: There is no case.
     """
     _require_cases(pairs)
-    outputs = [_values(pair.output) for pair in pairs]
+    outputs = [_values(pair) for pair in pairs]
     is_wrapped = may_be_wrapped and all(is_list(o[0]) and len(o[0]) == 1 for o in outputs)
     cases = tuple(
         _call_case(pair, [*_items(right), *right] if is_wrapped else right)
@@ -227,19 +227,24 @@ def _arguments(pair: Pair) -> tuple[tuple[object, ...], dict[str, object]]:
     return tuple(_int_keys(argument) for argument in given), {}
 
 
-def _values(output: object) -> list[object]:
-    """Return the values that are right where a label gives `output`; at least one.
+def _values(pair: Pair) -> list[object]:
+    """Return the values that are right for a case; at least one.
 
-    Text is decoded; text that is no JSON stands for itself, and for the Python literal that it
-    may be. JSON made keys text that were numbers, so either will do.
+    Where the input is text, so is the output: JSON, or a Python literal, which may stand for
+    itself as well. Beside arguments that are values, a text is a text, if it is not that of a
+    list or an object. JSON made keys text that were numbers, so either will do.
     """
+    output = pair.output
     if not isinstance(output, str):
         return _readings(output)
     try:
         decoded = load_data(output, "an output")
     except LabelError:
         return [output]
-    return _readings(decoded) if _is_json(output) else [*_readings(decoded), output]
+    if isinstance(pair.input, str):
+        return [*_readings(decoded), *([] if _is_json(output) else [output])]
+    is_container = isinstance(decoded, Mapping) or is_list(decoded)
+    return [output, *(_readings(decoded) if is_container else ())]
 
 
 def _is_json(text: str) -> bool:

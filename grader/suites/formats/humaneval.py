@@ -24,7 +24,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.helpers import helpers_of
-from grader.suites.tables import calls_of
+from grader.suites.tables import calls_of, with_reference_first
 
 LIMITS = fields.time_limits(3.0)
 
@@ -51,7 +51,8 @@ def complete(prompt: str, solution: str) -> str:
 
 def read(row: Row) -> TestSuite:
     """Turn a HumanEval row into its suite."""
-    prompt, program = fields.any_text(row, "prompt"), fields.text(row, "test")
+    prompt = fields.any_text(row, "prompt")
+    program = with_reference_first(fields.text(row, "test"))
     entry_point = fields.text(row, "entry_point")
     solution = fields.optional_text(row, "canonical_solution")
     tests = calls_of(program, entry_point) or replace(

@@ -21,7 +21,7 @@ from grader.suites import fields, source
 from grader.suites.cases import script_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
-from grader.suites.tables import calls_of
+from grader.suites.tables import calls_of, with_reference_first
 
 PLUS_LIMITS = fields.time_limits(60.0)
 
@@ -45,7 +45,7 @@ def read(row: Row) -> TestSuite:
 
 def read_plus(row: Row) -> TestSuite:
     """Turn an MBPP+ row of the original layout into its suite."""
-    code, program = fields.text(row, "code"), fields.text(row, "test")
+    code, program = fields.text(row, "code"), with_reference_first(fields.text(row, "test"))
     source.outline(program)
     entry_point = source.called_name(fields.texts(row, "test_list"), code)
     tests = calls_of(program, entry_point) if entry_point else None

@@ -379,10 +379,17 @@ def test_a_time_never_grows_by_its_unit(seconds: int, unit: str) -> None:
     ],
 )
 def test_expected_text_counts_as_what_it_may_mean(output: object, right: list[object]) -> None:
-    tests = parse_label({"fn_name": "f", "inputs": [[1], [2]], "outputs": [output, [1, 2]]}).tests
+    tests = parse_label({"fn_name": "f", "inputs": ["1", "2"], "outputs": [output, [1, 2]]}).tests
     assert isinstance(tests, CallTests)
     found = (tests.cases[0].expected, *tests.cases[0].alternatives)
     assert [list(value) if isinstance(value, tuple) else value for value in found] == right
+
+
+def test_text_beside_values_is_text() -> None:
+    label = {"fn_name": "add", "inputs": [["12", "3"], ["1", "1"]], "outputs": ["15", "2"]}
+    tests = parse_label(label).tests
+    assert isinstance(tests, CallTests)
+    assert [(case.expected, case.alternatives) for case in tests.cases] == [("15", ()), ("2", ())]
 
 
 def test_wrapped_objects_may_have_numbers_or_text_for_keys() -> None:

@@ -1,6 +1,7 @@
 """Test programs that are tables become calls, and only these do."""
 
 import ast
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from grader.model import CallTests, Comparator, ScriptTests
 from grader.suites import parse_label
 from grader.suites.tables import calls_of
+from tests.unit.suites.running import run_suite
 
 HELPERS = """\
 import numpy as np
@@ -146,6 +148,22 @@ def test_rows_of_evalplus_are_calls_and_those_with_more_are_scripts() -> None:
     body = "inputs = [[2]]\nresults = [4]\nfor inp, exp in zip(inputs, results):\n"
     program = f"{HELPERS}{body}    assertion(double(*inp), exp, 0)\n"
     assert isinstance(parse_label({**plus, "test": program}).tests, CallTests)
+
+
+def test_reference_in_a_program_is_asked_before_the_submission(tmp_path: Path) -> None:
+    program = (
+        "def assertion(out, exp, atol):\n    assert out == exp\n\n"
+        "def ref_func(items):\n    return dict.fromkeys(items)\n\n"
+        "inputs = [[[1, 2]]]\n"
+        "for i, inp in enumerate(inputs):\n"
+        "    assertion(unique(*inp), ref_func(*inp), 0)\n"
+    )
+    row = {"code": "def unique(items): ...", "test_list": ["assert unique([1]) == {1: None}"]}
+    suite = parse_label({**row, "test": program})
+    honest = "def unique(items):\n    return dict.fromkeys(items)\n"
+    emptying = "def unique(items):\n    items.clear()\n    return {}\n"
+    assert run_suite(suite, honest, tmp_path) == [True]
+    assert run_suite(suite, emptying, tmp_path) == [False]
 
 
 def test_helpers_are_known_by_what_they_do_and_not_by_their_layout() -> None:
