@@ -67,7 +67,7 @@ manifests:  ## The Kubernetes manifest against the schemas of its versions
 	    $(BIN)kubernetes-validate --strict -k $$version.0 deploy/kubernetes/workers.yaml || exit 1; \
 	done
 
-trainers:  ## The trainers' own code over their adapters, in an environment of its own (scripts/test-trainers)
+trainers:  ## Every release of the trainers over its adapter, and the tables of it (scripts/test-trainers)
 	./scripts/test-trainers
 
 screenshots:  ## The pictures of the documentation, from real runs in Chromium

@@ -103,8 +103,17 @@ class QueueGrader(FutureGrader):
         self._pump.submit(job, future, timeout_s, is_batch=is_batch)
         return future
 
-    def run_program(self, job: Job, *, image: str, timeout_s: float) -> "Future[ProgramResult]":
+    def run_program(
+        self, job: Job, *, image: str, timeout_s: float, clock_s: float
+    ) -> "Future[ProgramResult]":
         """Run a job's only run on a worker, and return at once.
+
+        Args:
+            job: What to run.
+            image: The image variant.
+            timeout_s: Seconds from now after which there is no outcome any more.
+            clock_s: Seconds from when it has its slot after which it is out of wall time, even
+                where it waited for a CPU.
 
         Returns:
             A future of its outcome. It never fails; cancelling it stops the program.
@@ -112,7 +121,7 @@ class QueueGrader(FutureGrader):
         from grader.queueing.programs import make_program_job
 
         future: Future[ProgramResult] = Future()
-        self._pump.submit(make_program_job(job, image), future, timeout_s, is_batch=False)
+        self._pump.submit(make_program_job(job, image, clock_s), future, timeout_s, is_batch=False)
         return future
 
     def look(self) -> str:

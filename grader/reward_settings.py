@@ -92,6 +92,7 @@ class RewardSettings:
     score: ScoreMode = ScoreMode.BINARY
     unit: bool = False
     neutral: float = 0.0
+    drop_ungraded: bool = False
     deadline_s: float = 300.0
     check: bool = True
     normalise: int = 0
@@ -242,6 +243,7 @@ REWARD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "reward.score": "score for dynamic filtering: binary (all right or not) or fraction",
         "reward.unit": "give the fraction or binary score in [0, 1] as the reward, as for pass@k",
         "reward.neutral": "reward of a sample that could not be graded",
+        "reward.drop_ungraded": "score NaN for such a sample: OpenRLHF's filter drops its group",
         "reward.deadline_s": "seconds from a call of the reward function to its return at most",
         "reward.check": "refuse to load the reward function where grading cannot work",
         "reward.normalise": "recent rewards whose mean and deviation rewards are put on; 0: none",

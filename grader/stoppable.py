@@ -3,15 +3,18 @@
 import contextlib
 import copy
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 
 from grader.engine import Grader
 from grader.errors import GradingStoppedError, SandboxError, SandboxUnavailableError
-from grader.model import GradeReport, Submission
+from grader.model import GradeReport, Submission, Usage
 from grader.sandbox.base import Job, RunOutcome, Slot
 from grader.settings import Settings
+from grader.verdict import LimitKind
 
 _log = logging.getLogger(__name__)
 
@@ -99,7 +102,13 @@ class StoppableGrader(Grader):
                 del self._current.run
 
     def run_program(
-        self, job: Job, run: Run, *, image: str, on_slot: Callable[[], None] = lambda: None
+        self,
+        job: Job,
+        run: Run,
+        *,
+        image: str,
+        on_slot: Callable[[], None] = lambda: None,
+        answer_by: Callable[[], float] = lambda: math.inf,
     ) -> RunOutcome:
         """Run a job's only run, for its output and not for a verdict.
 
@@ -108,26 +117,48 @@ class StoppableGrader(Grader):
             run: The handle by which it can be stopped.
             image: The image variant.
             on_slot: Called whenever it has a slot.
+            answer_by: Called then, too, for the time, of `time.monotonic`, by which whoever asked
+                must have an answer. A program that still runs then is out of wall time, however
+                little CPU time the load of the machine left it.
 
         Raises:
             GradingStoppedError: `run` was stopped.
             SandboxError: The sandbox failed more often than the settings allow, or cannot work.
         """
-        left = self.settings.retries
+        left, begun = self.settings.retries, time.monotonic()
+
+        def had_slot() -> float:
+            nonlocal begun
+            begun = time.monotonic()
+            on_slot()
+            return answer_by()
+
         while True:
+            clock = Run()
             try:
-                return self._run_once(job, run, image, on_slot)
+                return self._run_once(job, run, clock, image, had_slot)
+            except GradingStoppedError:
+                if run.is_stopped or not clock.is_stopped:
+                    raise
+                return _out_of_time(time.monotonic() - begun)
             except SandboxError as error:
                 if not error.retryable or left == 0 or run.is_stopped:
                     raise
                 left -= 1
                 _log.warning("running a program again after a sandbox failed: %s", error)
 
-    def _run_once(self, job: Job, run: Run, image: str, on_slot: Callable[[], None]) -> RunOutcome:
+    def _run_once(
+        self, job: Job, run: Run, clock: Run, image: str, had_slot: Callable[[], float]
+    ) -> RunOutcome:
         with self.slots.borrow(image=image, memory_bytes=job.limits.memory_bytes) as slot:
             if not run.is_stopped:
-                on_slot()
-                with run.using(contextlib.nullcontext(slot)), closing(slot.run(job)) as running:
+                deadline = had_slot()
+                with (
+                    run.using(contextlib.nullcontext(slot)),
+                    clock.using(contextlib.nullcontext(slot)),
+                    _stopped_at(clock, deadline),
+                    closing(slot.run(job)) as running,
+                ):
                     for outcome in running:
                         return outcome
                 message = f"{slot.name} ended a job without an outcome"
@@ -139,3 +170,33 @@ class StoppableGrader(Grader):
         lent = super()._borrow(image, memory_bytes)
         run: Run | None = getattr(self._current, "run", None)
         return lent if run is None else run.using(lent)
+
+
+@contextmanager
+def _stopped_at(run: Run, deadline: float) -> Iterator[None]:
+    """Stop a run once a time of `time.monotonic` has come."""
+    if deadline == math.inf:
+        yield
+        return
+    alarm = threading.Timer(max(0.0, deadline - time.monotonic()), run.stop)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        yield
+    finally:
+        alarm.cancel()
+
+
+def _out_of_time(wall_time_s: float) -> RunOutcome:
+    """Return how a program ended that was stopped at the last moment; what it wrote is lost."""
+    return RunOutcome(
+        index=0,
+        exit_code=None,
+        exit_signal=None,
+        stdout=b"",
+        stderr=b"",
+        dropped_bytes=0,
+        report=b"",
+        usage=Usage(wall_time_s=wall_time_s),
+        limit_hit=LimitKind.WALL_TIME,
+    )

@@ -7,6 +7,7 @@ cloudpickle as Ray's do, and an engine says what a test scripted.
 
 import asyncio
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from tests import releases
+from tests.releases import order
 
 
 def release(version: str) -> Path:
@@ -56,19 +58,24 @@ class _Stubs:
         pass
 
 
-def remote(thing: Any) -> Any:
+def remote(thing: Any = None, /, **options: Any) -> Any:
     """Stand in for `ray.remote`: what is called by `.remote()` has been through cloudpickle.
 
     Classes that a module in `sys.modules` holds travel by reference, as with Ray.
     """
     import cloudpickle
 
+    if thing is None:
+        assert options
+        return remote
     if isinstance(thing, type):
         return SimpleNamespace(
             remote=lambda *args, **kwargs: _Actor(_travelled(thing)(*args, **kwargs))
         )
     blob = cloudpickle.dumps(thing)
-    return SimpleNamespace(remote=lambda *args: _POOL.submit(cloudpickle.loads(blob), *args))
+    return SimpleNamespace(
+        remote=lambda *args, **named: _POOL.submit(cloudpickle.loads(blob), *args, **named)
+    )
 
 
 def _travelled(cls: type) -> type:
@@ -85,6 +92,11 @@ class _Actor:
 
     def __init__(self, instance: object) -> None:
         self._instance = instance
+        _ACTORS[id(self)] = self
+
+    def __reduce__(self) -> Any:
+        """Travel as a handle does: to the same actor."""
+        return _actor, (id(self),)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._instance, name)
@@ -96,8 +108,22 @@ class _Actor:
         return SimpleNamespace(remote=call)
 
 
+_ACTORS: dict[int, _Actor] = {}
+"""Those of the release that is importable, by what their handles hold."""
+
+
+def _actor(number: int) -> _Actor:
+    return _ACTORS[number]
+
+
 _NAMES: dict[str, dict[str, Any]] = {
-    "ray": {"remote": remote, "get": lambda refs: get(refs), "kill": lambda _: None},
+    "ray": {
+        "remote": remote,
+        "get": lambda refs: get(refs),
+        "put": lambda value: value,
+        "wait": lambda refs, **_: (refs[:1], refs[1:]),
+        "kill": lambda _: None,
+    },
     "vllm": {"__version__": "0.99.0"},
     "vllm.inputs": {"TokensPrompt": lambda prompt_token_ids: prompt_token_ids},
     "vllm.utils": {"random_uuid": lambda: "request"},
@@ -117,9 +143,9 @@ def get(refs: Any) -> Any:
 @contextmanager
 def client(version: str) -> Iterator[Callable[[str], Any]]:
     """Make one release importable for a while; yields what imports a module of it."""
-    package = release(version) / "openrlhf"
-    before = {name for name in sys.modules if name.partition(".")[0] in (*_Stubs.roots, "openrlhf")}
-    assert not before, f"already imported: {before}"
+    root = release(version)
+    package = root / "openrlhf"
+    kept = _take_out()
     stubs = _Stubs()
     sys.meta_path.insert(0, stubs)
     for name in ("", ".utils", ".models", ".trainer", ".trainer.ray", ".trainer.ppo_utils"):
@@ -129,13 +155,101 @@ def client(version: str) -> Iterator[Callable[[str], Any]]:
         sys.modules[module.__name__] = module
     launcher = Anything("openrlhf.trainer.ray.launcher")
     sys.modules[launcher.__name__] = launcher
+    # Beside the package lies what tells its version.
+    metadata = str(root.parent.parent)
+    sys.path.append(metadata)
     try:
         yield importlib.import_module
     finally:
+        sys.path.remove(metadata)
         sys.meta_path.remove(stubs)
-        for name in [*sys.modules]:
-            if name.partition(".")[0] in (*_Stubs.roots, "openrlhf"):
-                del sys.modules[name]
+        _ACTORS.clear()
+        _take_out()
+        sys.modules.update(kept)
+
+
+def _take_out() -> dict[str, ModuleType]:
+    """Forget what is imported of OpenRLHF and of what has stand-ins; return it."""
+    names = [n for n in sys.modules if n.partition(".")[0] in (*_Stubs.roots, "openrlhf")]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+# ---------------------------------------------------------------- experiences
+
+
+def samples_generator(version: str, imported: Callable[[str], Any]) -> Any:
+    """Return what makes experiences of a release from 0.9.1 on."""
+    place = "experience_maker" if order(version) < order("0.9.9") else "samples_generator"
+    generator = imported(f"openrlhf.trainer.ppo_utils.{place}").SamplesGenerator
+    return generator.__new__(generator)
+
+
+class _Models:
+    """Stands in for the processes of a model: each forward pass gives a number a token."""
+
+    def async_run_method_batch(self, *, sequences: Any, **_: Any) -> list[list[Any]]:
+        import torch
+
+        return [[torch.zeros(1, each.shape[1] - 1)] for each in sequences]
+
+
+def make_experiences(imported: Callable[[str], Any], rows: Sequence[Any], rewarder: str) -> Any:
+    """Have a release up to 0.8.2 reward rows, one a sample, and make experiences of them.
+
+    Args:
+        imported: What `client` yields.
+        rows: With `prompt`, `response` and `label`.
+        rewarder: The value of `--remote_rm_url`.
+    """
+    import torch
+
+    module = imported("openrlhf.trainer.ppo_utils.experience_maker")
+    options = {
+        "advantage_estimator": "reinforce",
+        "micro_rollout_batch_size": 4,
+        "colocate_all_models": False,
+        "colocate_actor_ref": False,
+        "colocate_critic_reward": False,
+        "ring_attn_size": 1,
+        "ds_tensor_parallel_size": 1,
+        "use_kl_loss": False,
+        "kl_estimator": "k1",
+        "remote_rm_url": [rewarder],
+    }
+    maker = module.RemoteExperienceMaker.__new__(module.RemoteExperienceMaker)
+    args = SimpleNamespace(**options)
+    texts = [row.prompt + row.response for row in rows]
+    tokenizer = SimpleNamespace(batch_decode=lambda seqs, **_: [texts[int(s[0])] for s in seqs])
+    try:
+        actor = imported("openrlhf.utils.remote_rm_utils").RemoteRewardModel
+    except AttributeError:  # 0.8.0 has none: the maker calls the function itself.
+        actor = None
+    known = {
+        "strategy": SimpleNamespace(args=args),
+        "actor_model_group": _Models(),
+        "critic_model_group": None,
+        "reward_model_group": None,
+        "initial_model_group": _Models(),
+        "kl_controller": None,
+        "remote_rm_url": [rewarder],
+        "remote_reward_model": actor and actor.remote(args, [rewarder]),
+    }
+    wanted = inspect.signature(module.RemoteExperienceMaker.__init__).parameters
+    maker.__init__(**{name: value for name, value in known.items() if name in wanted})
+    vars(maker).update(tokenizer=tokenizer)
+    samples = [
+        module.Samples(
+            sequences=torch.tensor([[number, 0, 0]]),
+            attention_mask=torch.ones(1, 3),
+            action_mask=torch.ones(1, 2),
+            response_length=torch.ones(1),
+            total_length=torch.ones(1),
+            prompts=[row.prompt],
+            labels=[row.label],
+        )
+        for number, row in enumerate(rows)
+    ]
+    return maker.make_experience(samples)
 
 
 # ---------------------------------------------------------------- a model that says what it should

@@ -2,13 +2,15 @@
 
 Its package needs Ray, torch and more at import. Its client of SandboxFusion only requests, so
 that just its folder is imported, under a name of its own. Its reward managers and the loader of
-reward functions run as they are, with stand-ins for what they import and do not use here.
+reward functions run as they are, with stand-ins for what they import and do not use here; the
+older managers, up to 0.7.0, make tensors, with the real torch.
 """
 
+import asyncio
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -46,7 +48,9 @@ def load_client() -> ModuleType:
 class _StandIns(MetaPathFinder, Loader):
     """Finds modules of the packages that reward managers import and do not use here."""
 
-    roots = ("ray", "omegaconf", "torch", "transformers", "psutil")
+    def __init__(self, *, real: tuple[str, ...]) -> None:
+        packages = ("ray", "omegaconf", "torch", "transformers", "psutil")
+        self.roots = tuple(package for package in packages if package not in real)
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname.partition(".")[0] not in self.roots:
@@ -56,35 +60,81 @@ class _StandIns(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = Anything(spec.name)
         if spec.name == "ray":
-            # `@ray.remote(num_cpus=1)` over a class that is not used here.
-            vars(module)["remote"] = lambda **_: lambda cls: cls
+            vars(module).update(
+                remote=lambda **_: (
+                    lambda cls: SimpleNamespace(
+                        options=lambda **_: SimpleNamespace(
+                            remote=lambda *args: _Worker(cls(*args))
+                        )
+                    )
+                ),
+                get_runtime_context=lambda: SimpleNamespace(get_node_id=lambda: "node"),
+                util=SimpleNamespace(
+                    scheduling_strategies=SimpleNamespace(
+                        NodeAffinitySchedulingStrategy=lambda **_: None
+                    )
+                ),
+            )
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         pass
 
 
+class _Worker:
+    """Stands in for an actor: its methods run in a thread."""
+
+    def __init__(self, instance: object) -> None:
+        self._instance = instance
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._instance, name)
+        return SimpleNamespace(remote=lambda **named: asyncio.to_thread(method, **named))
+
+
 @contextmanager
-def imported() -> Iterator[Callable[[str], Any]]:
-    """Make verl importable for a while; yields what imports a module of it."""
-    root = release("verl", VERSION) / "verl"
+def imported(
+    version: str = VERSION, *, real: tuple[str, ...] = ()
+) -> Iterator[Callable[[str], Any]]:
+    """Make verl importable for a while; yields what imports a module of it.
+
+    Args:
+        version: Its release.
+        real: Packages that are there and have no stand-ins.
+    """
+    root = release("verl", version) / "verl"
+    # What is there already of torch stays: packages that are in use hold on to it.
+    kept = {
+        name: sys.modules.pop(name)
+        for name in [*sys.modules]
+        if name.partition(".")[0] in ({"ray", "omegaconf", "psutil", "verl"} - set(real))
+    }
     before = set(sys.modules)
-    stand_ins = _StandIns()
+    stand_ins = _StandIns(real=real)
     sys.meta_path.insert(0, stand_ins)
     for name in ("", ".utils", ".trainer", ".trainer.ppo", ".workers", ".experimental"):
         _open_package(root, name)
     _open_package(root, ".experimental.reward_loop")
     vars(sys.modules["verl"])["DataProto"] = Batch
-    legacy = Anything("verl.workers.reward_manager")
-    vars(legacy)["register"] = lambda _: lambda cls: cls
-    sys.modules[legacy.__name__] = legacy
+    for name, members in (
+        ("verl.protocol", {"DataProto": Batch}),
+        ("verl.utils.transferqueue_utils", {"tqbridge": lambda **_: lambda function: function}),
+    ):
+        sys.modules[name] = Anything(name)
+        vars(sys.modules[name]).update(members)
+    if "torch" not in real:
+        # Of the older managers the newer ones take no more than this.
+        older = Anything("verl.workers.reward_manager")
+        vars(older)["register"] = lambda _: lambda cls: cls
+        sys.modules[older.__name__] = older
     try:
         yield importlib.import_module
     finally:
         sys.meta_path.remove(stand_ins)
         for name in set(sys.modules) - before:
-            if name.partition(".")[0] in (*_StandIns.roots, "verl"):
+            if name.partition(".")[0] in (*stand_ins.roots, "verl", "custom_module"):
                 del sys.modules[name]
+        sys.modules.update(kept)
 
 
 def _open_package(root: Path, name: str) -> None:
@@ -117,14 +167,57 @@ class Batch:
         self.batch = {"responses": ids, "attention_mask": np.ones(len(ids) + 3, dtype=np.int64)}
         self.non_tensor_batch = {"extra_info": {}, **columns}
 
+    def __len__(self) -> int:
+        return 1
+
     def __getitem__(self, index: slice | int) -> "Batch":
         return self
+
+
+class OlderBatch:
+    """As verl's DataProto of many rows, of which the older managers see no more than this."""
+
+    def __init__(self, responses: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> None:
+        import numpy as np
+        import torch
+
+        length = max(map(len, responses))
+        ids = torch.zeros(len(responses), length, dtype=torch.long)
+        mask = torch.zeros(len(responses), 1 + length, dtype=torch.long)
+        mask[:, 0] = 1
+        for row, response in enumerate(responses):
+            ids[row, : len(response)] = torch.tensor([ord(char) for char in response])
+            mask[row, 1 : 1 + len(response)] = 1
+        prompts = torch.full((len(responses), 1), ord("?"))
+        self.batch = {"prompts": prompts, "responses": ids, "attention_mask": mask}
+        self.non_tensor_batch = {}
+        for name, values in {"extra_info": [{} for _ in responses], **columns}.items():
+            column = self.non_tensor_batch[name] = np.empty(len(responses), dtype=object)
+            column[:] = values
+        self.meta_info: dict[str, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.batch["responses"])
+
+    def __getitem__(self, index: int) -> Any:
+        if index >= len(self):
+            raise IndexError(index)
+        return SimpleNamespace(
+            batch={name: values[index] for name, values in self.batch.items()},
+            non_tensor_batch={name: each[index] for name, each in self.non_tensor_batch.items()},
+        )
 
 
 def decode(ids: Any, *, skip_special_tokens: bool) -> str:
     """Stand in for the tokenizer's: an id is a character."""
     assert skip_special_tokens
-    return "".join(map(chr, ids))
+    return "".join(map(chr, ids)).rstrip("\0")
 
 
-TOKENIZER = SimpleNamespace(decode=decode)
+def decode_many(rows: Any, *, skip_special_tokens: bool) -> list[str]:
+    """Stand in for the tokenizer's, of rows that are padded."""
+    return [decode(ids, skip_special_tokens=skip_special_tokens) for ids in rows]
+
+
+END = "</s>"
+TOKENIZER = SimpleNamespace(decode=decode, batch_decode=decode_many, eos_token=END)

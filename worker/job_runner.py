@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,8 +68,14 @@ class JobRunner:
 
     def _run_program(self, code: str, run: Run) -> Finished:
         try:
-            program, image = decode_program(code)
-            result = ProgramResult(outcome=self._grader.run_program(program, run, image=image))
+            order = decode_program(code)
+            outcome = self._grader.run_program(
+                order.job,
+                run,
+                image=order.image,
+                answer_by=lambda: time.monotonic() + order.clock_s,
+            )
+            result = ProgramResult(outcome=outcome)
         except GraderError as error:
             result = ProgramResult(reason=f"{type(error).__name__}: {error}")
         return Finished(body=encode_result(result), error=result.reason, keep=False)

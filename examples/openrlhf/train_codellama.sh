@@ -3,7 +3,7 @@
 #
 # PROMPTS has a prompt and a label a row; make_prompts.py writes it from a file of problems. With
 # AGENT=1 the model may repair its code by the feedback of the tests. Needs a GPU or more.
-# Each option is there twice because OpenRLHF renamed them all in 0.10.2.
+# For OpenRLHF 0.8.0 to 0.11.2, which renamed an option in 0.9.8, and all of them in 0.10.2.
 set -euo pipefail
 prompts=$1 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +16,9 @@ export GRADER_POLICY=${GRADER_POLICY:-graded}
 export GRADER_REWARD_SCORE=binary
 
 version=$(python3 -c 'from importlib.metadata import version; print(version("openrlhf"))')
-if [ "$(printf '%s\n' 0.10.2 "$version" | sort -V | head -n 1)" = 0.10.2 ]; then
+since() { [ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ]; }
+
+if since 0.10.2; then
     options=(
         --actor.model_name_or_path codellama/CodeLlama-7b-Instruct-hf
         --data.prompt_dataset "$prompts"
@@ -49,11 +51,8 @@ else
         --label_key label
         --apply_chat_template
         --advantage_estimator reinforce_baseline
-        --dynamic_filtering
-        --dynamic_filtering_reward_range 0.0 1.0
         --n_samples_per_prompt 8
         --rollout_batch_size 128
-        --generate_max_len 1024
         --max_len 4096
         --train_batch_size 128
         --colocate_all_models
@@ -64,9 +63,14 @@ else
         --gradient_checkpointing
         --save_path "$out"
     )
+    if since 0.9.8; then options+=(--max_new_tokens 1024); else options+=(--generate_max_len 1024); fi
+    if since 0.8.1; then options+=(--dynamic_filtering --dynamic_filtering_reward_range 0.0 1.0); fi
     reward=(--remote_rm_url "$grader/reward_func.py")
     agent=(--agent_func_path "$grader/agent_func.py")
 fi
-if [ "${AGENT:-0}" = 1 ]; then reward=("${agent[@]}"); fi
+if [ "${AGENT:-0}" = 1 ]; then
+    since 0.8.7 || { echo "agents need OpenRLHF 0.8.7; this is $version" >&2; exit 2; }
+    reward=("${agent[@]}")
+fi
 
 exec python3 -m openrlhf.cli.train_ppo_ray "${options[@]}" "${reward[@]}"

@@ -1,13 +1,18 @@
 """TRL's reward function: `GRPOTrainer(reward_funcs=code_reward)`.
 
-Written for TRL 1.16. What grades a sample, its row says: the column `label`, or open-r1's
+Beside others: `GRPOTrainer(reward_funcs=with_code_reward(short, polite))`.
+
+Written for TRL 1.x. What grades a sample, its row says: the column `label`, or open-r1's
 `verification_info`, or the columns of another known format. docs/trainers/trl.md has more.
 """
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Any
 
+from grader.errors import ConfigurationError, GraderError
 from grader.feedback import inert
 from grader.integrations.shared import label_of, rate_all, response_of, text_of
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
@@ -55,6 +60,86 @@ def code_reward(
         for name, mean in _means(ratings).items():
             log_metric(f"grader/{name}", mean)
     return [rating.reward if rating.graded else None for rating in ratings]
+
+
+RewardFunction = Callable[..., Any]
+
+
+def with_code_reward(*others: Any) -> list[RewardFunction]:
+    """Return `code_reward` and other functions, for `reward_funcs`, in this order.
+
+    A sample that could not be graded gets None from the others, too. TRL adds up what is there
+    and skips None: without this, such a sample would be trained on for the others' rewards
+    alone, against a group that has code rewards as well. None from all of them is what TRL
+    leaves out, of the group's mean and of the loss.
+
+    Args:
+        others: Reward functions as TRL takes them, async ones too.
+
+    Raises:
+        ConfigurationError: One is no function: the rewards of a model or of its name are TRL's
+            own to compute, and nothing here sees them.
+    """
+    for other in others:
+        # Every module of torch has a method of this name.
+        is_function = callable(other) and not hasattr(other, "forward")
+        if not is_function:
+            message = f"{other!r:.80} is no reward function; expected one: wrap a model in one"
+            raise ConfigurationError(message)
+    graded = _Graded()
+
+    @functools.wraps(code_reward)
+    def code(prompts: Sequence[object], completions: Sequence[object], **columns: Any) -> Any:
+        rewards = code_reward(prompts, completions, **columns)
+        graded.note(completions, rewards)
+        return rewards
+
+    return [code, *(_only_graded(other, graded) for other in others)]
+
+
+class _Graded:
+    """Which completions of the last step could be graded."""
+
+    def __init__(self) -> None:
+        self._completions: Sequence[object] | None = None
+        self._mask: list[bool] = []
+
+    def note(self, completions: Sequence[object], rewards: Sequence[float | None]) -> None:
+        """Take note of a step."""
+        self._completions, self._mask = completions, [each is not None for each in rewards]
+
+    def only(self, completions: Sequence[object], rewards: Sequence[Any]) -> list[Any]:
+        """Return another function's rewards, None for what could not be graded.
+
+        Raises:
+            GraderError: These are not the completions that were graded last.
+        """
+        if completions is not self._completions:
+            message = (
+                "a reward function was called with completions that the code reward has not seen"
+            )
+            raise GraderError(message)
+        return [
+            reward if is_graded else None
+            for reward, is_graded in zip(rewards, self._mask, strict=True)
+        ]
+
+
+def _only_graded(other: RewardFunction, graded: _Graded) -> RewardFunction:
+    call = getattr(other, "__call__", None)  # noqa: B004 - an object may have an async one
+    if inspect.iscoroutinefunction(other) or inspect.iscoroutinefunction(call):
+
+        @functools.wraps(other)
+        async def masked_soon(*, completions: Sequence[object], **more: Any) -> list[Any]:
+            return graded.only(completions, await other(completions=completions, **more))
+
+        return masked_soon
+
+    @functools.wraps(other)
+    def masked(*, completions: Sequence[object], **more: Any) -> list[Any]:
+        return graded.only(completions, other(completions=completions, **more))
+
+    return masked
 
 
 def _row(columns: Mapping[str, Any], index: int, prompt: object) -> dict[str, object]:

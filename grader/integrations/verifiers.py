@@ -1,4 +1,6 @@
-"""The reward of a verifiers 0.4 task (`verifiers.v1`).
+"""The reward of a verifiers 0.4 task (`verifiers.v1`), and of a rubric up to 0.3.
+
+In a rubric, which awaits it: `vf.Rubric(funcs=[grader.integrations.verifiers.rubric_reward])`.
 
 In a task's class:
 
@@ -14,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from grader.errors import GraderError
-from grader.integrations.shared import label_of, rate_soon, text_of
+from grader.integrations.shared import label_of, rate_soon, response_of, text_of
 from grader.rewards.sample import Sample
 
 
@@ -54,3 +56,40 @@ async def code_reward(task: TaskData, trace: Trace) -> float:
     if not rating.graded:
         raise GraderError(rating.note)
     return rating.reward
+
+
+async def rubric_reward(
+    completion: object,
+    prompt: object = "",
+    answer: object = "",
+    info: Mapping[str, object] | None = None,
+    **_: Any,
+) -> float:
+    """Return the reward of a rollout, for a rubric; many at once, and the event loop goes on.
+
+    Args:
+        completion: Text, or messages, of which the assistant's last one is graded.
+        prompt: Likewise.
+        answer: The label, where `info` is none.
+        info: Of the row: its key `label`, or the fields of a known format.
+
+    Returns:
+        The reward; the neutral one where it could not be graded, since a rubric makes 0 of an
+        exception. The log says why.
+
+    Raises:
+        ConfigurationError: Nothing can be graded in this process; only in its first call.
+    """
+    label = label_of(info) if info else answer
+    sample = Sample(
+        query=response_of(_plain(completion)), prompt=text_of(_plain(prompt)), label=label
+    )
+    return (await rate_soon(sample)).reward
+
+
+def _plain(said: object) -> object:
+    """Return messages as objects of JSON; some releases have classes for them."""
+    if isinstance(said, list):
+        return [_plain(each) for each in said]
+    dump = getattr(said, "model_dump", None)
+    return dump() if callable(dump) else said

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -45,11 +46,21 @@ class _ResultReader:
         return ProgramResult(reason=reason)
 
 
-def make_program_job(job: SandboxJob, image: str) -> Job:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOrder:
+    """What a worker is to run."""
+
+    job: SandboxJob
+    image: str
+    clock_s: float
+    """Seconds from when it has its slot after which it is out of wall time; infinity for none."""
+
+
+def make_program_job(job: SandboxJob, image: str, clock_s: float) -> Job:
     """Return a job that equals no other: what a program prints may differ every time."""
     return Job(
         key=secrets.token_hex(32),
-        code=_encode_program(job, image),
+        code=_encode_program(job, image, clock_s),
         # The ledger wants one; the program itself must not stay in Redis as long as tests do.
         suite=EncodedSuite(digest=_MARK, image=image, message=_MARK.encode()),
         settings=_SETTINGS,
@@ -62,10 +73,11 @@ def is_program(settings: Mapping[str, Any]) -> bool:
     return settings.get(_MARK) is True
 
 
-def _encode_program(job: SandboxJob, image: str) -> str:
+def _encode_program(job: SandboxJob, image: str, clock_s: float) -> str:
     return json.dumps(
         {
             "image": image,
+            "clock_s": clock_s,
             "program": job.program,
             "source": job.source,
             "source_path": job.source_path,
@@ -76,8 +88,8 @@ def _encode_program(job: SandboxJob, image: str) -> str:
     )
 
 
-def decode_program(text: str) -> tuple[SandboxJob, str]:
-    """Return what a program's job says is to be run, and the image variant.
+def decode_program(text: str) -> ProgramOrder:
+    """Return what a program's job says is to be run.
 
     Raises:
         WireError: It says no such thing.
@@ -95,8 +107,13 @@ def decode_program(text: str) -> tuple[SandboxJob, str]:
             ),
             limits=Limits(**told["limits"]),
         )
-        return job, str(told["image"])
-    except (ValueError, TypeError, LookupError) as error:
+        # A client of an earlier release says nothing of a clock.
+        clock_s = float(told.get("clock_s", math.inf))
+        if not clock_s > 0:
+            message = f"a clock of {clock_s} s; expected more than 0"
+            raise WireError(message)
+        return ProgramOrder(job=job, image=str(told["image"]), clock_s=clock_s)
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
         message = f"not a program: {type(error).__name__}: {error}"
         raise WireError(message) from error
 

@@ -7,8 +7,10 @@ and always the same logs.
 
 import logging
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import ConfigurationError
@@ -35,8 +37,8 @@ def rewards_for(
     *,
     task: Task | None = None,
     core: RewardCore | None = None,
-) -> "dict[str, torch.Tensor | dict[str, torch.Tensor]]":
-    """Return what OpenRLHF wants of a reward function.
+) -> "dict[str, torch.Tensor | dict[str, torch.Tensor]] | torch.Tensor":
+    """Return what the installed OpenRLHF wants of a reward function.
 
     Args:
         queries: Prompt and response together, or responses; any number, none too. Whatever is
@@ -48,7 +50,8 @@ def rewards_for(
 
     Returns:
         `rewards` and `scores`, and under `extra_logs` every key of `LOG_KEYS`: float32 tensors
-        of one finite number for each query.
+        of one finite number for each query. For OpenRLHF up to 0.8.2 the rewards alone. A score
+        is NaN where `reward.drop_ungraded` is set and the sample could not be graded.
     """
     queries, prompts, labels = _listed(queries), _listed(prompts), _listed(labels)
     try:
@@ -65,7 +68,20 @@ def rewards_for(
         neutral = core.settings.reward.neutral if core else 0.0
         ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]
     complaints.add(ratings)
-    return _tensors(ratings)
+    drop = core is not None and core.settings.reward.drop_ungraded
+    columns = _tensors(ratings, drop_ungraded=drop)
+    return columns["rewards"] if _takes_rewards_alone() else columns
+
+
+def score_for_filter(rating: Rating, *, drop_ungraded: bool) -> float:
+    """Return the score that dynamic filtering is given.
+
+    Args:
+        rating: Of a sample.
+        drop_ungraded: Whether it is NaN where the sample could not be graded. The mean of its
+            group is then NaN as well, which lies in no range: OpenRLHF drops the group.
+    """
+    return math.nan if drop_ungraded and not rating.graded else rating.score
 
 
 def check(task: Task | None = None) -> None:
@@ -99,18 +115,29 @@ def _at(values: list[object], index: int) -> object:
     return values[index] if index < len(values) else None
 
 
-def _tensors(ratings: list[Rating]) -> "dict[str, Any]":
+def _takes_rewards_alone() -> bool:
+    """Whether the installed OpenRLHF reads a tensor, as up to 0.8.2, where later ones read a dict.
+
+    Its release is the only sign of that: it calls both in the same way.
+    """
+    try:
+        numbers = re.findall(r"\d+", version("openrlhf"))
+    except PackageNotFoundError:
+        return False
+    return [int(number) for number in numbers[:3]] < [0, 8, 3]
+
+
+def _tensors(ratings: list[Rating], *, drop_ungraded: bool) -> "dict[str, Any]":
     import torch
 
     def column(values: list[float]) -> "torch.Tensor":
-        finite = [value if math.isfinite(value) else 0.0 for value in values]
         # A trainer may have set another default device.
-        return torch.tensor(finite, dtype=torch.float32, device="cpu")
+        return torch.tensor(values, dtype=torch.float32, device="cpu")
 
     logs = [rating.all_logs() for rating in ratings]
     return {
         "rewards": column([rating.reward for rating in ratings]),
-        "scores": column([rating.score for rating in ratings]),
+        "scores": column([score_for_filter(r, drop_ungraded=drop_ungraded) for r in ratings]),
         "extra_logs": {key: column([each[key] for each in logs]) for key in LOG_KEYS},
     }
 

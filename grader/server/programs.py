@@ -28,6 +28,7 @@ class _Order:
     job: Job
     image: str
     visit: Visit | None
+    answer_by: float
     run: Run = field(default_factory=Run)
     has_slot: threading.Event = field(default_factory=threading.Event)
     when_begun: Callable[[], None]
@@ -36,13 +37,14 @@ class _Order:
 class Programs(Protocol):
     """Runs programs. Its methods are for the event loop's thread."""
 
-    async def run(self, job: Job, *, image: str, begin_by: float) -> RunOutcome:
+    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run. Cancelling stops it, down to the sandbox.
 
         Args:
             job: What to run.
             image: The image variant.
             begin_by: Of `time.monotonic`; when it must have a slot.
+            answer_by: Likewise; what has begun and still runs then is out of wall time.
 
         Raises:
             NoSlotInTimeError: It had none by then.
@@ -71,7 +73,7 @@ class LocalPrograms:
         self._open: set[_Order] = set()
         self._threads = Threads(grader.settings.slots, "program")
 
-    async def run(self, job: Job, *, image: str, begin_by: float) -> RunOutcome:
+    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`."""
         loop = asyncio.get_running_loop()
         begun = asyncio.Event()
@@ -79,6 +81,7 @@ class LocalPrograms:
             job=job,
             image=image,
             visit=current_visit(),
+            answer_by=answer_by,
             when_begun=lambda: _tell(loop, begun),
         )
         ticket = self._lobby.enter()
@@ -126,7 +129,13 @@ class LocalPrograms:
                 order.visit.has_begun = True
             order.when_begun()
 
-        return self._grader.run_program(order.job, order.run, image=order.image, on_slot=on_slot)
+        return self._grader.run_program(
+            order.job,
+            order.run,
+            image=order.image,
+            on_slot=on_slot,
+            answer_by=lambda: order.answer_by,
+        )
 
 
 def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

@@ -24,16 +24,23 @@ class QueuedPrograms:
         """
         self._grader = grader
 
-    async def run(self, job: Job, *, image: str, begin_by: float) -> RunOutcome:
+    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`.
 
-        When it gets its slot is not told here: what has not ended by the time at which it would
-        have, had it begun at the last moment, counts as not begun.
+        When it gets its slot is not told here. So the worker is told how long it may run then:
+        as long as a program can that gets its slot at half of the time in which it may. What gets
+        it later and has not ended in time counts as not begun.
         """
         if (visit := current_visit()) is not None:
             visit.has_begun = True
-        patience_s = max(0.0, begin_by - time.monotonic()) + job.limits.wall_time_s
-        future = self._grader.run_program(job, image=image, timeout_s=patience_s + _BACKSTOP_S)
+        now = time.monotonic()
+        wait_s, patience_s = max(0.0, begin_by - now), max(0.0, answer_by - now)
+        future = self._grader.run_program(
+            job,
+            image=image,
+            timeout_s=patience_s + _BACKSTOP_S,
+            clock_s=max(job.limits.wall_time_s, patience_s - wait_s / 2),
+        )
         try:
             result = await asyncio.wait_for(asyncio.wrap_future(future), patience_s)
         except TimeoutError:

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 _CLIENT_GRACE_S = 10.0
 """Clients wait for the two timeouts that they ask for, and this much longer."""
-_OWN_TIME_S = 2.0
+_OWN_TIME_S = 3.0
 """What remains of that for starting, stopping and the way back."""
 _FETCH_BYTES = 8 * MiB
 
@@ -77,6 +77,7 @@ async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
             job if fetching is None else fetching.job,
             image=settings.server.run_image,
             begin_by=_begin_by(body, settings),
+            answer_by=_answer_by(body),
         )
     except GraderError as error:
         _log.error("a program was not run: %s", error)
@@ -96,6 +97,15 @@ async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
 
 def _begin_by(body: RunCodeRequest, settings: Settings) -> float:
     """Return when a program must have its slot, for its answer to find the client waiting."""
+    patience_s = _answer_by(body) - body.run_timeout
+    return min(_arrived() + settings.server.run_wait_s, patience_s)
+
+
+def _answer_by(body: RunCodeRequest) -> float:
+    """Return when the client must have an answer, so that it still waits for it."""
+    return _arrived() + body.compile_timeout + body.run_timeout + _CLIENT_GRACE_S - _OWN_TIME_S
+
+
+def _arrived() -> float:
     visit = current_visit() or Visit(id="", endpoint="")
-    patience_s = max(0.0, body.compile_timeout) + _CLIENT_GRACE_S - _OWN_TIME_S
-    return visit.arrived + min(settings.server.run_wait_s, patience_s)
+    return visit.arrived

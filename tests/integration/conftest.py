@@ -1,9 +1,10 @@
 """Fixtures of the tests that run whole parts of the project."""
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,21 @@ from tests.commands import Run
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note what came of tests that are cells of the table of trainers, for `make trainers`."""
+    report = yield
+    file, mark = os.environ.get("TRAINERS_RESULTS"), item.get_closest_marker("trainer")
+    if file and mark is not None and (report.when == "call" or report.outcome != "passed"):
+        trainer, version, mode, cannot = mark.args
+        cell = {"trainer": trainer, "version": version, "mode": mode, "cannot": cannot}
+        with Path(file).open("a") as results:
+            results.write(json.dumps({**cell, "outcome": report.outcome}) + "\n")
+    return report
 
 
 @pytest.fixture(scope="module")

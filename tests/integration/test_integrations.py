@@ -18,7 +18,7 @@ from grader.errors import GraderError
 from grader.integrations import areal, rllm
 from grader.rewards.sample import LOG_KEYS
 from tests.openrlhf_client import Anything
-from tests.releases import release
+from tests.releases import PUBLISHED, release
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("native_rewards")]
 
@@ -52,6 +52,7 @@ def wrapper(modules: dict[str, ModuleType]) -> Iterator[Any]:
     wrapper._atexit_shutdown_all()
 
 
+@pytest.mark.trainer("AReaL", "1.0.4", "reward_fn", "")
 def test_areal_gets_rewards_from_the_processes_of_its_pool(wrapper: Any) -> None:
     async def everything() -> list[float]:
         call = wrapper(areal.code_reward, max_workers=2)
@@ -62,6 +63,7 @@ def test_areal_gets_rewards_from_the_processes_of_its_pool(wrapper: Any) -> None
     # That nothing of the pool's slots outlives this session, the fixture of all tests sees.
 
 
+@pytest.mark.trainer("AReaL", "1.0.4", "leaving out (raise)", "")
 def test_areal_is_given_no_number_for_what_could_not_be_graded(wrapper: Any) -> None:
     async def one() -> float:
         found: float = await wrapper(areal.code_reward, max_workers=1, max_retries=0)(
@@ -95,6 +97,7 @@ def _rllm(modules: dict[str, ModuleType]) -> None:
     vars(modules["rllm.rewards.reward_types"])["RewardOutput"] = RewardOutput
 
 
+@pytest.mark.trainer("rLLM", PUBLISHED, "reward function", "")
 @pytest.mark.usefixtures("_rllm")
 def test_rllm_fixtures_get_the_verdicts_that_rllm_gives_them(shared_dir: Path) -> None:
     rows = [

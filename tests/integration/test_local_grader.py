@@ -3,15 +3,21 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from grader.client import LocalGrader
 from grader.model import LimitOverrides, Submission
+from grader.queueing.ledger import Started, Taken
+from grader.queueing.programs import decode_result, make_program_job
+from grader.sandbox.base import Job, Program, RunOutcome
 from grader.sandbox.native import NativeSandbox
 from grader.settings import SandboxChoice, Settings
-from grader.verdict import Verdict
+from grader.stoppable import Run, StoppableGrader
+from grader.verdict import LimitKind, Verdict
 from tests.factories import make_submission, make_suite
+from worker.job_runner import JobRunner
 
 Eventually = Callable[[Callable[[], bool], float], None]
 
@@ -74,3 +80,30 @@ def test_close_settles_what_is_open(native_sandbox: NativeSandbox) -> None:
     grader.close()
     assert [future.result(1).feedback for future in futures] == ["the grader was closed"] * 3
     assert grader.grade(make_submission()).feedback.endswith("the grader is closed")
+
+
+def test_program_of_the_queue_that_runs_when_its_clock_is_up_is_out_of_wall_time(
+    native_sandbox: NativeSandbox,
+) -> None:
+    settings = Settings(sandbox=SandboxChoice.NATIVE, slots=1)
+    limits = replace(settings.limits, wall_time_s=60.0)
+
+    def outcome(source: str, clock_s: float) -> RunOutcome:
+        job = Job(
+            program=Program.STDIN, source=source, source_path="main.py", runs=(b"",), limits=limits
+        )
+        order = make_program_job(job, "python", clock_s)
+        started = Started(code=order.code.encode(), suite=b"", settings=order.settings.encode())
+        taken = Taken(key=order.key, suite="", is_suspect=False)
+        finished = JobRunner(settings, slots).run(taken, started, Run())
+        result = decode_result(finished.body)
+        assert result.outcome is not None, result.reason
+        return result.outcome
+
+    assert native_sandbox.name == "native"
+    with StoppableGrader(settings) as slots:
+        late = outcome("import time\ntime.sleep(60)\n", 1.5)
+        assert (late.limit_hit, late.exit_code) == (LimitKind.WALL_TIME, None)
+        assert late.usage.wall_time_s is not None
+        assert 1.5 <= late.usage.wall_time_s < 30
+        assert outcome("print(42)\n", 60).stdout == b"42\n"

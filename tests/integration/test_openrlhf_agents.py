@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from grader.errors import ConfigurationError
 from grader.rewards.agents.episode import AGENT_LOG_KEYS
 from grader.rewards.core import forget_shared_core
 from tests.openrlhf_client import (
@@ -21,7 +22,7 @@ from tests.openrlhf_client import (
     client,
     make_tokenizer,
 )
-from tests.releases import installed
+from tests.releases import Span, cells, installed
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
@@ -33,8 +34,10 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # theirs, not ours
 ]
 
-LOOP_RELEASES = ("0.9.1", "0.10.2", "0.11.2")
-ACTOR_RELEASES = ("0.8.7", "0.9.0")
+LOOPS = Span(first="0.9.1", differing=("0.9.1", "0.10.2", "0.11.2"))
+ACTORS = Span(first="0.8.7", last="0.9.0", differing=("0.8.7", "0.9.0"))
+AGENTS = "agents"
+FILES = ("agent_func.py", "agent_math.py", "agent_tool.py")
 
 LABEL = json.dumps({"inputs": ["2 3\n", "4 4\n"], "outputs": ["5\n", "8\n"]})
 WRONG = "```python\na, b = map(int, input().split())\nprint(a * b - 1)\n```"
@@ -119,7 +122,7 @@ def assert_tokens_are_what_was_sampled(
     return feedback
 
 
-@pytest.mark.parametrize("version", LOOP_RELEASES)
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, LOOPS))
 @pytest.mark.parametrize("template", PROMPTS)
 def test_repair_agent_is_told_what_failed_and_tries_again(
     version: str, template: str, tokenizer: Any, repo_dir: Path
@@ -143,30 +146,93 @@ def test_repair_agent_is_told_what_failed_and_tries_again(
     assert len(result["rollout_log_probs"]) == len(result["observation_tokens"])
 
 
-@pytest.mark.parametrize("version", ACTOR_RELEASES)
-def test_repair_agent_runs_in_an_actor_of_its_own(
+OLD = "its agents are functions of another form, from before `openrlhf.utils.agent`"
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, Span(last="0.8.6"), cannot=OLD))
+def test_releases_without_agent_classes_say_so_when_a_file_is_loaded(
+    version: str, name: str, repo_dir: Path
+) -> None:
+    with (
+        client(version),
+        pytest.raises(ConfigurationError, match=r"agents need OpenRLHF 0\.8\.7 or later"),
+    ):
+        load_module(repo_dir / "grader" / name)
+
+
+def play_in_actors(
+    executor: type, tokenizer: Any, rollouts: list[tuple[str, Any, StreamingEngine]]
+) -> list[Any]:
+    """Have rollouts played as up to 0.9.0: an executor an engine, an actor a rollout."""
+
+    async def run() -> list[Any]:
+        results: asyncio.Queue[Any] = asyncio.Queue()
+        engine = executor(
+            max_steps=10,
+            max_length=4096,
+            llm_engine=None,
+            hf_tokenizer=tokenizer,
+            result_queue=results,
+        )
+
+        async def one(prompt: str, label: Any, model: StreamingEngine) -> Any:
+            # An engine is one model; a test's are scripted for a rollout each.
+            engine.llm_engine = model
+            await engine.execute(prompt, label, SamplingParams(64))
+            return await results.get()
+
+        return [await one(*rollout) for rollout in rollouts]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, ACTORS))
+def test_repair_agent_is_played_for_rollouts_in_actors_of_their_own(
     version: str, tokenizer: Any, repo_dir: Path
 ) -> None:
     prompt, end = PROMPTS["llama2"]
-    engine = StreamingEngine(tokenizer, [WRONG + end, RIGHT + end])
+    engines = [
+        StreamingEngine(tokenizer, [WRONG + end] * wrong + [RIGHT + end]) for wrong in (1, 0, 2)
+    ]
     with client(version):
+        executor = load_executor(repo_dir / "grader/agent_func.py")
+        results = play_in_actors(
+            executor, tokenizer, [(prompt, LABEL, engine) for engine in engines]
+        )
+    for result, engine in zip(results, engines, strict=True):
+        assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    assert [result["reward"] for result in results] == [1, 1, 1]
+    assert [result["extra_logs"]["steps"].item() for result in results] == [2, 1, 3]
 
-        async def run() -> Any:
-            results: asyncio.Queue[Any] = asyncio.Queue()
-            executor = load_executor(repo_dir / "grader/agent_func.py")(
-                max_steps=10,
-                max_length=4096,
-                llm_engine=engine,
-                hf_tokenizer=tokenizer,
-                result_queue=results,
-            )
-            await executor.execute(prompt, LABEL, SamplingParams(64))
-            return await results.get()
 
-        result = asyncio.run(run())
-    assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, ACTORS))
+def test_math_agent_is_played_for_rollouts_in_actors_of_their_own(
+    version: str, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["chatml"]
+    engine = StreamingEngine(tokenizer, [f"It is \\boxed{{{n}}}.{end}" for n in (41, 42)])
+    with client(version):
+        executor = load_executor(repo_dir / "grader/agent_math.py")
+        (result,) = play_in_actors(executor, tokenizer, [(prompt, "42", engine)])
+    first, _ = assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    assert "41 is not the right answer" in first
     assert result["reward"] == 1
-    assert result["extra_logs"]["steps"].item() == 2
+
+
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, ACTORS))
+def test_tool_agent_is_played_for_rollouts_in_actors_of_their_own(
+    version: str, tokenizer: Any, repo_dir: Path
+) -> None:
+    prompt, end = PROMPTS["chatml"]
+    texts = [run_block("print(2 + 3)"), "It is <answer>5</answer>"]
+    engine = StreamingEngine(tokenizer, [text + end for text in texts])
+    with client(version):
+        executor = load_executor(repo_dir / "grader/agent_tool.py")
+        (result,) = play_in_actors(executor, tokenizer, [(prompt, '{"math": "5"}', engine)])
+    first, _ = assert_tokens_are_what_was_sampled(result, prompt, engine, tokenizer)
+    assert "Output:\n5\n" in first
+    assert result["reward"] == 1
 
 
 def test_trainer_makes_an_experience_of_an_episode(tokenizer: Any, repo_dir: Path) -> None:
@@ -221,7 +287,7 @@ def test_episode_ends_after_the_steps_that_are_set(tokenizer: Any, repo_dir: Pat
     assert result["extra_logs"]["solved"].item() == 0
 
 
-@pytest.mark.parametrize("label", [None, "", "{", "no tests", 7])
+@pytest.mark.parametrize("label", [None, "", "{", "no tests", True])
 def test_episode_with_a_bad_label_ends_at_once_and_is_not_graded(
     label: Any, tokenizer: Any, repo_dir: Path
 ) -> None:
@@ -235,7 +301,7 @@ def test_episode_with_a_bad_label_ends_at_once_and_is_not_graded(
     assert result["extra_logs"]["graded"].item() == 0
 
 
-@pytest.mark.parametrize("version", LOOP_RELEASES)
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, LOOPS))
 def test_math_agent_tries_again_and_is_not_told_the_answer(
     version: str, tokenizer: Any, repo_dir: Path
 ) -> None:
@@ -294,7 +360,7 @@ def run_block(code: str) -> str:
 
 
 @pytest.mark.usefixtures("eight_steps")
-@pytest.mark.parametrize("version", ["0.9.1", "0.11.2"])
+@pytest.mark.parametrize("version", cells("OpenRLHF", AGENTS, LOOPS))
 def test_tool_agent_keeps_its_session_and_hands_in_an_answer(
     version: str, tokenizer: Any, repo_dir: Path
 ) -> None:
@@ -359,17 +425,35 @@ class _Names(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-@pytest.mark.parametrize("version", ACTOR_RELEASES)
-@pytest.mark.parametrize("name", ["agent_func", "agent_math", "agent_tool"])
-def test_instances_travel_to_processes_that_do_not_know_this_package(
+@pytest.mark.parametrize("version", ACTORS.differing)
+@pytest.mark.parametrize("name", FILES)
+def test_classes_travel_to_processes_that_do_not_know_this_package(
     version: str, name: str, repo_dir: Path
 ) -> None:
     import cloudpickle
 
     with client(version):
-        module = load_module(repo_dir / f"grader/{name}.py")
-        names = _Names(cloudpickle.dumps(module.AgentInstance))
-        names.load()
-    assert {found.partition(".")[0] for found in names.modules} & {"grader", "openrlhf"} == {
-        "openrlhf"
-    }
+        module = load_module(repo_dir / f"grader/{name}")
+        executor = module.AgentExecutor(10, 4096, None, None, None)
+        for travelling in (module.AgentInstance, executor.rollout):
+            names = _Names(cloudpickle.dumps(travelling))
+            names.load()
+            packages = {found.partition(".")[0] for found in names.modules}
+            assert packages & {"grader", "openrlhf"} == {"openrlhf"}
+
+
+def test_sessions_keep_episodes_apart_and_forget_those_that_ended() -> None:
+    from grader.rewards.agents.openrlhf import Sessions
+
+    async def run() -> Any:
+        sessions = Sessions("math")
+        for key, label in (("a", "1"), ("b", "2")):
+            await sessions.reset(key, {"observation": f"Q{key}", "label": label})
+        step = {"action_text": "\\boxed{2}", "label": "2"}
+        wrong = await sessions.step("a", {"observation_text": "Qa", **step})
+        right = await sessions.step("b", {"observation_text": "Qb", **step})
+        return wrong, right, [*sessions._open]
+
+    wrong, right, left = asyncio.run(run())
+    assert (wrong["done"], right["done"], left) == (False, True, ["a"])
+    assert right["rewards"].item() == 1

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -23,11 +24,13 @@ from tests.openrlhf_client import (
     SamplingParams,
     ScriptedEngine,
     client,
+    make_experiences,
     make_llama_tokenizer,
     make_tokenizer,
     release,
+    samples_generator,
 )
-from tests.releases import installed
+from tests.releases import Span, cells, installed, order
 
 if TYPE_CHECKING:
     from grader.sandbox.native import NativeSandbox
@@ -39,8 +42,10 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # theirs, not ours
 ]
 
-EXECUTOR_RELEASES = ("0.9.1", "0.10.2", "0.11.2")
-ACTOR_RELEASES = ("0.8.3", "0.8.5", "0.9.0")
+EXECUTORS = Span(first="0.9.1", differing=("0.9.1", "0.10.2", "0.11.2"))
+ACTORS = Span(first="0.8.3", last="0.9.0", differing=("0.8.3", "0.9.0"))
+OLDEST = Span(last="0.8.2", differing=("0.8.0",))
+FUNCTION = "reward function"
 
 WRONG = "    return 'no such value'\n"
 
@@ -132,7 +137,7 @@ def assert_rewarded(result: dict[str, Any], row: Row) -> None:
     assert all(torch.isfinite(value).all() for value in result["extra_logs"].values())
 
 
-@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+@pytest.mark.parametrize("version", cells("OpenRLHF", FUNCTION, EXECUTORS))
 def test_executor_gets_right_rewards_for_mixed_real_rows(
     version: str, reward_file: str, tokenizer: Any, shared_dir: Path
 ) -> None:
@@ -143,12 +148,12 @@ def test_executor_gets_right_rewards_for_mixed_real_rows(
     for result, row in zip(results, rows, strict=True):
         assert_rewarded(result, row)
         # Up to 0.10.0 a score of 0 is taken for missing, and the reward for the score.
-        lost = not row.score and version == "0.9.1"
+        lost = not row.score and order(version) <= order("0.10.0")
         assert result["scores"].item() == pytest.approx(row.reward if lost else row.score)
     assert {result["extra_logs"]["graded"].item() for result in results} == {1.0}
 
 
-@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+@pytest.mark.parametrize("version", cells("OpenRLHF", FUNCTION, EXECUTORS))
 def test_trainer_makes_experiences_of_what_the_executor_got(
     version: str, reward_file: str, tokenizer: Any
 ) -> None:
@@ -158,9 +163,7 @@ def test_trainer_makes_experiences_of_what_the_executor_got(
     with client(version) as imported:
         executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
         results = execute_all(executor, [row, bad], tokenizer)
-        place = "experience_maker" if version == "0.9.1" else "samples_generator"
-        generator = imported(f"openrlhf.trainer.ppo_utils.{place}").SamplesGenerator
-        maker = generator.__new__(generator)
+        maker = samples_generator(version, imported)
         made = [maker._process_response_into_experience(each, max_len=4096) for each in results]
     assert [round(each.rewards.item(), 3) for each in made] == [0.3, 0]
     assert all(each.info.keys() == made[0].info.keys() for each in made)
@@ -169,7 +172,18 @@ def test_trainer_makes_experiences_of_what_the_executor_got(
     assert made[1].info["graded"].tolist() == [0]
 
 
-@pytest.mark.parametrize("version", ACTOR_RELEASES)
+@pytest.mark.parametrize("version", cells("OpenRLHF", FUNCTION, OLDEST))
+def test_experience_maker_of_old_releases_gets_rewards_alone(
+    version: str, reward_file: str, shared_dir: Path
+) -> None:
+    rows = mixed_rows(shared_dir / "data")
+    with client(version) as imported:
+        experiences = make_experiences(imported, rows, reward_file)
+    rewards = [experience.info["reward"].tolist() for experience in experiences]
+    assert rewards == [[pytest.approx(row.reward)] for row in rows]
+
+
+@pytest.mark.parametrize("version", cells("OpenRLHF", FUNCTION, ACTORS))
 def test_reward_actor_gets_right_rewards_in_micro_batches(
     version: str, reward_file: str, shared_dir: Path
 ) -> None:
@@ -183,8 +197,8 @@ def test_reward_actor_gets_right_rewards_in_micro_batches(
             [row.label for row in rows],
         )
         maker = imported("openrlhf.trainer.ppo_utils.experience_maker")
-        samples = [SimpleNamespace(sequences=[0] * 4, info={}) for _ in range(len(rows) // 4)]
-        samples.append(SimpleNamespace(sequences=[0] * (len(rows) % 4), info={}))
+        # One row a sample, as these releases generate them.
+        samples = [SimpleNamespace(sequences=[0], info={}) for _ in rows]
         maker.update_samples_with_rewards(batches, samples)
     rewards = torch.cat([sample.rewards for sample in samples]).tolist()
     scores = torch.cat([sample.scores for sample in samples]).tolist()
@@ -212,7 +226,7 @@ BAD_LABELS: list[object] = [
     "",
     {},
     [],
-    7,
+    True,
     "no tests",
     '{"assert_case": [',
     '{"combine": []}',
@@ -221,7 +235,7 @@ BAD_LABELS: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+@pytest.mark.parametrize("version", EXECUTORS.differing)
 def test_bad_labels_give_a_neutral_reward_that_says_so(
     version: str, reward_file: str, tokenizer: Any
 ) -> None:
@@ -260,7 +274,7 @@ def test_whatever_the_arguments_are_each_query_gets_a_finite_reward(
         assert torch.isfinite(column).all()
 
 
-@pytest.mark.parametrize("version", EXECUTOR_RELEASES)
+@pytest.mark.parametrize("version", EXECUTORS.differing)
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -287,6 +301,39 @@ def test_answer_of_the_prompt_is_not_the_models_whatever_the_tokenizer_does_to_b
         assert_rewarded(result, row)
 
 
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("version", cells("OpenRLHF", "leaving out (filter)", EXECUTORS))
+def test_dynamic_filtering_drops_groups_with_ungraded_samples_where_that_is_set(
+    version: str, drop: bool, reward_file: str, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADER_REWARD_DROP_UNGRADED", str(drop))
+    monkeypatch.setenv("GRADER_POLICY", "binary")
+    monkeypatch.setenv("GRADER_REWARD_UNIT", "1")
+    forget_shared_core()
+    label = '{"assert_case": ["assert f() == 1"]}'
+    right = Row("Q", "```python\ndef f(): return 1\n```</s>", label, 1, 1)
+    wrong = Row("Q", "```python\ndef f(): return 2\n```</s>", label, 0, 0)
+    lost = Row("Q", "```python\ndef f(): return 1\n```</s>", "no tests", 0, 0)
+    groups = [[right, wrong], [right, lost], [right, right], [wrong, lost], [right, wrong]]
+    with client(version) as imported:
+        executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
+        answers = [execute_all(executor, group, tokenizer) for group in groups]
+        generator = samples_generator(version, imported)
+        algo = SimpleNamespace(dynamic_filtering_range=(0.0, 1.0))
+        generator.args = SimpleNamespace(dynamic_filtering_reward_range=(0.0, 1.0), algo=algo)
+        # Where they would ask the engines: what these have answered, then a good group each time.
+        generator._dispatch_prompts_to_vllm = lambda prompts, *_, **__: [
+            answers.pop(0) if len(answers) > 1 else answers[0] for _ in prompts
+        ]
+        images = [[None]] if order(version) >= order("0.10.0") else []
+        data = repeat(("source", ["Q"], [label], *images))
+        made, *_ = generator._generate_vllm(data, 4, True, max_len=4096)
+    forget_shared_core()
+    graded = [experience.info["graded"].item() for experience in made]
+    assert len(graded) == 8
+    assert graded.count(0) == (0 if drop else 1)
+
+
 class _Failing:
     """A sandbox whose slots do not open."""
 
@@ -307,23 +354,18 @@ class _Failing:
 
 @pytest.fixture
 def failing_core() -> Iterator[Callable[[], None]]:
-    """Replaces what runs code in this process's core, and puts it back."""
+    """Gives this process a core without anything that can run code, and takes it away again."""
     from grader.client import LocalGrader
     from grader.stoppable import StoppableGrader
 
-    core = shared_core()
-    core.code.close()
-    rater = core.code
-    before = rater._open_grader
-
     def fail() -> None:
-        rater._open_grader = lambda settings: LocalGrader(
+        forget_shared_core()
+        shared_core().code._open_grader = lambda settings: LocalGrader(
             settings, grader=StoppableGrader(settings, sandbox=_Failing())
         )
 
     yield fail
-    rater.close()
-    rater._open_grader = before
+    forget_shared_core()
 
 
 def test_failing_engine_gives_neutral_rewards(
@@ -334,7 +376,6 @@ def test_failing_engine_gives_neutral_rewards(
     with client("0.11.2") as imported:
         executor = imported("openrlhf.utils.agent").SingleTurnAgentExecutor(reward_file)
         failing_core()
-        shared_core().code.close()
         results = execute_all(executor, rows, tokenizer)
     for result, row in zip(results, rows, strict=True):
         assert_rewarded(result, row)
@@ -427,7 +468,10 @@ def test_loading_with_a_misspelt_setting_names_it(checkout: Path) -> None:
     assert "did you mean GRADER_REWARD_NEUTRAL?" in done.stderr.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("version", [*EXECUTOR_RELEASES, *ACTOR_RELEASES])
+OPTIONS = Span(differing=("0.8.0", "0.8.1", "0.9.0", "0.9.8", "0.10.2", "0.11.2"))
+
+
+@pytest.mark.parametrize("version", cells("OpenRLHF", "example command", OPTIONS))
 @pytest.mark.parametrize("agent", ["0", "1"])
 def test_training_script_gives_options_that_the_release_accepts(
     version: str, agent: str, repo_dir: Path, tmp_path: Path
@@ -441,15 +485,20 @@ def test_training_script_gives_options_that_the_release_accepts(
         env={"PATH": f"{tmp_path}:/usr/bin:/bin", "AGENT": agent},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if agent == "1" and order(version) < order("0.8.7"):
+        assert started.returncode == 2
+        assert started.stderr == f"agents need OpenRLHF 0.8.7; this is {version}\n"
+        return
     module, *words = started.stdout.splitlines()[1:]
     assert module == "openrlhf.cli.train_ppo_ray"
     accepted = vars(accepted_options(version, words))
     shown = json.dumps(accepted, default=vars)
     assert ("agent_func.py" in shown) is (agent == "1")
     assert ("reward_func.py" in shown) is (agent == "0")
-    assert '"dynamic_filtering' in shown
+    assert ('"dynamic_filtering' in shown) is (order(version) > order("0.8.0"))
+    assert " 1024" in f"{shown}".replace(":", "")
 
 
 def accepted_options(version: str, words: list[str]) -> Any:

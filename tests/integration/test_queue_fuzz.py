@@ -185,7 +185,7 @@ def test_program_with_one_wrong_part_is_answered(
     program = Job(program=Program.STDIN, source="print(1)", runs=(b"",), limits=Settings().limits)
     payloads = []
     for place, value in batch:
-        job = make_program_job(program, "python")
+        job = make_program_job(program, "python", 60)
         told = json.loads(job.code)
         told[sorted(told)[place % len(told)]] = value
         payloads.append((b"program", job.settings, json.dumps(told).encode()))

@@ -245,7 +245,7 @@ def test_tests_that_cannot_be_read_are_a_sample_too(service: Service) -> None:
 def test_sample_of_a_trainer_is_kept_with_where_it_came_in(service: Service) -> None:
     query = f"Add two numbers.{BAD}\n# of a trainer"
     body = {"query": [query], "prompts": ["Add two numbers."], "labels": [json.dumps(ASSERTS)]}
-    assert service.post("/get_reward", body).json()["extra_logs"]["graded"] == [1.0]
+    assert service.post("/get_reward?logs=1", body).json()["extra_logs"]["graded"] == [1.0]
     (sample,) = [each for each in kept(service) if each["endpoint"] == "/get_reward"]
     assert (sample["verdict"], sample["passed"]) == ("failed", 1)
     assert "# of a trainer" in service.get(f"/live/samples/{sample['key']}").text

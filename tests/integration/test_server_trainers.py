@@ -3,6 +3,9 @@
 import asyncio
 import base64
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +42,8 @@ def verl() -> ModuleType:
 def get_reward(service: Service, query: list[str], labels: list[Any] | None = None) -> Any:
     prompts = ["" for _ in query]
     labels = [LABEL for _ in query] if labels is None else labels
-    response = service.post("/get_reward", {"query": query, "prompts": prompts, "labels": labels})
+    body = {"query": query, "prompts": prompts, "labels": labels}
+    response = service.post("/get_reward?logs=1", body)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -61,7 +65,7 @@ def test_empty_batch_gets_empty_lists(service: Service) -> None:
     assert set(map(tuple, answer["extra_logs"].values())) == {()}
 
 
-@pytest.mark.parametrize("label", [None, "", 3, "{", {"what": 1}, [[]], "no tests"])
+@pytest.mark.parametrize("label", [None, "", True, "{", {"what": 1}, [[]], "no tests"])
 def test_label_that_says_nothing_gets_the_neutral_reward(service: Service, label: object) -> None:
     answer = get_reward(service, [GOOD], [label])
     assert (answer["rewards"], answer["scores"]) == ([0.0], [0.0])
@@ -140,11 +144,10 @@ def test_verl_itself_sees_the_verdict(
 
 
 def sys_module(client: ModuleType) -> ModuleType:
-    import sys
-
     return sys.modules[f"{client.__name__}.utils"]
 
 
+@pytest.mark.trainer("verl", verl_client.VERSION, "run_code", "")
 def test_verl_itself_scores(service: Service, verl: ModuleType) -> None:
     def score(completion: str, tests: object) -> float:
         url = f"{service.url}/run_code"
@@ -328,6 +331,40 @@ def test_overload_is_a_504_and_verl_tries_again(tmp_path: Path, verl: ModuleType
         busy.join()
         assert results == [True]
         assert service.metric('grader_programs_total{outcome="overload"}') >= 2
+
+
+@pytest.fixture
+def hog() -> Iterator[int]:
+    """A CPU of which a process that runs on it with the usual priority gets next to nothing."""
+    cpu = max(os.sched_getaffinity(0))
+    code = f"""
+import os
+os.sched_setaffinity(0, {{{cpu}}})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+print("hogging", flush=True)
+while True: pass
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        if not process.stdout.readline():
+            pytest.skip("a process may not be given another priority here")
+        yield cpu
+        process.kill()
+
+
+def test_endless_program_that_gets_no_cpu_is_out_of_time_and_no_error_to_verl(
+    service: Service, verl: ModuleType, hog: int
+) -> None:
+    # With 3 s to run, the client waits for 16 s. Of those, the program gets a twentieth.
+    results, details = sys_module(verl).check_correctness(
+        sandbox_fusion_url=f"{service.url}/run_code",
+        in_outs={"inputs": [None], "outputs": ["1"]},
+        generation=f"import os\nos.sched_setaffinity(0, {{{hog}}})\nwhile True: pass",
+        timeout=3,
+    )
+    assert (results, details[0]["status"]) == ([-3], "timeout"), details
+    assert service.run_code("print(1)")["run_result"]["stdout"] == "1\n"
 
 
 def wait_for_slot(service: Service) -> None:

@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 
-from grader.integrations.trl import code_reward
-from tests.releases import installed
+from grader.errors import ConfigurationError, GraderError
+from grader.integrations.trl import code_reward, with_code_reward
+from tests.releases import installed, order
 
 trl = installed("trl", "datasets", "torch", "transformers")
+
+FUNCTIONS = pytest.mark.trainer("TRL", trl.__version__, "reward_funcs", "")
+IS_SKIPPED = order(trl.__version__) >= order("1.6.0")
+"""Whether this TRL leaves out a completion for which every function returned None."""
+NONE_IS_0 = "up to 1.5 a completion without any reward is compared with its group as one worth 0"
+LEFT_OUT = pytest.mark.trainer(
+    "TRL", trl.__version__, "leaving out (None)", "" if IS_SKIPPED else NONE_IS_0
+)
 
 pytestmark = [
     pytest.mark.timeout(90),
@@ -33,6 +42,10 @@ def toy(repo_dir: Path) -> ModuleType:
     return module
 
 
+@FUNCTIONS
+@pytest.mark.skipif(
+    trl.__version__.startswith("1.15."), reason="the loss of TRL 1.15 needs a GPU's kernels"
+)
 def test_grpo_trainer_trains_twenty_steps_on_real_rewards(
     toy: ModuleType, tmp_path: Path, native_rewards: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +97,78 @@ def arrow(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def short(completions: list[Any], **_: Any) -> list[float]:
+    """Another reward: of the third completion of each four, whatever it says."""
+    return [float(index % 4 == 2) for index, _ in enumerate(completions)]
+
+
+async def short_soon(completions: list[Any], **more: Any) -> list[float]:
+    return short(completions, **more)
+
+
+def advantages(toy: ModuleType, folder: Path, functions: list[Any]) -> list[float]:
+    """Have TRL sample, reward and compare a group of four, of which the third is not graded."""
+    from datasets import Dataset
+
+    tokenizer = toy.make_tokenizer()
+    config = trl.GRPOConfig(
+        output_dir=str(folder),
+        per_device_train_batch_size=4,
+        num_generations=4,
+        max_completion_length=2,
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+    )
+    made = trl.GRPOTrainer(
+        model=toy.make_model(tokenizer),
+        processing_class=tokenizer,
+        reward_funcs=functions,
+        args=config,
+        train_dataset=Dataset.from_list(toy.rows()),
+    )
+    row = {"prompt": toy.rows()[0]["prompt"], "label": "assert True"}
+    group = [{**row, "label": "no tests"} if index == 2 else row for index in range(4)]
+    found: list[float] = made._generate_and_score_completions(group)["advantages"].tolist()
+    return found
+
+
+@LEFT_OUT
+@pytest.mark.parametrize("other", [short, short_soon])
+def test_ungraded_sample_is_trained_on_for_other_rewards_unless_these_are_masked(
+    other: Any, toy: ModuleType, tmp_path: Path
+) -> None:
+    assert advantages(toy, tmp_path, [code_reward, other])[2] > 0.1
+    masked = advantages(toy, tmp_path, with_code_reward(other))
+    assert (masked[2] == 0) is IS_SKIPPED
+    assert sum(masked) == pytest.approx(0, abs=1e-4)
+
+
+def test_functions_beside_the_code_reward_keep_their_names_and_rewards(trainer: Any) -> None:
+    trainer.reward_funcs = with_code_reward(short)
+    names = [function.__name__ for function in trainer.reward_funcs]
+    assert names == ["code_reward", "short"]
+    code, other = trainer.reward_funcs
+    completions = [DOUBLE] * 3
+    labels = ["assert double(2) == 4", "assert double(2) == 5", "no tests"]
+    assert code(["p"] * 3, completions, label=labels) == [1.0, 0.0, None]
+    assert other(prompts=["p"] * 3, completions=completions) == [0.0, 0.0, None]
+    with pytest.raises(GraderError, match="that the code reward has not seen"):
+        other(prompts=["p"] * 3, completions=[*completions])
+
+
+@pytest.mark.parametrize("other", ["a-model/of-rewards", None])
+def test_what_is_no_function_is_refused_beside_the_code_reward(other: Any) -> None:
+    with pytest.raises(ConfigurationError, match="is no reward function"):
+        with_code_reward(other)
+
+
+def test_model_is_refused_beside_the_code_reward(toy: ModuleType) -> None:
+    with pytest.raises(ConfigurationError, match="is no reward function"):
+        with_code_reward(toy.make_model(toy.make_tokenizer()))
+
+
+@FUNCTIONS
 def test_what_could_not_be_graded_is_none_to_trl(trainer: Any) -> None:
     import math
 
@@ -99,6 +184,7 @@ def test_what_could_not_be_graded_is_none_to_trl(trainer: Any) -> None:
     assert math.isnan(lost)
 
 
+@FUNCTIONS
 def test_columns_of_open_r1_through_arrow_are_read(trainer: Any) -> None:
     call = {"type": "function_call", "fn_name": "double", "input": "2", "output": "4"}
     more = {"input": "3\n", "output": "6\n", "points": 2.0}
@@ -121,6 +207,7 @@ def test_a_correct_prefix_of_the_output_does_not_pass(trainer: Any) -> None:
     assert scored(trainer, rows, [short, whole]) == [0.0, 1.0]
 
 
+@FUNCTIONS
 def test_messages_are_read_as_their_last_answer(trainer: Any) -> None:
     user = {"role": "user", "content": "Double it."}
     tool = {"role": "tool", "content": "def double(n): return 3 * n"}

@@ -63,6 +63,7 @@ def score(task: Any, reply: str) -> Any:
     return trace
 
 
+@pytest.mark.trainer("verifiers", "0.4.0", "task", "")
 @pytest.mark.parametrize("kind", ["decorated", "plugged"])
 def test_rollout_gets_weighted_reward_and_metrics(kind: str) -> None:
     found = [score(task_of(kind, CodeData(prompt="?", label=x)), DOUBLE) for x in (RIGHT, WRONG)]
@@ -76,6 +77,7 @@ def test_fields_of_a_task_are_its_label() -> None:
     assert score(CodeTask(data), DOUBLE).reward == 0.5
 
 
+@pytest.mark.trainer("verifiers", "0.4.0", "leaving out (raise)", "")
 def test_rollout_that_could_not_be_graded_fails_and_has_no_reward() -> None:
     trace = score(CodeTask(CodeData(prompt="?", label="no tests")), DOUBLE)
     assert trace.rewards == {"by_tests": None}

@@ -1,23 +1,26 @@
 """verl's own loader and reward managers run our reward function."""
 
+import ast
 import asyncio
 import json
+import logging
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from grader.errors import ConfigurationError
+from grader.errors import ConfigurationError, GraderError
 from grader.integrations import shared
 from grader.integrations.verl import compute_score_sync
 from grader.rewards.core import forget_shared_core
 from grader.rewards.sample import LOG_KEYS
 from grader.suites import parse_label
-from tests.releases import release
+from tests.releases import Span, cells, release
 from tests.verl_client import TOKENIZER, VERSION, Batch, Config, imported
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.usefixtures("native_rewards")]
@@ -33,30 +36,53 @@ def config(**custom: Any) -> Config:
     """Return the part of verl's configuration that is about rewards, at its defaults else."""
     manager = custom.pop("manager", "naive")
     function = {"path": PACKAGE, "name": "compute_score", **custom}
+    workers = {"num_workers": 8, "max_concurrent": 8}
+    reward_manager = {"source": "register", "name": manager}
     return Config(
         {
+            # Of 0.7.0, which had other names.
+            "custom_reward_function": function,
+            "reward_model": workers,
             "reward": {
                 "custom_reward_function": function,
-                "reward_manager": {"source": "register", "name": manager},
-                "num_workers": 8,
-            }
+                "reward_manager": reward_manager,
+                **workers,
+            },
+            "trainer": {"experiment_name": "a test"},
         }
     )
 
 
-def rewarded(rows: list[tuple[str, Any]], **custom: Any) -> list[dict[str, Any]]:
+def rewarded(
+    rows: list[tuple[str, Any]],
+    *,
+    version: str = VERSION,
+    sources: list[str] | None = None,
+    **custom: Any,
+) -> list[dict[str, Any]]:
     """Have verl grade responses with their labels, all at once, as one of its workers does."""
+    loaded = config(**custom)
 
     async def everything() -> list[dict[str, Any]]:
-        manager = load(config(**custom), TOKENIZER)
+        manager = load(loaded, TOKENIZER)
         batches = [
-            Batch(response, {"data_source": "code", "reward_model": {"ground_truth": label}})
-            for response, label in rows
+            Batch(response, {"data_source": source, "reward_model": {"ground_truth": label}})
+            for (response, label), source in zip(rows, sources or ["code"] * len(rows), strict=True)
         ]
         return list(await asyncio.gather(*(manager.run_single(batch) for batch in batches)))
 
-    with imported() as get:
-        load = get("verl.trainer.ppo.reward").load_reward_manager
+    with imported(version) as get:
+        reward = get("verl.trainer.ppo.reward")
+        if version == "0.7.0":  # Its loader is for the older managers; its workers do this.
+            managers = get("verl.experimental.reward_loop.reward_manager")
+            kind = managers.get_reward_manager_cls(custom.get("manager", "naive"))
+
+            def load(config: Any, tokenizer: Any) -> Any:
+                function = reward.get_custom_reward_fn(config)
+                return kind(config, tokenizer, function, None, None)
+
+        else:
+            load = reward.load_reward_manager
         return asyncio.run(everything())
 
 
@@ -105,6 +131,117 @@ def test_loader_and_manager_give_right_rewards_for_mixed_real_rows(
     assert {result["reward_extra_info"]["graded"] for result in results} == {1.0}
 
 
+LOOP = {
+    "naive": Span(first="0.7.0", differing=("0.7.0", "0.9.1")),
+    "dapo": Span(first="0.7.0"),
+    "rate_limited": Span(first="0.7.0"),
+    "remote": Span(first="0.7.0"),
+    "gdpo": Span(first="0.7.1"),
+}
+MIXED = [
+    ("apps", ADD, "assert add(1, 2) == 3", 1.0),
+    ("apps", ADD, "assert add(1, 2) == 4", 0.0),
+    ("openai/gsm8k", "So it is 40 + 2.\n#### 42", "42", 1.0),
+    ("aime2025", "It is \\boxed{7}.", "42", 0.0),
+    ("my/answers", "It is \\boxed{42}.", "42", 1.0),
+    ("elsewhere", ADD, "no tests", 0.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("version", "manager"),
+    [
+        pytest.param(*cell.values, manager, marks=cell.marks, id=f"{manager} {cell.values[0]}")
+        for manager, span in LOOP.items()
+        for cell in cells("verl", manager, span)
+    ],
+)
+def test_managers_of_the_reward_loop_get_rewards_by_label_or_data_source(
+    version: str, manager: str
+) -> None:
+    results = rewarded(
+        [(response, label) for _, response, label, _ in MIXED],
+        sources=[source for source, *_ in MIXED],
+        version=version,
+        manager=manager,
+        name="compute_score_sync" if manager == "remote" else "compute_score",
+        reward_kwargs={"sources": {"my/answers": "math"}},
+    )
+    assert [result["reward_score"] for result in results] == [row[3] for row in MIXED]
+    assert_stackable(results)
+    graded = [result["reward_extra_info"]["graded"] for result in results]
+    assert graded == [1, 1, 1, 1, 1, 0]
+
+
+GONE = "the releases from 0.7.1 on have no such manager"
+
+
+@pytest.mark.parametrize(
+    ("version", "manager"),
+    [
+        pytest.param(*cell.values, manager, marks=cell.marks, id=f"{manager} {cell.values[0]}")
+        for manager in ("batch", "prime")
+        for cell in cells("verl", manager, Span(first="0.7.1"), cannot=GONE)
+    ],
+)
+def test_managers_that_are_gone_are_not_found(version: str, manager: str) -> None:
+    with pytest.raises(ValueError, match=f"Unknown reward manager: {manager}"):
+        rewarded([(ADD, "assert add(1, 2) == 3")], version=version, manager=manager)
+
+
+def test_what_could_not_be_graded_raises_where_that_is_asked_for() -> None:
+    asked = {"raise_ungraded": True}
+    with pytest.raises(GraderError, match="not graded: LabelError: "):
+        rewarded([(ADD, "no tests")], reward_kwargs=asked)
+    (right,) = rewarded([(ADD, "assert add(1, 2) == 3")], reward_kwargs=asked)
+    assert right["reward_score"] == 1.0
+
+
+@pytest.mark.parametrize("version", cells("verl", "leaving out (raise)", Span(first="0.9.0")))
+def test_session_whose_reward_raises_is_left_out_of_what_is_trained_on(version: str) -> None:
+    statuses: list[str] = []
+    trained_on: list[dict[str, Any]] = []
+
+    async def put(*, tag: dict[str, str], **_: object) -> None:
+        statuses.append(tag["status"])
+
+    source = release("verl", version) / "verl/trainer/ppo/v1/agent_loop_tq.py"
+    wanted: list[ast.stmt] = [
+        node
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.AsyncFunctionDef)
+        and node.name in ("_settle_session_tasks", "_run_prompt")
+    ]
+    names: dict[str, Any] = {
+        "asyncio": asyncio,
+        "Any": Any,
+        "logger": logging.getLogger("verl"),
+        "tq": SimpleNamespace(async_kv_put=put),
+    }
+    # Their own code, of a release that pip fetched.
+    exec(compile(ast.Module(wanted, []), str(source), "exec"), names)  # noqa: S102
+    labels = ["assert add(1, 2) == 3", "no tests", "assert add(1, 2) == 4"]
+
+    async def session(*_: Any, session_id: int, **__: Any) -> None:
+        columns = {"data_source": "code", "reward_model": {"ground_truth": labels[session_id]}}
+        trained_on.append(await managers[0].run_single(Batch(ADD, columns)))
+
+    managers: list[Any] = []
+
+    rollout = {"actor_rollout_ref": {"rollout": {"n": len(labels)}}}
+    worker = SimpleNamespace(config=Config(rollout), _run_agent_loop=session)
+    with imported(version) as get:
+        load = get("verl.trainer.ppo.reward").load_reward_manager
+
+        async def prompt() -> None:
+            managers.append(load(config(reward_kwargs={"raise_ungraded": True}), TOKENIZER))
+            await names["_run_prompt"](worker, {"uid": "1"}, {}, {"validate": False})
+
+        asyncio.run(prompt())
+    assert statuses == ["running", "failure"]
+    assert sorted(each["reward_score"] for each in trained_on) == [0.0, 1.0]
+
+
 def looked_at(ground_truth: str) -> dict[str, Any]:
     """Return the ten cases that verl's own function looks at where it gives partial scores."""
     tests: dict[str, Any] = json.loads(ground_truth)
@@ -139,7 +276,6 @@ def test_sixty_samples_at_once_are_all_graded() -> None:
         pytest.param("", id="empty"),
         pytest.param("{not json", id="broken JSON"),
         pytest.param({"no": "tests"}, id="unknown object"),
-        pytest.param(3.5, id="number"),
         pytest.param(object(), id="nonsense"),
     ],
 )

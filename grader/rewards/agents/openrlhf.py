@@ -1,14 +1,16 @@
 """OpenRLHF's side of the agents: its dictionaries, its tensors, its event loop.
 
 Its executors call `reset` once and `step` until that says `done`, without a timeout and without
-catching anything. Up to 0.9.0 each rollout has an instance, in a Ray actor; 0.9.1 has one
-instance for all rollouts at once, each in an asyncio task; from 0.9.2 on, one each again. So an
-instance finds the episode of a call by its task, and where that is new, takes the latest.
+catching anything. Up to 0.9.0 each rollout has an instance, in a Ray actor, which has its episode
+played in `Sessions` elsewhere; 0.9.1 has one instance for all rollouts at once, each in an
+asyncio task; from 0.9.2 on, one each again. So an instance finds the episode of a call by its
+task, and where that is new, takes the latest.
 """
 
 import asyncio
 import functools
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,11 +23,14 @@ from grader.rewards.calls import in_thread
 from grader.rewards.core import RewardCore, shared_core
 from grader.rewards.openrlhf import check
 
-__all__ = ["AGENTS", "Session", "check", "session"]
+__all__ = ["AGENTS", "Session", "Sessions", "check", "session"]
 
 _log = logging.getLogger(__name__)
 
 AGENTS: Mapping[str, type[Agent]] = {"code": RepairAgent, "math": MathAgent, "tool": ToolAgent}
+
+_MOST_SESSIONS = 4096
+"""Kept of rollouts that did not end with a step, as where the context was full before."""
 
 
 class Session:
@@ -75,6 +80,38 @@ class Session:
         task = asyncio.current_task()
         episode = self._latest if task is None else self._episodes.get(task, self._latest)
         return episode or self._begin(states.get("observation_text"), states.get("label"))
+
+
+class Sessions:
+    """Sessions of many rollouts, each under a key of its own. For one event loop."""
+
+    def __init__(self, name: str) -> None:
+        """Know none yet.
+
+        Args:
+            name: One of `AGENTS`.
+        """
+        self._name = name
+        self._open: OrderedDict[str, Session] = OrderedDict()
+
+    async def reset(self, key: str, states: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin the episode of a key; see `Session.reset`."""
+        return await self._of(key).reset(states)
+
+    async def step(self, key: str, states: Mapping[str, Any]) -> dict[str, Any]:
+        """Grade an attempt of the episode of a key; see `Session.step`."""
+        result = await self._of(key).step(states)
+        if result["done"]:
+            self._open.pop(key, None)
+        return result
+
+    def _of(self, key: str) -> Session:
+        """Return the session of a key, a new one where there is none."""
+        found = self._open.pop(key, None) or session(self._name)
+        self._open[key] = found
+        while len(self._open) > _MOST_SESSIONS:
+            self._open.popitem(last=False)
+        return found
 
 
 def session(name: str) -> Session:

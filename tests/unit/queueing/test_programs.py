@@ -1,6 +1,7 @@
 """Programs and their results travel unchanged, and nothing else is taken for one."""
 
 import json
+import math
 
 import pytest
 from hypothesis import given, settings
@@ -44,14 +45,28 @@ OUTCOME = RunOutcome(
 
 
 def test_program_travels_unchanged() -> None:
-    job = make_program_job(JOB, "science")
-    assert decode_program(job.ticket(5).code.decode()) == (JOB, "science")
+    job = make_program_job(JOB, "science", 7.5)
+    order = decode_program(job.ticket(5).code.decode())
+    assert (order.job, order.image, order.clock_s) == (JOB, "science", 7.5)
     assert job.suite.image == "science"
     assert is_program(json.loads(job.settings))
 
 
+def test_program_of_a_client_that_says_nothing_of_a_clock_has_none() -> None:
+    told = json.loads(make_program_job(JOB, "python", 7.5).code)
+    del told["clock_s"]
+    assert decode_program(json.dumps(told)).clock_s == math.inf
+
+
+@pytest.mark.parametrize("clock_s", [0, -1, math.nan, 10**400, "soon", None])
+def test_clock_that_is_none_is_refused(clock_s: object) -> None:
+    told = json.loads(make_program_job(JOB, "python", 7.5).code)
+    with pytest.raises(WireError):
+        decode_program(json.dumps({**told, "clock_s": clock_s}))
+
+
 def test_equal_programs_are_two_jobs() -> None:
-    assert make_program_job(JOB, "python").key != make_program_job(JOB, "python").key
+    assert make_program_job(JOB, "python", 7.5).key != make_program_job(JOB, "python", 7.5).key
 
 
 @pytest.mark.parametrize(
@@ -63,7 +78,7 @@ def test_equal_programs_are_two_jobs() -> None:
 )
 def test_result_travels_unchanged(result: ProgramResult) -> None:
     assert decode_result(encode_result(result)) == result
-    assert make_program_job(JOB, "python").reader.decode(encode_result(result)) == result
+    assert make_program_job(JOB, "python", 7.5).reader.decode(encode_result(result)) == result
 
 
 _JSON = st.recursive(
@@ -71,7 +86,7 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-_NAMES = st.sampled_from(sorted(json.loads(make_program_job(JOB, "python").code)))
+_NAMES = st.sampled_from(sorted(json.loads(make_program_job(JOB, "python", 7.5).code)))
 
 
 @settings(max_examples=50, deadline=None)
@@ -87,11 +102,12 @@ def test_other_json_is_no_program_and_no_result(value: object) -> None:
 @settings(max_examples=50, deadline=None)
 @given(_NAMES, _JSON)
 def test_program_with_one_wrong_field_is_refused_or_well_formed(name: str, value: object) -> None:
-    told = json.loads(make_program_job(JOB, "python").code)
+    told = json.loads(make_program_job(JOB, "python", 7.5).code)
     told[name] = value
     try:
-        job, image = decode_program(json.dumps(told))
+        order = decode_program(json.dumps(told))
     except WireError:
         return
-    assert isinstance(job, Job)
-    assert isinstance(image, str)
+    assert isinstance(order.job, Job)
+    assert isinstance(order.image, str)
+    assert order.clock_s > 0

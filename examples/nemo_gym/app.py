@@ -1,0 +1,8 @@
+"""A resources server for NeMo-Gym, to be put into `resources_servers/grader/`; see config.yaml."""
+
+from grader.integrations.nemo_gym import server_class
+
+CodeServer = server_class()
+
+if __name__ == "__main__":
+    CodeServer.run_webserver()
