@@ -4,7 +4,7 @@ The shares of what can be changed are those that were found; they may grow.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,6 +71,7 @@ def check_all(plain: Plain, pairs: Sequence[Pair]) -> tuple[int, int]:
     """Check pairs; return how many cases pass, and how many of them can be changed."""
     passed = able = 0
     unjust: list[str] = []
+    disturbed: set[str] = set()
     for pair in pairs:
         tests = pair.suite.tests
         if isinstance(tests, ScriptTests | PytestTests):
@@ -78,27 +79,30 @@ def check_all(plain: Plain, pairs: Sequence[Pair]) -> tuple[int, int]:
             right = [id for id, holds in original.cases.items() if holds]
             passed += len(right)
             able += len(confirmable(tests, list(original.cases)) & set(right))
-            unjust += list(check(plain, pair, tests, original))
+            for twin, lost in run_twins(plain, pair, tests, original):
+                kept = twin.changed.keys() - lost
+                unjust += [f"{pair.id} {id}: {twin.tests}" for id in kept]
+                if lost & set(right) - twin.changed.keys():
+                    disturbed.add(pair.id)
     assert unjust == []
+    # Some tests leave their files behind when they fail, or call each other.
+    assert len(disturbed) <= max(1, len(pairs) // 10), disturbed
     return passed, able
 
 
-def check(
+def run_twins(
     plain: Plain, pair: Pair, tests: ScriptTests | PytestTests, original: Outcome
-) -> Sequence[str]:
-    """Return what a right program passed although it was changed, or failed although it was not."""
+) -> Iterator[tuple[Twin, set[str]]]:
+    """Yield the twins of a suite with the cases that its own program fails there."""
     ids = list(original.cases)
     right = [id for id in ids if original.cases[id]]
     rng = random.SystemRandom()
     proposal = propose(tests, ids, rng)
     approved = proposal.approved(failed(plain, pair, proposal.twin, ids)) if proposal.sites else ()
     sites = (*find_sites(tests), *approved)
-    unjust = []
     for twin in make_twins(tests, right, rng, collected=ids, sites=sites):
         if twin.changed:
-            lost = failed(plain, pair, twin, ids) & set(right)
-            unjust += [f"{pair.id} {id}: {twin.tests}" for id in lost ^ twin.changed.keys()]
-    return unjust
+            yield twin, failed(plain, pair, twin, ids)
 
 
 def failed(plain: Plain, pair: Pair, twin: Twin, ids: Sequence[str]) -> set[str]:
