@@ -46,7 +46,8 @@ class Proposal:
 
         Args:
             failed: Cases of the changed suite that the reference failed, by their ids in the
-                original; it must pass them there.
+                original; it must pass them there. None of a run that did not come to its end, in
+                which everything fails, whatever was changed.
         """
         return tuple(site for id, site in self.sites.items() if id in set(failed))
 
