@@ -18,7 +18,7 @@ from grader.cli.options import (
 )
 
 _MUTANTS = 10
-"""With all attacks, a problem of a pytest suite then costs some 4 s of CPU time."""
+"""With all attacks, a problem of HumanEval then takes 0.4 s of CPU time, one of Exercism 0.9 s."""
 
 
 def check(
