@@ -6,7 +6,8 @@ those of a trainer that wait here for a grade.
 
 import atexit
 
-# Has its own call registered before ours, which then comes first: see `_Exit.__init__`.
+# Have their own calls registered before ours, which then comes first: see `_Exit.__init__`.
+import concurrent.futures.process
 import concurrent.futures.thread  # noqa: F401
 import contextlib
 import logging

@@ -7,13 +7,15 @@ grades is set by the environment.
 """
 
 import asyncio
+import functools
+import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import NoReturn
 
 NAME = "unfinished"
@@ -116,6 +118,25 @@ def from_loop(reward: Callable[[str], Awaitable[object]]) -> Caller:
     return call
 
 
+def from_pool(completions: list[str], end: End) -> None:
+    """Call as AReaL does: in the processes of a pool."""
+    from grader.integrations.areal import code_reward
+
+    async def run() -> None:
+        pool = ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
+        calls = [
+            asyncio.get_running_loop().run_in_executor(
+                pool, functools.partial(code_reward, "p", text, label=LABEL)
+            )
+            for text in completions
+        ]
+        await asyncio.get_running_loop().run_in_executor(ThreadPoolExecutor(1), told)
+        if end():
+            await asyncio.gather(*calls)
+
+    asyncio.run(run())
+
+
 def openrlhf(text: str) -> object:
     from grader.rewards.openrlhf import rewards_for
 
@@ -151,6 +172,7 @@ CALLERS: dict[str, Caller] = {
     "verl": from_loop(verl),
     "trl": from_main_thread,
     "rllm": from_threads(rllm),
+    "areal": from_pool,
 }
 
 # ---------------------------------------------------------------- ways to end

@@ -115,6 +115,7 @@ def test_process_with_slots_ends_soon_and_takes_them_along(ending: str, kind: st
         for caller in ("openrlhf", "openrlhf-loop", "openrlhf-agent", "verl", "rllm")
         for ending in ("return", "exception", "SIGINT")
     ]
+    + [("areal", ending) for ending in ("return", "exception", "SIGINT", "SIGKILL")]
     + [("trl", "SIGINT"), ("trl", "SIGINT-twice")],
 )
 def test_trainer_ends_soon_whatever_calls_the_reward_function(caller: str, ending: str) -> None:
