@@ -11,6 +11,7 @@ has more.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from grader.integrations.shared import label_of, rate_all, response_of, text_of
@@ -53,12 +54,14 @@ class CodeGrading:
         ratings = rate_all(
             [_sample(*pair) for pair in zip(message_log_batch, metadata, strict=True)]
         )
+        # A trainer may have set another default device.
+        tensor = partial(torch.tensor, device="cpu")
         return EnvironmentReturn(
             observations=[{"role": "environment", "content": each.note} for each in ratings],
             metadata=[_noted(*pair) for pair in zip(metadata, ratings, strict=True)],
             next_stop_strings=[None] * len(ratings),
-            rewards=torch.tensor([each.reward for each in ratings], dtype=torch.float32),
-            terminateds=torch.ones(len(ratings), dtype=torch.bool),
+            rewards=tensor([each.reward for each in ratings], dtype=torch.float32),
+            terminateds=tensor([True] * len(ratings), dtype=torch.bool),
             answers=[each.answer for each in ratings],
         )
 
