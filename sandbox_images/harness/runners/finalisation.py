@@ -18,7 +18,8 @@ from typing import Any
 
 _BUILTINS = dict(vars(builtins))
 _STREAMS = ("stdin", "stdout", "stderr")
-_SYS = {name: value for name, value in vars(sys).items() if name.strip("_") not in _STREAMS}
+_HOOKS = ("excepthook", "displayhook", "breakpointhook", "unraisablehook")
+_OF_SYS = frozenset(vars(sys))
 _FLUSH_FAILED = 120
 
 
@@ -54,7 +55,7 @@ def _status_of(error: SystemExit) -> int:
     return 1
 
 
-def finalise(status: int) -> int:
+def finalise(status: int, *, names_builtins: bool) -> int:
     """Do what the interpreter does after the last statement of `__main__`.
 
     Waits for threads, runs exit handlers, flushes, lets go of everything that the program made,
@@ -62,6 +63,8 @@ def finalise(status: int) -> int:
 
     Args:
         status: The exit status so far.
+        names_builtins: Whether the program may have changed what is builtin; to compare all of
+            that would copy its pages.
 
     Returns:
         The exit status after all.
@@ -69,12 +72,12 @@ def finalise(status: int) -> int:
     _join_threads()
     atexit._run_exitfuncs()
     flushed = [_flush_standard(name) for name in _STREAMS[1:]]
-    for number in signal.valid_signals():
+    for number in range(1, signal.NSIG):
         if callable(_signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
-    gc.collect()
+            _signal.signal(number, _signal.SIG_DFL)
+    _collect()
     with contextlib.suppress(BaseException):  # what is no module, or refuses to be cleared
-        _destroy_main()
+        _destroy_main(names_builtins=names_builtins)
     return status if all(flushed) else _FLUSH_FAILED
 
 
@@ -109,37 +112,45 @@ def _is_closed(stream: Any) -> bool:
         return False
 
 
-def _destroy_main() -> None:
+def _collect() -> None:
+    """Collect all garbage; at less cost where none of what is alive is old."""
+    gc.collect(2 if gc.get_objects(generation=2) else 1)
+
+
+def _destroy_main(*, names_builtins: bool) -> None:
     """Let go of what the program made, and of what it put in place of what was there."""
-    sys.last_type = sys.last_value = sys.last_traceback = None
+    for name in ("last_type", "last_value", "last_traceback"):
+        vars(sys).pop(name, None)
     for name in _STREAMS:
         setattr(sys, name, getattr(sys, f"__{name}__"))
     main = weakref.ref(sys.modules.pop("__main__"))
     namespace = vars(builtins)
-    if namespace != _BUILTINS:
+    if names_builtins and namespace != _BUILTINS:
         changed = namespace.copy()  # what is in it only ends when the usual ones are back
         namespace.clear()
         namespace.update(_BUILTINS)
         del changed
-    gc.collect()
+    _collect()
     left = main()
     if left is not None:
         _clear(left)
     _clear_sys()
-    gc.collect()
+    _collect()
 
 
 def _clear_sys() -> None:
-    """Put `sys` back to what it was, but without the streams, which are flushed."""
+    """Let go of what the program has put into `sys`; the streams, which are flushed, end there."""
     streams = [sys.__stdout__, sys.__stderr__]
     while streams:
         with contextlib.suppress(BaseException):
             streams.pop(0).flush()  # type: ignore[union-attr]
     namespace = vars(sys)
-    for name in list(namespace):
-        if name not in _SYS:
-            namespace[name] = None
-    namespace.update(_SYS)
+    for name in _HOOKS:
+        namespace[name] = namespace[f"__{name}__"]
+    if len(namespace) != len(_OF_SYS):
+        for name in list(namespace):
+            if name not in _OF_SYS or name.strip("_") in _STREAMS:
+                namespace[name] = None
 
 
 def _clear(module: ModuleType) -> None:

@@ -24,7 +24,8 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
     os.close(run.payload)
     pid = os.getpid()
     status, uncaught = _run_to_its_end(code, run.bundle)
-    status = finalisation.finalise(status)
+    names_builtins = "builtins" in (run.bundle.source or "") + run.bundle.prelude
+    status = finalisation.finalise(status, names_builtins=names_builtins)
     # Only now, since exit handlers may change how the program ends; and not of its children.
     if uncaught is not None and os.getpid() == pid:
         reporter.emit("exception", where="load", **uncaught)
