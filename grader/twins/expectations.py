@@ -2,8 +2,10 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import SystemRandom
 
 from grader.twins.closeness import Closeness
 from grader.twins.literals import Place, leaves
@@ -12,6 +14,7 @@ from grader.twins.scopes import RAISING, is_assertion
 from grader.twins.source import Edit
 from grader.twins.values import EXACT, Bound, Tolerance, Values
 from grader.twins.walk import Reached
+from grader.twins.witnesses import Witnesses
 
 Changes = tuple[tuple[Edit, ...], ...]
 
@@ -153,6 +156,19 @@ class Reader:
                 yield from self._equal(*call.args[:2], tolerance=tolerance, turns=turns)
             else:
                 yield from self._turned(call.args, turns, telling=True)
+        elif (
+            name in _CONDITIONS
+            and len(call.args) >= 2
+            and (
+                falsified := self._falsified(
+                    ast.Compare(
+                        left=call.args[0], ops=[_CONDITIONS[name]], comparators=[call.args[1]]
+                    )
+                )
+            )
+            is not None
+        ):
+            yield falsified
         elif name == "assertIs" and len(call.args) >= 2:
             yield from self._identical(*call.args[:2], turns=turns)
         elif name == "assertIsInstance" and len(call.args) >= 2:
@@ -180,6 +196,10 @@ class Reader:
             holds: Whether it must be true, or else false.
             call: The `assertTrue` or `assertFalse` that it is given to, if any.
         """
+        if holds and (falsified := self._falsified(test)) is not None:
+            yield falsified
+            if not _is_equality(test):
+                return  # what is turned round may still be believed
         renamed: Changes = ()
         if call is not None:
             renamed = self._renamed(call, ("assertFalse" if holds else "assertTrue",))
@@ -217,6 +237,14 @@ class Reader:
                 yield from self._turned([test], renamed or self._negated(test), telling=wide)
             case _:
                 pass
+
+    def _falsified(self, test: ast.expr) -> Expectation | None:
+        """Return changes of literals of a condition that nothing which satisfies it survives."""
+        if isinstance(test, ast.BoolOp | ast.Constant | ast.Name):
+            return None
+        witnesses = Witnesses(self._names, self._reached.env, self._source)
+        changes = witnesses.changes(test, SystemRandom())
+        return self._made(turns=changes, asked=test) if changes else None
 
     def _comparison(
         self,
@@ -295,15 +323,38 @@ class Reader:
             if within is None or self._is_constant(asked):
                 continue
             if next(self.leaves(inner), None) is not None:
+                other = self._as_data(inner)
                 yield self._made(
                     expected=inner,
                     asked=asked,
                     tolerance=within,
-                    turns=turns,
+                    turns=turns if other is None else (other,),
                     telling=True,
                 )
                 return
+        for expected in (right, left):
+            other = self._as_data(expected)
+            if other is not None:
+                yield self._made(turns=(other,), asked=left, telling=True)
+                return
         yield from self._turned([left, right], turns, telling=True)
+
+    def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
+        """Return edits that make an object of the submission's class a tuple of other length."""
+        match expected:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if (
+                name[:1].isupper()
+                and not self._names.builtin(expected.func)
+                and (self._names.library(expected.func) or name).partition(".")[0]
+                not in sys.stdlib_module_names
+                and not any(isinstance(arg, ast.Starred) for arg in args)
+            ):
+                parts = [self._source.text_of(arg) for arg in args]
+                start, end = self._source.span(expected)
+                text = f"({', '.join([*parts, '0'])})" if parts else "(0,)"
+                return None if "\n" in text else (Edit(start=start, end=end, text=text),)
+            case _:
+                return None
 
     def _identical(
         self, left: ast.expr, right: ast.expr, *, turns: Changes
@@ -350,6 +401,17 @@ class Reader:
         yield from leaves(self._bound(expected), self._names, everything=self._everything)
 
 
+def _is_equality(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and any(isinstance(op, ast.Eq | ast.Is) for op in test.ops)
+
+
+_CONDITIONS: dict[str, ast.cmpop] = {
+    "assertIn": ast.In(),
+    "assertLess": ast.Lt(),
+    "assertLessEqual": ast.LtE(),
+    "assertGreater": ast.Gt(),
+    "assertGreaterEqual": ast.GtE(),
+}
 _WIDE = Tolerance(absolute=0.1, relative=0.1)
 _LAYOUTS: dict[str | None, str] = {
     "int": "int", "bool": "int", "float": "float", "str": "str", "list": "list", "dict": "dict",

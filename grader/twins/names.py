@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterable
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -55,7 +56,10 @@ class Names:
         """Return the full name of something imported, such as "numpy.array"; None for others."""
         match node:
             case ast.Name(id=name):
-                return None if name in self._own else self._origins.get(name)
+                if name in self._own:
+                    return None
+                # A script may use a module that the submission imports.
+                return self._origins.get(name, name if name in sys.stdlib_module_names else None)
             case ast.Attribute(value=inner, attr=name):
                 found = self.library(inner)
                 return None if found is None else f"{found}.{name}"

@@ -1,0 +1,267 @@
+"""Conditions that are not equalities, with other literals that make them false.
+
+A condition such as `8 < f(3) < 10` or `"ab" in f(1)` asks one thing of the submission. Values that
+it may have are tried in its place: changed literals count if the condition holds for some of those
+values, and none that satisfies it as it is satisfies it as it is changed. Conditions are not run,
+but computed, as far as `Values` goes and the methods below.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from random import Random
+from typing import Any
+
+from grader.twins.names import Names
+from grader.twins.source import Edit, Source
+from grader.twins.values import Bound, Opaque, Values
+
+_OPERATORS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+}
+_FUNCTIONS = frozenset("abs bool float int len list max min round set sorted str sum tuple".split())
+_METHODS = frozenset(
+    "difference endswith intersection isdisjoint issubset issuperset lower lstrip removeprefix "
+    "removesuffix rstrip startswith strip symmetric_difference union upper".split()
+)
+"""Of texts and sets."""
+_MOST_CHANGES = 3
+_MOST_TRIES = 40
+_FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
+
+
+class _Unknown(Exception):
+    """A condition cannot be computed."""
+
+
+class Witnesses:
+    """Looks for changes of one condition."""
+
+    def __init__(self, names: Names, env: Mapping[str, Bound], source: Source) -> None:
+        """Set out, with what names mean and stand for, and the source of the conditions."""
+        self._names = names
+        self._env = env
+        self._source = source
+        self._known = Values(names, env)
+
+    def changes(self, test: ast.expr, rng: Random) -> tuple[tuple[Edit, ...], ...]:
+        """Return changes that make a condition false which holds."""
+        try:
+            asked = [*self._asked(test)]
+        except _Unknown:
+            return ()
+        if not asked or len({ast.dump(node) for node in asked}) != 1:
+            return ()
+        literals = [node for node in self._literals(test) if self._source.holds(node)]
+        values = [self._known.of(node) for node in literals]
+        satisfying = [
+            value for value in _values_like(values) if self._holds(test, asked, value, {})
+        ]
+        if not satisfying:
+            return ()
+        is_odd = any(map(self._may_hold_more, ast.walk(test)))
+        found: list[tuple[Edit, ...]] = []
+        for others in islice(_others(values, rng, is_odd=is_odd), _MOST_TRIES):
+            changed: dict[ast.AST, ast.expr] = dict(
+                zip(literals, map(_expression, others), strict=True)
+            )
+            if not any(self._holds(test, asked, value, changed) for value in satisfying):
+                found.append(
+                    tuple(
+                        self._edit(node, other)
+                        for node, value, other in zip(literals, values, others, strict=True)
+                        if other is not value
+                    )
+                )
+                if len(found) == _MOST_CHANGES:
+                    break
+        return tuple(found)
+
+    def _edit(self, node: ast.expr, other: Any) -> Edit:
+        start, end = self._source.span(node)
+        return Edit(start=start, end=end, text=repr(other))
+
+    def _asked(self, node: ast.expr) -> Iterator[ast.expr]:
+        """Yield what of a condition is not known."""
+        if self._known.is_known(node):
+            return
+        parts = self._parts(node)
+        if parts is None:
+            yield node
+        else:
+            for part in parts:
+                yield from self._asked(part)
+
+    def _parts(self, node: ast.expr) -> list[ast.expr] | None:
+        """Return what a node is computed from; None if it cannot be."""
+        match node:
+            case ast.Compare(left=left, ops=ops, comparators=rest):
+                if not all(type(op) in _OPERATORS for op in ops):
+                    raise _Unknown
+                return [left, *rest]
+            case ast.BoolOp(values=values):
+                return values
+            case ast.UnaryOp(operand=operand):
+                return [operand]
+            case ast.BinOp(left=left, right=right):
+                return [left, right]
+            case ast.Call(args=args, keywords=[]) if self._names.builtin(node.func) in _FUNCTIONS:
+                return args
+            case ast.Call(func=ast.Attribute(value=base, attr=attr), args=args, keywords=[]) if (
+                attr in _METHODS
+            ):
+                return [base, *args]
+            case _:
+                return None
+
+    def _literals(self, node: ast.expr) -> Iterator[ast.expr]:
+        """Yield the literals of a condition, outermost first."""
+        if self._known.is_known(node):
+            if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
+                yield node
+            return
+        for part in self._parts(node) or ():
+            yield from self._literals(part)
+
+    def _may_hold_more(self, node: ast.AST) -> bool:
+        """Tell whether a node asks if something has an item, of which it may have any others."""
+        match node:
+            case ast.Compare(ops=ops, comparators=rest):
+                return any(
+                    isinstance(op, ast.In | ast.NotIn) and not self._known.is_known(items)
+                    for op, items in zip(ops, rest, strict=True)
+                )
+            case ast.Attribute(attr="isdisjoint" | "issuperset"):
+                return True
+            case _:
+                return False
+
+    # ------------------------------------------------------------ computing
+
+    def _holds(
+        self,
+        test: ast.expr,
+        asked: list[ast.expr],
+        value: Any,
+        changed: Mapping[ast.AST, ast.expr],
+    ) -> bool:
+        stand_in = _expression(value)
+        values = Values(self._names, self._env, {**changed, **dict.fromkeys(asked, stand_in)})
+        try:
+            return bool(self._compute(test, values, {*asked, *changed}))
+        except (_Unknown, *_FAULTS):
+            return False
+
+    def _compute(self, node: ast.expr, values: Values, leaves: set[ast.AST]) -> Any:
+        if node not in leaves and not self._known.is_known(node):
+            match node:
+                case ast.Compare(left=left, ops=ops, comparators=rest):
+                    operands = [self._compute(each, values, leaves) for each in (left, *rest)]
+                    pairs = zip(operands, ops, operands[1:], strict=False)
+                    return all(_OPERATORS[type(op)](a, b) for a, op, b in pairs)
+                case ast.BoolOp(op=op, values=parts):
+                    found = [self._compute(part, values, leaves) for part in parts]
+                    return all(found) if isinstance(op, ast.And) else any(found)
+                case ast.UnaryOp(op=ast.Not(), operand=operand):
+                    return not self._compute(operand, values, leaves)
+                case ast.Call(func=ast.Attribute(value=base, attr=attr), args=args) if (
+                    attr in _METHODS
+                ):
+                    subject = self._compute(base, values, leaves)
+                    if type(subject) not in (str, set, frozenset):
+                        raise _Unknown
+                    given = [self._compute(arg, values, leaves) for arg in args]
+                    return getattr(subject, attr)(*given)
+                case _:
+                    pass
+        value = values.of(node)
+        if isinstance(value, Opaque):
+            raise _Unknown
+        return value
+
+
+def _expression(value: Any) -> ast.expr:
+    """Return a literal."""
+    return ast.parse(repr(value) if value != set() else "set()", mode="eval").body
+
+
+# ---------------------------------------------------------------- values
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, list | tuple | set | frozenset | dict):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def _values_like(literals: list[Any]) -> list[Any]:
+    """Return values that something compared with literals may have."""
+    leaves = [*_flat(literals)]
+    numbers = [n for n in leaves if type(n) in (int, float) and abs(n) < 1e15]
+    texts = [t for t in leaves if isinstance(t, str) and len(t) < 1000]
+    found: list[Any] = [None, True, False, 0, 1, -1, 2, 0.5, 10, 100, "", "a", [], (), {}]
+    for n in numbers:
+        found += [n, n + 1, n - 1, n + 0.5, n - 0.5, n + 1e-9, n - 1e-9, -n, 2 * n, n / 2, n * n]
+        found += [m + n for m in numbers] + [(m + n) / 2 for m in numbers]
+        found += [m * n for m in numbers] + [m / n for m in numbers if n]
+    for t in texts:
+        found += [t, t + "x", "x" + t, f"x{t}x", t.upper(), t.lower(), t + t, t.strip()]
+        found += [s + t for s in texts] + [f"{s} {t}" for s in texts]
+    items = [*numbers, *texts]
+    for item in items:
+        found += [[item], (item,), {item}, {item: 1}, [item, item], [item, *items], {item, *items}]
+    found += [value for value in literals if isinstance(value, list | tuple | set | dict)]
+    return found
+
+
+def _others(values: list[Any], rng: Random, *, is_odd: bool) -> Iterator[list[Any]]:
+    """Yield lists of literals of which one, or every number, is another."""
+    numbers = [n for n in values if type(n) in (int, float)]
+    places = [*range(len(values))]
+    for _ in range(_MOST_TRIES):
+        rng.shuffle(places)
+        for place in places:
+            other = _other(values[place], rng, is_odd=is_odd)
+            if other is not values[place]:
+                yield [*values[:place], other, *values[place + 1 :]]
+        if len(numbers) > 1:
+            span = max(numbers) - min(numbers)
+            step = round((span + rng.randint(1, 9)) * rng.choice((1, -1))) or 1
+            yield [v + step if type(v) in (int, float) else v for v in values]
+
+
+def _other(value: Any, rng: Random, *, is_odd: bool) -> Any:
+    """Return another value of the same type; the value itself if there is none."""
+    match value:
+        case bool() | None:
+            return value
+        case int():
+            return rng.randint(10**6, 10**7) if is_odd else value + _step(rng)
+        case float():
+            return round(value * rng.choice((0.4, 0.6, 1.5, 2.2)) + rng.choice((0, 3)), 6)
+        case str():
+            if is_odd or not value:
+                return "".join(rng.choice("bcdfghjkqxz") for _ in range(7))
+            place = rng.randrange(len(value))
+            letter = rng.choice([c for c in "bdgkmprt" if c != value[place].lower()])
+            return value[:place] + letter + value[place + 1 :]
+        case list() | tuple() | set() if value:
+            return type(value)(_other(item, rng, is_odd=is_odd) for item in value)
+        case dict() if value:
+            return {_other(key, rng, is_odd=is_odd): item for key, item in value.items()}
+        case _:
+            return value
+
+
+def _step(rng: Random) -> int:
+    return rng.randint(1, 9) * rng.choice((1, -1))
