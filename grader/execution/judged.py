@@ -29,9 +29,6 @@ from grader.sandbox.payload import Apart
 from grader.twins import Site, Twin, find_sites, make_twins, pair_cases, propose
 from grader.verdict import Integrity, Verdict
 
-_MOST_ROUNDS = 2
-"""Of twins, if the tests depend on each other, so that a changed one disturbs the others."""
-
 _REASON_CHARS = 300
 
 _random = random.SystemRandom()
@@ -160,19 +157,22 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
         return graded
     tests = _tests_of(task)
     sites = [*find_sites(tests), *_approved_sites(task, slot, ran, references)]
-    confirmed: set[str] = set()
-    for _ in range(_MOST_ROUNDS):
-        is_steady = True
-        for twin in make_twins(tests, ran.passed, _random, collected=ran.ids, sites=sites):
-            passed = _passed_in(task, slot, twin, ran)
-            changed = twin.changed.keys()
-            if passed & changed:
+    changed: set[str] = set()
+    unchanged: set[str] = set()
+    for is_last in (False, True):
+        for twin in make_twins(
+            tests, ran.passed, _random, collected=ran.ids, sites=sites, last=is_last
+        ):
+            passed = _ids_in(task, slot, twin, ran, Verdict.PASSED)
+            if passed & twin.changed.keys():
                 return replace(graded, tampered=True)
-            confirmed |= changed
-            is_steady &= ran.passed - changed <= passed
-        if is_steady:
+            changed |= twin.changed.keys()
+            unchanged |= passed
+        # What is changed can disturb the cases after it, at the end of a case least.
+        if len(ran.passed) == 1 or unchanged >= ran.passed:
             break
-    if confirmed >= ran.passed:
+    is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
+    if is_steady and changed >= ran.passed:
         return graded
     if task.require is Integrity.CONFIRMED:
         message = "refused, since require_integrity is confirmed: a case of the suite has no twin"
@@ -191,20 +191,25 @@ def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -
         if not proposal.sites:
             return ()
         original = _run_together(reference, slot)
-        failed = proposal.sites.keys() - _passed_in(reference, slot, proposal.twin, original)
+        # A reference that crashes says nothing about what was changed.
+        failed = _ids_in(reference, slot, proposal.twin, original, Verdict.FAILED)
         return proposal.approved(failed & original.passed)
 
     return references.sites(task.suite, find)
 
 
-def _passed_in(task: Task, slot: Slot, twin: Twin, original: _Ran) -> frozenset[str]:
-    """Return which cases of the original pass as they are in a twin."""
+def _ids_in(
+    task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict
+) -> frozenset[str]:
+    """Return which cases of the original have a verdict as they are in a twin."""
     if not twin.changed:
-        return original.passed
+        return original.passed if verdict is Verdict.PASSED else frozenset()
     changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)
     ran = _run_together(changed, slot)
     partners = pair_cases(original.ids, ran.ids)
-    return frozenset(partners[id] for id in ran.passed if id in partners)
+    return frozenset(
+        partners[case.id] for case in ran.cases if case.verdict is verdict and case.id in partners
+    )
 
 
 def _tests_of(task: Task) -> ScriptTests | PytestTests:

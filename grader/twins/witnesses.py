@@ -7,6 +7,7 @@ but computed, as far as `Values` goes and the methods below.
 """
 
 import ast
+import cmath
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -61,7 +62,12 @@ class Witnesses:
         if not asked or len({ast.dump(node) for node in asked}) != 1:
             return ()
         literals = [node for node in self._literals(test) if self._source.holds(node)]
+        if isinstance(test, ast.Compare) and all(isinstance(op, ast.Eq) for op in test.ops):
+            # What is equal to something is changed elsewhere, with more care.
+            literals = [n for n in literals if n not in (test.left, *test.comparators)]
         values = [self._known.of(node) for node in literals]
+        if not values or not all(map(_is_plain, values)):
+            return ()
         satisfying = [
             value for value in _values_like(values) if self._holds(test, asked, value, {})
         ]
@@ -69,7 +75,9 @@ class Witnesses:
             return ()
         is_odd = any(map(self._may_hold_more, ast.walk(test)))
         found: list[tuple[Edit, ...]] = []
-        for others in islice(_others(values, rng, is_odd=is_odd), _MOST_TRIES):
+        is_range = isinstance(test, ast.Compare) and len(test.ops) > 1
+        tries = _others(values, rng, is_odd=is_odd, is_range=is_range)
+        for others in islice(tries, _MOST_TRIES):
             changed: dict[ast.AST, ast.expr] = dict(
                 zip(literals, map(_expression, others), strict=True)
             )
@@ -196,6 +204,19 @@ def _expression(value: Any) -> ast.expr:
 # ---------------------------------------------------------------- values
 
 
+def _is_plain(value: Any) -> bool:
+    """Tell whether a value has a literal."""
+    match value:
+        case dict():
+            return all(_is_plain(k) and _is_plain(v) for k, v in value.items())
+        case list() | tuple() | set():
+            return all(map(_is_plain, value))
+        case float() | complex():
+            return cmath.isfinite(value)
+        case _:
+            return type(value) in (bool, int, str, bytes, type(None))
+
+
 def _flat(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         if isinstance(value, list | tuple | set | frozenset | dict):
@@ -224,8 +245,8 @@ def _values_like(literals: list[Any]) -> list[Any]:
     return found
 
 
-def _others(values: list[Any], rng: Random, *, is_odd: bool) -> Iterator[list[Any]]:
-    """Yield lists of literals of which one, or every number, is another."""
+def _others(values: list[Any], rng: Random, *, is_odd: bool, is_range: bool) -> Iterator[list[Any]]:
+    """Yield lists of literals of which one, or both ends of a range, are others."""
     numbers = [n for n in values if type(n) in (int, float)]
     places = [*range(len(values))]
     for _ in range(_MOST_TRIES):
@@ -234,7 +255,7 @@ def _others(values: list[Any], rng: Random, *, is_odd: bool) -> Iterator[list[An
             other = _other(values[place], rng, is_odd=is_odd)
             if other is not values[place]:
                 yield [*values[:place], other, *values[place + 1 :]]
-        if len(numbers) > 1:
+        if is_range and len(numbers) > 1:
             span = max(numbers) - min(numbers)
             step = round((span + rng.randint(1, 9)) * rng.choice((1, -1))) or 1
             yield [v + step if type(v) in (int, float) else v for v in values]
