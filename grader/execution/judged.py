@@ -198,9 +198,7 @@ def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -
     return references.sites(task.suite, find)
 
 
-def _ids_in(
-    task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict
-) -> frozenset[str]:
+def _ids_in(task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict) -> frozenset[str]:
     """Return which cases of the original have a verdict as they are in a twin."""
     if not twin.changed:
         return original.passed if verdict is Verdict.PASSED else frozenset()

@@ -230,7 +230,7 @@ def _values_like(literals: list[Any]) -> list[Any]:
     leaves = [*_flat(literals)]
     numbers = [n for n in leaves if type(n) in (int, float) and abs(n) < 1e15]
     texts = [t for t in leaves if isinstance(t, str) and len(t) < 1000]
-    found: list[Any] = [None, True, False, 0, 1, -1, 2, 0.5, 10, 100, "", "a", [], (), {}]
+    found: list[Any] = [None, True, False, 0, 1, -1, 2, 0.5, 10, 100, "", "a", [], (), {}, set()]
     for n in numbers:
         found += [n, n + 1, n - 1, n + 0.5, n - 0.5, n + 1e-9, n - 1e-9, -n, 2 * n, n / 2, n * n]
         found += [m + n for m in numbers] + [(m + n) / 2 for m in numbers]
