@@ -81,6 +81,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", type=re.compile, help="a pattern that ids of pairs must contain")
     parser.add_argument("--sample", type=int, help="so many pairs of each source, not all")
     parser.add_argument("--mutants", type=int, default=2, help="of each pair")
+    parser.add_argument("--ways", type=Way, nargs="+", default=[Way.HIDDEN, Way.KNOWN])
     parser.add_argument("--alone", type=int, default=20, help="pairs of each source graded alone")
     parser.add_argument("--jobs", type=int, default=2, help="pairs judged at a time")
     parser.add_argument("--backend", type=SandboxChoice, default=SandboxChoice.NATIVE)
@@ -124,7 +125,7 @@ def _judged(pairs: Sequence[Pair], plain: Plain, arguments: argparse.Namespace) 
     judgeable = run(pairs)
     sound = [pair for pair in judgeable if outcomes[pair.id].passed]
     changed = run([mutant for pair in sound for mutant in mutants(pair, arguments.mutants)])
-    order = [(pair, way) for pair in (*judgeable, *changed) for way in (Way.HIDDEN, Way.KNOWN)]
+    order = [(pair, way) for pair in (*judgeable, *changed) for way in arguments.ways]
     random.Random(arguments.order_seed).shuffle(order)  # noqa: S311 - to be repeated
     backend = arguments.backend
     together = grade_together(order, backend, arguments.jobs)
