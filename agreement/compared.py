@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from agreement.mutants import MARK
 from agreement.ours import Graded
 from agreement.pairs import Difference, Found, Outcome, Pair, differences
 from grader.verdict import Verdict
@@ -137,8 +138,11 @@ def show_differences(judged: Judged) -> None:
 
 
 def unlisted(judged: Sequence[Judged], documentation: str) -> list[str]:
-    """Return the pairs that differ and are not in the documentation's table of them."""
+    """Return the pairs that differ and are not in the documentation's table of them.
+
+    A program that is listed is listed with its mutants.
+    """
     section = documentation.partition(_SECTION)[2].partition("\n## ")[0]
     listed = set(re.findall(r"`([^`]+)`", section))
     differing = dict.fromkeys(each.pair.id for each in judged if each.differs)
-    return [id for id in differing if id not in listed]
+    return [id for id in differing if id.partition(MARK)[0] not in listed]

@@ -8,6 +8,9 @@ from dataclasses import replace
 from agreement.edits import Edit, Text
 from agreement.pairs import Pair
 
+MARK = "~"
+"""What stands between the id of a program and the number of its mutant."""
+
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -49,7 +52,7 @@ def mutants(pair: Pair, count: int) -> list[Pair]:
             break
         code = text.edited([edit])
         if code != pair.code and _compiles(code):
-            number = f"{pair.id}~{len(found) + 1}"
+            number = f"{pair.id}{MARK}{len(found) + 1}"
             found.append(replace(pair, id=number, code=code, mutation=what))
     return found
 

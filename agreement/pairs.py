@@ -37,8 +37,8 @@ class Pair:
     @property
     def key(self) -> str:
         """What decides the outcome in plain Python, as a hash."""
-        suite = replace(self.suite, prompt="", problem_id=None)
-        return hashlib.sha256(f"{self.code}\0{suite!r}".encode(errors="replace")).hexdigest()[:32]
+        decides = (self.code, self.suite.prelude, self.suite.tests, bool(self.mutation))
+        return hashlib.sha256(repr(decides).encode(errors="replace")).hexdigest()[:32]
 
     def submission(self, *, with_reference: bool) -> Submission:
         """Return the pair as the grader takes it."""

@@ -190,3 +190,7 @@ def test_only_what_the_documentation_lists_may_differ() -> None:
     heading = "## Where plain Python says otherwise\n\n"
     assert compared.unlisted(judged, f"{heading}| `q` |\n\n## Other\n\n`p`\n") == ["p"]
     assert compared.unlisted(judged, f"{heading}| `p` |\n") == []
+    mutant = replace(pair(), id="p~3", mutation="line 1")
+    of_mutant = [replace(judged[0], graded=replace(judged[0].graded, pair=mutant))]
+    assert compared.unlisted(of_mutant, f"{heading}| `q` |\n") == ["p~3"]
+    assert compared.unlisted(of_mutant, f"{heading}| `p` |\n") == []
