@@ -18,11 +18,12 @@ def main() -> None:
     sys.argv[:] = ["solution.py"]
     sys.path[0] = payload["repository"]
     from grader.compare import compare_value
-    from grader.model import Comparison
+    from grader.model import Comparator, Comparison
     from sandbox_images.harness.values import decode, encode
 
     sys.path[0] = os.getcwd()  # noqa: PTH109
-    comparison = Comparison(**payload["comparison"])
+    given = payload["comparison"]
+    comparison = Comparison(**{**given, "comparator": Comparator(given["comparator"])})
 
     def matches(expected: Any, found: Any) -> bool:
         check = compare_value(comparison, expected=expected, got=decode(encode(found)))
