@@ -4,6 +4,7 @@ Honest code seldom asks for the frames above its own, for all objects, or for th
 tests. That it did is a sign and changes no verdict; code that studies this module can hide it.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -20,7 +21,7 @@ def watch(source_path: str, test_paths: list[str], tell: Callable[[str], object]
 
     Args:
         source_path: The file name of the submission's code.
-        test_paths: Of the files with the suite's tests.
+        test_paths: Of the suite's files.
         tell: Takes the kind: "frames", "objects" or "tests".
     """
     tests = frozenset(test_paths)
@@ -34,7 +35,7 @@ def watch(source_path: str, test_paths: list[str], tell: Callable[[str], object]
             kind = "frames"
         elif event in _OBJECTS:
             kind = "objects"
-        elif event == "open" and args[0] in tests:
+        elif event == "open" and _path(args[0]) in tests:
             kind = "tests"
         else:
             return
@@ -49,6 +50,13 @@ def watch(source_path: str, test_paths: list[str], tell: Callable[[str], object]
             is_looking = False
 
     sys.addaudithook(hook)
+
+
+def _path(opened: object) -> str | None:
+    """Return the whole path of what is opened by name."""
+    if isinstance(opened, bytes):
+        opened = os.fsdecode(opened)
+    return os.path.join(os.getcwd(), opened) if isinstance(opened, str) else None
 
 
 def _is_asked_by(frame: FrameType | None, source_path: str, *, through_anything: bool) -> bool:

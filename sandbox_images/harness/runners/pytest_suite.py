@@ -62,7 +62,7 @@ class _Session:
             os._exit(0)
         else:
             loading.precede_import(run.bundle)
-            tests = [f"{WORK}/{path}" for path in payload["test_paths"]]
+            tests = [f"{WORK}/{path}" for path in run.bundle.files]
             source_path = loading.path_of(run.bundle)
             looking.watch(source_path, tests, lambda at: reporter.emit("looked", at=at))
         recorder = _recorder(run, reporter, notes=payload["notes"])
