@@ -21,7 +21,7 @@ from grader.model import GradeReport, Limits, MiB, Submission
 from grader.rules import ExtractionRule
 from grader.sandbox.base import Job, RunOutcome, Sandbox, Slot
 from grader.settings import Settings
-from grader.suites import parse_problem
+from grader.suites import parse_label, parse_problem
 from grader.verdict import Verdict
 from tests.acceptance.data import everything_is_wanted, sample
 
@@ -68,7 +68,10 @@ class Row:
     @classmethod
     def parse(cls, line: str) -> "Row":
         fields: Mapping[str, Any] = json.loads(line)
-        suite = parse_problem({name: fields[name] for name in ("id", "style", "tests")})
+        if "label" in fields:
+            suite = parse_label(fields["label"])
+        else:
+            suite = parse_problem({name: fields[name] for name in ("id", "style", "tests")})
         if fields["requires"] == "numpy":
             suite = replace(suite, image="science")
         is_response = fields["kind"] == "response"
@@ -78,9 +81,9 @@ class Row:
             id=fields["id"],
             submission=Submission(
                 id=fields["id"],
-                completion=fields["code"],
+                completion=fields.get("completion", fields["code"]),
                 suite=suite,
-                prompt=fields["problem"] if is_response else "",
+                prompt=(fields["problem"] or "") if is_response else "",
             ),
             ok=tuple(fields["ok"]),
             guard=fields["guard"],
@@ -252,6 +255,33 @@ def test_every_honest_submission_passes(sandbox: Sandbox, shared_dir: Path) -> N
     graded = grade_all(sandbox, read_rows(shared_dir, "honest"))
     assert len(graded) == 35
     assert described(g for g in graded if g.report.verdict is not Verdict.PASSED) == {}
+
+
+KNOWN = {
+    "pose_removeprefix": "its tests hold for an empty text, whatever prefix they name",
+    "exit_swallows_contextmanager": "an error within its `with` is not an assertion that failed",
+    "real_mbpp_255_clear": "the row's own reference needs more memory than these limits give",
+}
+"""Exploits of the second corpus whose verdict is not among the right ones, and why; see
+docs/known-limitations.md."""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_second_corpus_gets_right_verdicts_in_any_order(
+    sandbox: Sandbox, shared_dir: Path, *, is_turned: bool
+) -> None:
+    """Poisoned rows stand before innocent ones in it: one slot, and both directions."""
+    rows = read_rows(shared_dir, "exploits_2") + read_rows(shared_dir, "honest_2")
+    assert len(rows) == 122 + 48
+    recorder = Recorder(sandbox)
+    with Grader(settings(1), sandbox=recorder) as grader:
+        graded = [recorder.grade(row, grader) for row in (rows[::-1] if is_turned else rows)]
+    wrong = described(
+        g for g in graded if g.word not in g.row.ok and g.report.verdict not in g.row.ok
+    )
+    assert wrong.keys() <= KNOWN.keys(), wrong
+    assert {g.row.id: g.leaks for g in graded if g.leaks} == {}
 
 
 PLAIN = {
