@@ -144,7 +144,7 @@ class _Reading:
         if self._solution is None:
             nowhere = self._builtins | set(top_level_names(self._trees))
         elif self._has_star:
-            nowhere = self._builtins
+            nowhere = self._builtins | self._before_star()
         return Apart(
             names=tuple(sorted(self._wanted)),
             classes=tuple(sorted(self._wanted_classes)),
@@ -152,6 +152,21 @@ class _Reading:
             nowhere=tuple(sorted(nowhere)),
             watched=any(self._loads[name] > 1 for name in self._arguments),
         )
+
+    def _before_star(self) -> set[str]:
+        """Return the names that an import of all that the submission has may replace."""
+        found: set[str] = set()
+        for tree in self._trees:
+            stars = [
+                index
+                for index, node in enumerate(tree.body)
+                if isinstance(node, ast.ImportFrom)
+                and node.module == self._solution
+                and node.names[0].name == STAR
+            ]
+            if stars:
+                found.update(bound_names(tree.body[: stars[-1]]))
+        return found - {STAR}
 
     # ------------------------------------------------------------ imports and parameters
 

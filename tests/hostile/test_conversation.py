@@ -427,3 +427,77 @@ def test_an_argument_that_is_changed_is_refused_if_the_tests_could_see_it(slot: 
     assert b"changed in place" in outcome.report
     assert passed(run_apart(slot, unseen, sorts)[0]) == {"0"}
     assert passed(grade(slot, seen, sorts).cases) == {"0"}
+
+
+KEEPS = "kept = []\ndef f(x):\n    kept.append(x)\n    return {result}\n"
+
+
+@pytest.mark.parametrize("result", ["kept", "(kept,)[0]", "{1: [kept]}[1][0]"])
+def test_a_result_that_changes_later_is_no_copy(slot: Slot, result: str) -> None:
+    leaks = KEEPS.format(result=result)
+    suite = Suite(right=KEEPS.format(result="kept[:]"), cases=["a = f(1)\nf(2)\nassert a == [1]"])
+
+    assert passed(run_apart(slot, suite, suite.right)[0]) == {"0"}
+    assert b"changed after" in run_apart(slot, suite, leaks)[1].report
+    assert not passed(grade(slot, suite, leaks).cases)
+
+
+def test_what_is_in_a_result_is_no_copy_if_it_changes_later(slot: Slot) -> None:
+    leaks = KEEPS.format(result="({'a': kept}, 1)")
+    suite = Suite(right="", cases=["a = f(1)\nf(2)\nassert a == ({'a': [1]}, 1)"])
+
+    assert b"changed after" in run_apart(slot, suite, leaks)[1].report
+    assert not passed(grade(slot, suite, leaks).cases)
+
+
+def test_an_argument_that_changes_later_is_no_copy(slot: Slot) -> None:
+    keeps = KEEPS.format(result="len(kept)") + "def g():\n    kept[0].append(5)\n    return 1\n"
+    suite = Suite(right="", cases=["a = [1]\nassert f(a) == 1\nassert g() == 1\nassert a == [1]"])
+
+    assert not passed(grade(slot, suite, keeps).cases)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(x): return [x, [x]]",
+        "TABLE = {1: [1, [1]]}\ndef f(x): return TABLE[x]",
+        "def f(x): return [x, (y := [x])]",
+    ],
+)
+def test_results_that_stay_as_they_are_cross_each_time(slot: Slot, source: str) -> None:
+    suite = Suite(right="", cases=["assert f(1) == [1, [1]]"] * 200)
+    assert len(passed(run_apart(slot, suite, source)[0])) == 200
+
+
+def test_an_instance_goes_when_the_tests_drop_it(slot: Slot) -> None:
+    large = "class Solution:\n    def __init__(self): self.a = bytearray(20 << 20)\n"
+    large += "    def f(self, x):\n        self.a[0] += x\n        return self.a[0]\n"
+    setup = "def check(c):\n    assert c(1) == 1\n    assert c(1) == 2\n"
+    suite = Suite(
+        right=large, setup=setup, cases=["assert Solution().f(3) == 3", "check(Solution().f)"] * 20
+    )
+    assert len(passed(run_apart(slot, suite, large)[0])) == 40
+
+
+def test_decimals_of_another_context_are_refused(slot: Slot) -> None:
+    source = (
+        "from decimal import Decimal, getcontext\ngetcontext().prec = 50\n"
+        "def f(x): return Decimal(1) / Decimal(x)\n"
+    )
+    case = "from decimal import Decimal\nassert f(7) == Decimal(1) / Decimal(7)"
+    suite = Suite(right=source, cases=[case])
+
+    assert passed(grade(slot, suite, source).cases) == {"0"}
+    assert passed(run_apart(slot, suite, source.replace("50", "28"))[0]) == {"0"}
+
+
+def test_a_name_that_an_import_of_everything_replaces_is_refused(slot: Slot) -> None:
+    before = "import math\ndef want(): return 2\nfrom solution import *\n"
+    suite = Suite(right="", module=before + "def test_f(): assert f() == want() + int(math.pi)\n")
+    plain, replaced = "def f(): return 5\n", "def f(): return 1\ndef want(): return -2\n"
+
+    assert passed(run_apart(slot, suite, plain)[0])
+    assert b"refused" in run_apart(slot, suite, replaced)[1].report
+    assert passed(grade(slot, suite, replaced).cases)
+    assert passed(run_apart(slot, suite, "import math\n" + plain)[0])

@@ -3,15 +3,16 @@
     judge -> candidate                            candidate -> judge
     ["load", names, nowhere]                      ["loaded", {name: what it is}]
                                                   ["compile_error", fields]
-    ["call", path, args, kwargs, watched]         ["ret", value]
+    ["call", path, args, kwargs, watched, gone]   ["ret", value]
                                                   ["exc", exception, frames]
                                                   ["no", why it cannot be answered]
 
 A path is [name], or [name, n, method] for a method of the n-th instance of the class of that name
-that was made without arguments. Nothing here protects anything: the submission shares this process
-and can replace all of it.
+that was made without arguments; `gone` has the [name, n] that the tests dropped. Nothing here
+protects anything: the submission shares this process and can replace all of it.
 """
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,9 @@ from sandbox_images.harness.split.channel import Channel, Message, MessageTooLon
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
 Load = Callable[[], types.ModuleType | dict[str, Any]]
+
+_MOST_HELD = 100
+"""Arguments and results; each call compares all of them."""
 
 
 class Candidate:
@@ -40,6 +44,8 @@ class Candidate:
         self._source_path = source_path
         self._namespace: dict[str, Any] = {}
         self._instances: dict[tuple[str, int], Any] = {}
+        self._held: dict[int, tuple[Any, plain.Json]] = {}
+        """What the tests have copies of and the submission may hold on to, and as it crossed."""
 
     def serve(self) -> None:
         """Serve until the judge hangs up; then the channel's exception is raised."""
@@ -56,7 +62,9 @@ class Candidate:
             match message:
                 case ["load", names, nowhere]:
                     return self._load_names(names, nowhere)
-                case ["call", path, args, kwargs, watched]:
+                case ["call", path, args, kwargs, watched, gone]:
+                    for name, number in gone:
+                        self._instances.pop((name, number), None)
                     return self._call(path, args, kwargs, watched=watched)
                 case _:
                     raise ValueDecodeError("not a request")
@@ -88,7 +96,25 @@ class Candidate:
         finally:
             if watched and [plain.encode(positional), plain.encode(named)] != [args, kwargs]:
                 raise UnencodableError("an argument that was changed in place")
-        return ["ret", plain.encode(result)]
+            if any(plain.encode(held) != before for held, before in self._held.values()):
+                raise UnencodableError("a value that was changed after it had crossed")
+        if watched:
+            crossed = [*positional, *named.values()]
+            del positional, named
+            self._hold(crossed)
+        encoded = plain.encode(result)
+        crossed = [result]
+        del result
+        self._hold(crossed)
+        return ["ret", encoded]
+
+    def _hold(self, crossed: list[Any]) -> None:
+        """Remember values that the submission could still change, while the tests' copies stay."""
+        if not _is_held(crossed, _FREE):
+            return
+        self._held |= {id(value): (value, plain.encode(value)) for value in crossed}
+        if len(self._held) > _MOST_HELD:
+            raise UnencodableError("too many values that the submission holds on to")
 
     def _find(self, path: list[Any]) -> Any:
         name, *rest = path
@@ -109,6 +135,32 @@ class Candidate:
                 frames.append([tb.tb_lineno, code.co_name])
             tb = tb.tb_next
         return frames[-5:]
+
+
+def _is_held(values: list[Any], free: int) -> bool:
+    """Tell whether more refers to something mutable in the values than they do themselves.
+
+    Args:
+        values: To which nothing else of ours refers.
+        free: As many references as such a value has here if nothing else refers to it.
+    """
+    pending = [(value, False) for value in values]
+    while pending:
+        value, is_held = pending.pop()
+        kind = type(value)
+        if kind is tuple or kind in plain.MUTABLE:
+            is_held = is_held or sys.getrefcount(value) > free
+        if is_held and kind in plain.MUTABLE:
+            return True
+        if kind is list or kind is tuple:
+            pending += [(item, is_held) for item in value]
+        elif kind is dict:
+            pending += [(item, is_held) for item in value.values()]
+    return False
+
+
+_FREE = next(count for count in range(10) if not _is_held([[]], count))
+"""See `_is_held`; it depends on the interpreter."""
 
 
 def _kind(value: Any) -> str:

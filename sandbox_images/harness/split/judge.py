@@ -59,6 +59,8 @@ class Judge:
         self._leave = leave
         self._tell_forged = tell_forged
         self._tell_refused = tell_refused
+        self.dropped: list[list[Any]] = []
+        """Instances that the tests have dropped since the last call."""
         self.refused: str | None = None
         """Why the suite cannot be judged this way, though a test may have hidden it."""
 
@@ -110,7 +112,8 @@ class Judge:
             parts = [plain.encode(part, aliases=False) for part in (args, kwargs)]
         except UnencodableError as error:
             raise self.refuse(f"an argument: {error}") from None
-        answer = self._ask(["call", path, *parts, self._watched])
+        gone, self.dropped = self.dropped, []
+        answer = self._ask(["call", path, *parts, self._watched, gone])
         try:
             if answer[0] == "ret" and len(answer) == 2:
                 return plain.decode(answer[1])
@@ -163,9 +166,11 @@ class Judge:
         self._channel.close()
 
 
-def _function(judge: Judge, path: list[Any]) -> Callable[..., Any]:
+def _function(judge: Judge, path: list[Any], owner: object = None) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         return judge.call(path, args, kwargs)
+
+    vars(function)["owner"] = owner  # stays as long as its methods do
 
     return function
 
@@ -192,7 +197,10 @@ class _Instance:
         self._path = [name, number]
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return _function(self._judge, [*self._path, name])
+        return _function(self._judge, [*self._path, name], self)
+
+    def __del__(self) -> None:
+        self._judge.dropped.append(self._path)
 
 
 def _only_data(fields: dict[Any, Any]) -> dict[str, Any]:

@@ -8,15 +8,15 @@ its identity, so a copy is as good as the value. Whatever else turns up ends the
 import builtins
 import datetime as dt
 import math
-from decimal import Decimal
+from decimal import Context, Decimal, DefaultContext, getcontext
 from fractions import Fraction
 from typing import Any
 
 from sandbox_images.harness import values
 from sandbox_images.harness.values import UnencodableError, ValueDecodeError
 
-_LEAVES = frozenset({type(None), bool, int, str, bytes, Decimal, Fraction, dt.date, dt.timedelta})
-_MUTABLE = frozenset({list, set, dict, bytearray})
+_LEAVES = frozenset({type(None), bool, int, str, bytes, Fraction, dt.date, dt.timedelta})
+MUTABLE = frozenset({list, set, dict, bytearray})
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: kind
@@ -96,7 +96,7 @@ def _require_plain(value: Any, seen: set[int] | None, depth: int) -> None:
         return
     if depth > values.MAX_DEPTH:
         raise UnencodableError(f"nested deeper than {values.MAX_DEPTH} levels, or a cycle")
-    if kind in _MUTABLE and seen is not None:
+    if kind in MUTABLE and seen is not None:
         if id(value) in seen:
             raise UnencodableError(f"a {kind.__name__} that occurs twice in one value")
         seen.add(id(value))
@@ -121,5 +121,14 @@ def _require_plain(value: Any, seen: set[int] | None, depth: int) -> None:
     elif kind is dt.datetime or kind is dt.time:
         if value.tzinfo is not None or value.fold:
             raise UnencodableError(f"a {kind.__name__} in a time zone, or one of two at its hour")
+    elif kind is Decimal:
+        if _rules(getcontext()) != _rules(DefaultContext):
+            raise UnencodableError("a Decimal in a context that the tests do not have")
     elif kind is not bytearray:
         raise UnencodableError(f"a value of type {kind.__module__}.{kind.__qualname__}")
+
+
+def _rules(context: Context) -> tuple[Any, ...]:
+    """Return what makes results differ; flags only tell of earlier ones."""
+    traps = [signal for signal, is_set in context.traps.items() if is_set]
+    return (context.prec, context.rounding, context.Emin, context.Emax, context.clamp, traps)
