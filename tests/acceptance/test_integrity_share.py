@@ -30,9 +30,7 @@ passes has at least what integrity."""
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("file", FILES)
-def test_references_pass_with_integrity(
-    native_grader: Grader, shared_dir: Path, file: str
-) -> None:
+def test_references_pass_with_integrity(native_grader: Grader, shared_dir: Path, file: str) -> None:
     size, least, share = FILES[file]
     problems = [p for p in read_problems(shared_dir / "data" / file) if p.suite.reference]
     reports = grade_all(

@@ -19,7 +19,7 @@ from grader.engine import Grader
 from grader.execution import judged
 from grader.model import LimitOverrides, MiB, PytestTests, Submission
 from grader.suites import parse_label
-from grader.verdict import Integrity, Verdict
+from grader.verdict import Verdict
 from tests.acceptance.data import (
     Problem,
     everything_is_wanted,
@@ -55,8 +55,6 @@ class References:
     """
     flaky: frozenset[str] = frozenset()
     """Problems, among the passed, whose tests leave the outcome to chance."""
-    shared: int = 0
-    """How many suites at most may run in the process of the solution."""
     limits: LimitOverrides | None = None
     """None: those of the suites."""
     docker: int | None = None
@@ -135,11 +133,9 @@ REFERENCES = (
         limits=README_LIMITS,
         docker=20,
     ),
-    References(
-        file="mbppplus_originfmt.jsonl.gz", passed=378, shared=1, limits=LONG_LIMITS, docker=30
-    ),
+    References(file="mbppplus_originfmt.jsonl.gz", passed=378, limits=LONG_LIMITS, docker=30),
     References(file="quixbugs_python.jsonl", passed=40),
-    References(file="exercism_python.jsonl.gz", passed=140, shared=1, docker=50),
+    References(file="exercism_python.jsonl.gz", passed=140, docker=50),
     References(file="humanevalpack_python.jsonl.gz", passed=164, docker=50),
     References(file="leetcodedataset_v0.3.1_test.jsonl.gz", passed=228, docker=20),
     References(
@@ -159,7 +155,6 @@ REFERENCES = (
             "ClassEval_51": "`np.mat` was removed in the NumPy 2.0 release",
         },
         flaky=frozenset({"ClassEval_58"}),
-        shared=13,
         limits=README_LIMITS,
         docker=30,
     ),
@@ -183,7 +178,6 @@ REFERENCES = (
             "BigCodeBench/1012": "Max retries exceeded with url",
             "BigCodeBench/1040": "Address family not supported by protocol",
         },
-        shared=47,
         docker=20,
     ),
 )
@@ -206,8 +200,6 @@ def test_references_pass_as_recorded(
     }
     assert {id: text for id, text in unexplained.items() if id not in references.flaky} == {}
     assert set(found) - references.flaky == set(expected)
-    shared = [id for id, report in reports.items() if report.integrity is Integrity.SHARED]
-    assert len(shared) <= references.shared, shared
 
 
 def submission_of(
