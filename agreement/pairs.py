@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.model import LimitOverrides, MiB, Submission, TestSuite
+from grader.model import CallTests, LimitOverrides, MiB, Submission, TestSuite
 from grader.rules import ExtractionRule
 
 LIMITS = LimitOverrides(
@@ -40,13 +40,19 @@ class Pair:
         decides = (self.code, self.suite.prelude, self.suite.tests, bool(self.mutation))
         return hashlib.sha256(repr(decides).encode(errors="replace")).hexdigest()[:32]
 
+    @property
+    def asks_reference(self) -> bool:
+        """Whether the suite cannot do without its reference."""
+        tests = self.suite.tests
+        return isinstance(tests, CallTests) and tests.asks_reference
+
     def submission(self, *, with_reference: bool) -> Submission:
         """Return the pair as the grader takes it."""
         suite = replace(
             self.suite,
             extraction=ExtractionRule.VERBATIM,
             limits=MUTANT_LIMITS if self.mutation else LIMITS,
-            reference=self.reference if with_reference else None,
+            reference=self.reference if with_reference or self.asks_reference else None,
         )
         return Submission(id=self.id, completion=self.code, suite=suite)
 

@@ -86,7 +86,7 @@ def _run(pair: Pair) -> Outcome:
                 cases = [[case.id, case.source] for case in tests.cases]
                 return _run_cases(pair, "script", {"setup": tests.setup, "cases": cases}, base)
             case CallTests() as tests if not needs_checker(tests.comparison):
-                return _run_cases(pair, "call", _calls(tests), base)
+                return _run_cases(pair, "call", _calls(pair, tests), base)
             case StdinTests() as tests if not needs_checker(tests.comparison):
                 return _run_programs(pair, tests)
             case _:
@@ -149,13 +149,14 @@ def _run_cases(pair: Pair, kind: str, payload: Mapping[str, Any], base: Path) ->
     return Outcome(passed=all(cases.values()), verdict=process.word, cases=cases, details=details)
 
 
-def _calls(tests: CallTests) -> dict[str, Any]:
+def _calls(pair: Pair, tests: CallTests) -> dict[str, Any]:
     """Return the calls as JSON can hold them."""
     comparison = asdict(tests.comparison)
     del comparison["checker"]
     return {
         "entry_point": tests.entry_point,
         "comparison": comparison,
+        "reference": pair.reference if tests.asks_reference else None,
         "repository": str(Path(__file__).resolve().parent.parent),
         "cases": [
             [

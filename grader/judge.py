@@ -53,12 +53,16 @@ __all__ = [
     "judge_script",
     "judge_stdin",
     "not_run",
+    "returned_values",
     "summarise",
+    "why_no_values",
 ]
 
 _INPUT_CHARS = 120
 _SMALL_NODES = 20_000
 """Of any result so many values are read, which takes some milliseconds."""
+_REFERENCE_NODES = 4_000_000
+"""Of the results of a suite's own reference so many values are read, which may take a second."""
 _NODES_PER_VALUE = 4
 """Brackets and commas that an encoded value has at most: a tuple among others."""
 
@@ -162,6 +166,35 @@ def judge_calls(
         results[at:] = [_result(cases[at], outcome, finding)]
     shared = [replace(result, usage=None) for result in results]
     return shared + not_run(cases[len(results) :], limits, out_of_time=False)
+
+
+def why_no_values(outcome: RunOutcome, calls: int, limits: Limits) -> str | None:
+    """Return why a run has not one plain value for each of its calls, or None if it has."""
+    report = read_report(outcome.report, max_nodes=_REFERENCE_NODES)
+    finding = find_fault(outcome, report, limits)
+    if finding is None and report.oversized:
+        return f"more than {_REFERENCE_NODES} values"
+    finding = finding or _find_no_value(report, calls)
+    if finding is not None:
+        return finding.feedback
+    if any(map(values.holds_array, report.values)):
+        return _ARRAY.feedback
+    try:
+        returned_values(outcome.report)
+    except values.ValueDecodeError as error:
+        return inert(str(error))
+    return None
+
+
+def returned_values(report: bytes) -> list[Any]:
+    """Return the values that the calls of a run returned.
+
+    Raises:
+        sandbox_images.harness.values.ValueDecodeError: One is no encoded value.
+    """
+    return [
+        values.decode(value) for value in read_report(report, max_nodes=_REFERENCE_NODES).values
+    ]
 
 
 def _judge_value(

@@ -43,6 +43,11 @@ class Comparator(StrEnum):
     EvalPlus's rule."""
     UNORDERED = "unordered"
     """Text: the same lines in any order. Values: the same items in any order, at the top level."""
+    SET = "set"
+    """Text: as `EXACT`. Values: `set(got) == set(expected)`. A rule of EvalPlus for some tasks."""
+    FOUND = "found"
+    """Text: as `EXACT`. Values: both are None or false, or neither; EvalPlus's, for some tasks.
+    What is no bool is true unless it is None."""
     CHECKER = "checker"
     """A program of the suite decides; see `Checker`."""
 
@@ -190,6 +195,8 @@ class CallTests:
     comparison: Comparison = Comparison()
     in_one_run: bool = False
     """Whether one process makes all calls, in order, as where a harness of record has a loop."""
+    asks_reference: bool = False
+    """Whether each case expects what the suite's reference returns, and not its `expected`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +252,7 @@ class TestSuite:
     image: str = "python"
     """The sandbox image variant that the tests need: "python" or "science"."""
     reference: str | None = None
-    """A solution that should pass, as complete code; for `grader check`."""
+    """A solution that should pass, as complete code. Required if the tests ask it."""
 
 
 # ---------------------------------------------------------------- a submission and its report

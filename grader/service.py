@@ -252,7 +252,7 @@ def _run(task: Task, slot: Slot, references: References) -> Graded:
         case InteractiveTests():
             return interactive.run_interactive(task, tests, slot)
         case CallTests():
-            return compared.run_calls(task, tests, slot)
+            return compared.run_calls(task, tests, slot, references)
         case ScriptTests() | PytestTests():
             return judged.run_judged(task, slot, references)
         case _ as unknown:

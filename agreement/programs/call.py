@@ -34,7 +34,12 @@ def main() -> None:
         if child == 0:
             args, kwargs = decode(encoded_call)
             call = _Call(source, payload["entry_point"], args, kwargs)
-            event = {"id": id, **call.outcome(decode(encoded_expected), matches)}
+            expected = decode(encoded_expected)
+            if payload["reference"] is not None:
+                args, kwargs = decode(encoded_call)
+                reference = _Call(payload["reference"], payload["entry_point"], args, kwargs)
+                expected = [decode(encode(reference.returned()))]
+            event = {"id": id, **call.outcome(expected, matches)}
             told.write(json.dumps(event) + "\n")
             told.flush()
             os._exit(0)
@@ -54,16 +59,20 @@ class _Call:
 
     def outcome(self, expected: list[Any], matches: Callable[[Any, Any], bool]) -> dict[str, Any]:
         """Return whether what it returns matches one of the values that are right."""
-        module = types.ModuleType("solution")
-        module.__file__ = "solution.py"
-        sys.modules["solution"] = module
         try:
-            exec(compile(self._source, "solution.py", "exec"), module.__dict__)  # noqa: S102
-            found = self._function(module)(*self._args, **self._kwargs)
+            found = self.returned()
             passed = any(matches(each, found) for each in expected)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the case has not passed
             return {"passed": False, "detail": f"{type(error).__name__}: {str(error)[:300]}"}
         return {"passed": passed, "detail": "" if passed else f"{found!r}"[:300]}
+
+    def returned(self) -> Any:
+        """Load the program and return what the call returns."""
+        module = types.ModuleType("solution")
+        module.__file__ = "solution.py"
+        sys.modules["solution"] = module
+        exec(compile(self._source, "solution.py", "exec"), module.__dict__)  # noqa: S102
+        return self._function(module)(*self._args, **self._kwargs)
 
     def _function(self, module: types.ModuleType) -> Callable[..., Any]:
         owner, dot, method = self._entry_point.rpartition(".")

@@ -54,7 +54,7 @@ def compare_text(comparison: Comparison, *, expected: str, got: bytes) -> CheckR
     """
     wanted = expected.encode("utf-8", "surrogatepass")
     match comparison.comparator:
-        case Comparator.EXACT | Comparator.ALLCLOSE:
+        case Comparator.EXACT | Comparator.ALLCLOSE | Comparator.SET | Comparator.FOUND:
             return EQUAL if wanted == got else _differing_line(wanted, got, exact=True)
         case Comparator.LINES:
             wanted, got = _without_trailing_blanks(wanted), _without_trailing_blanks(got)

@@ -49,6 +49,10 @@ def compare_value(comparison: Comparison, *, expected: Any, got: Any) -> CheckRe
     if comparison.comparator is Comparator.CHECKER:
         message = "a checker program decides this comparison"
         raise ValueError(message)
+    if comparison.comparator is Comparator.SET:
+        return EQUAL if _same_set(expected, got) else different(_both(expected, got))
+    if comparison.comparator is Comparator.FOUND:
+        return EQUAL if _found(expected) is _found(got) else different(_both(expected, got))
     walk = _Walk(comparison)
     if comparison.comparator is Comparator.UNORDERED:
         expected, got = _plain(expected), _plain(got)
@@ -181,6 +185,24 @@ class _Walk:
             numbers_match(self._comparison, getattr(doubles[0], part), getattr(doubles[1], part))
             for part in ("real", "imag")
         )
+
+
+def _same_set(expected: Any, got: Any) -> bool:
+    """Return `set(got) == set(expected)`, False if one of them has no set."""
+    try:
+        missing = set(expected)
+        met = set()
+        for item in got:
+            if item not in missing:
+                return False
+            met.add(item)
+    except (TypeError, ArithmeticError):  # no items, or one without a hash
+        return False
+    return len(met) == len(missing)
+
+
+def _found(value: Any) -> bool:
+    return value if isinstance(value, bool) else value is not None
 
 
 def _compare_unordered(comparison: Comparison, expected: Any, got: Any) -> CheckResult:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from grader import judge
 from grader.compare import CheckResult, needs_checker
 from grader.errors import SuiteError
 from grader.execution.budget import TimeBudget
 from grader.execution.checkers import run_checker
+from grader.execution.references import References
 from grader.execution.task import Graded, Task, is_decided, isolated, require_cases
 from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
 from grader.sandbox import payload
@@ -93,11 +95,12 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
+def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) -> Graded:
     """Call the submission for each case and compare what it returns.
 
     Raises:
-        SuiteError: The suite has no case, or one with arguments that are no plain data.
+        SuiteError: The suite has no case, or one with arguments that are no plain data; or its
+            reference does not return what to expect.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
@@ -110,6 +113,10 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
     except UnencodableError as error:
         message = f"a case has an argument that cannot be passed: {error}"
         raise SuiteError(message) from error
+    if tests.asks_reference:
+        tests = _with_expected(
+            task, tests, payload.calls(tests.entry_point, calls), slot, references
+        )
     job = _job(task, Program.CALL, runs)
     cases: list[CaseResult] = []
     outcomes = []
@@ -126,3 +133,41 @@ def run_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
                 break
     cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
+
+
+def _with_expected(
+    task: Task, tests: CallTests, run: bytes, slot: Slot, references: References
+) -> CallTests:
+    """Return tests whose cases expect what the suite's reference returns in a run of its own.
+
+    Args:
+        task: Gives the suite, and the limits of that run.
+        tests: Those of the suite.
+        run: The calls of all cases.
+        slot: Where to run the reference.
+        references: What earlier runs of it have shown.
+
+    Raises:
+        SuiteError: There is no reference, or no value of it for each case.
+        SandboxUnavailableError: The slot broke.
+    """
+    reference = task.suite.reference
+    if reference is None:
+        message = "the tests expect what the suite's reference returns, and the suite has none"
+        raise SuiteError(message)
+
+    def find() -> bytes:
+        with closing(slot.run(_job(task, Program.CALL, (run,), source=reference))) as running:
+            outcome = next(running)
+        why = judge.why_no_values(outcome, len(tests.cases), task.limits)
+        if why is not None:
+            message = f"the suite's own reference solution does not return what to expect: {why}"
+            raise SuiteError(message)
+        return outcome.report
+
+    report = references.report(task.suite, run, find)
+    expected = judge.returned_values(report)
+    cases = tuple(
+        replace(case, expected=value) for case, value in zip(tests.cases, expected, strict=True)
+    )
+    return replace(tests, cases=cases)

@@ -7,12 +7,15 @@ a broken suite is not the model's fault.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from hashlib import sha256
 from typing import TypeVar
 
-from grader.model import Tests, TestSuite
+from grader.model import MiB, Tests, TestSuite
 from grader.twins import Site
 
 _REMEMBERED = 20_000
+_REPORT_BYTES = 256 * MiB
+"""Of all reports that are remembered, together."""
 
 _Key = tuple[Tests, str, str | None]
 _Found = TypeVar("_Found")
@@ -24,6 +27,8 @@ class References:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._reasons: OrderedDict[_Key, str | None] = OrderedDict()
+        self._reports: OrderedDict[tuple[str, str | None, bytes], bytes] = OrderedDict()
+        self._report_bytes = 0
         self._sites: OrderedDict[_Key, tuple[Site, ...]] = OrderedDict()
 
     def why_it_fails(self, suite: TestSuite, find: Callable[[], str | None]) -> str | None:
@@ -43,6 +48,28 @@ class References:
             find: Runs the reference; called if nothing is known yet.
         """
         return self._known(self._sites, suite, find)
+
+    def report(self, suite: TestSuite, run: bytes, find: Callable[[], bytes]) -> bytes:
+        """Return what a run of a suite's reference reported.
+
+        Args:
+            suite: One that has a reference.
+            run: What the run is given.
+            find: Runs the reference; called if nothing is known yet.
+        """
+        key = (suite.prelude, suite.reference, sha256(run).digest())
+        with self._lock:
+            if key in self._reports:
+                self._reports.move_to_end(key)
+                return self._reports[key]
+        found = find()
+        with self._lock:
+            self._report_bytes += len(found) - len(self._reports.pop(key, b""))
+            self._reports[key] = found
+            while self._report_bytes > _REPORT_BYTES:
+                _, oldest = self._reports.popitem(last=False)
+                self._report_bytes -= len(oldest)
+        return found
 
     def _known(
         self, known: "OrderedDict[_Key, _Found]", suite: TestSuite, find: Callable[[], _Found]

@@ -27,9 +27,9 @@ SUITES: dict[str, dict[str, int]] = {
     "exercism_python.jsonl.gz": {"exercism pytest": 140},
     "humaneval.jsonl": {"humaneval script": 164},
     "humanevalpack_python.jsonl.gz": {"humanevalpack script": 164},
-    "humanevalplus_mini_v0.1.10.jsonl": {"evalplus script": 164},
+    "humanevalplus_mini_v0.1.10.jsonl": {"evalplus call": 163, "evalplus script": 1},
     "humanevalplus_originfmt_first60.jsonl.gz": {"humaneval call": 57, "humaneval script": 3},
-    "humanevalplus_v0.1.10.jsonl.gz": {"evalplus script": 164},
+    "humanevalplus_v0.1.10.jsonl.gz": {"evalplus call": 163, "evalplus script": 1},
     "kodcode_demo.jsonl.gz": {"kodcode pytest": 232},
     "leetcodedataset_v0.3.1_test.jsonl.gz": {"leetcode script": 228},
     "livecodebench_public_tests.jsonl.gz": {
@@ -41,7 +41,7 @@ SUITES: dict[str, dict[str, int]] = {
     "mbpp.jsonl": {"mbpp script": 974},
     "mbpp_sanitized.jsonl": {"mbpp script": 427},
     "mbppplus_originfmt.jsonl.gz": {"mbppplus call": 365, "mbppplus script": 13},
-    "mbppplus_v0.2.0.jsonl.gz": {"evalplus script": 378},
+    "mbppplus_v0.2.0.jsonl.gz": {"evalplus call": 378},
     "quixbugs_python.jsonl": {
         "quixbugs pytest": 40,
         "the row '_support' holds QuixBugs's shared files and is no problem": 1,

@@ -10,10 +10,9 @@ from grader.compare import CheckResult, compare_text, needs_checker
 from grader.model import Checker, Comparator, Comparison
 from grader.suites.cases import TOKENS_OR_NUMBERS
 
+FOR_VALUES = {Comparator.ALLCLOSE, Comparator.SET, Comparator.FOUND, Comparator.CHECKER}
 EXACT, LINES, TOKENS, FLOATS, DECIMALS, UNORDERED = (
-    Comparison(comparator=comparator)
-    for comparator in Comparator
-    if comparator is not Comparator.CHECKER
+    Comparison(comparator=comparator) for comparator in Comparator if comparator not in FOR_VALUES
 )
 ALL = [EXACT, LINES, TOKENS, FLOATS, DECIMALS, UNORDERED]
 CONTEST = TOKENS_OR_NUMBERS

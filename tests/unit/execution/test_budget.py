@@ -8,6 +8,7 @@ import pytest
 from grader.calibration import Calibration
 from grader.engine import Grader
 from grader.execution.compared import run_calls, run_stdin
+from grader.execution.references import References
 from grader.execution.task import Graded, Task
 from grader.model import (
     CallCase,
@@ -100,7 +101,7 @@ def test_no_run_begins_once_the_time_is_spent() -> None:
         entry_point="f", cases=tuple(CallCase(id=str(i), expected=1) for i in range(9))
     )
     slot = TimedSlot(*[took(4.0)] * 9)
-    graded = run_calls(make_task(tests, 10.0), tests, slot)
+    graded = run_calls(make_task(tests, 10.0), tests, slot, References())
     assert slot.begun == 3
     assert [case.verdict for case in graded.cases] == [P, P, P, T] + [S] * 5
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from grader.compare import compare_text, compare_value
 from grader.model import (
@@ -15,6 +16,7 @@ from grader.model import (
     StdinTests,
     TestSuite,
 )
+from sandbox_images.harness import values
 
 _SCRIPT = """
 import json, sys
@@ -36,13 +38,15 @@ print(json.dumps(passed))
 _CALLS = """
 import json, sys
 job = json.load(sys.stdin)
+sys.path[:] = job["path"]
+from sandbox_images.harness import values
 names = {"__name__": "solution"}
 exec(compile(job["code"], "solution", "exec"), names)
 owner, _, method = job["entry_point"].rpartition(".")
 found = []
-for args in job["cases"]:
+for args in map(values.decode, job["cases"]):
     function = getattr(names[owner](), method) if owner else names[method]
-    found.append(function(*args))
+    found.append(values.encode(function(*args)))
 print(json.dumps(found))
 """
 
@@ -60,15 +64,12 @@ def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
             passed: list[bool] = json.loads(_python("-c", _SCRIPT, stdin=json.dumps(job)))
             return passed
         case CallTests() as tests:
-            calls = {
-                "code": code,
-                "entry_point": tests.entry_point,
-                "cases": [case.args for case in tests.cases],
-            }
-            got = json.loads(_python("-c", _CALLS, stdin=json.dumps(calls)))
+            expected = [case.expected for case in tests.cases]
+            if tests.asks_reference:
+                expected = _returned(tests, suite.prelude + (suite.reference or ""))
             return [
-                compare_value(tests.comparison, expected=case.expected, got=value).equal
-                for case, value in zip(tests.cases, got, strict=True)
+                compare_value(tests.comparison, expected=right, got=value).equal
+                for right, value in zip(expected, _returned(tests, code), strict=True)
             ]
         case StdinTests() as tests:
             return [
@@ -83,6 +84,13 @@ def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
             return [_passes_pytest(tests, code, work_dir)]
         case InteractiveTests():
             raise TypeError(suite.tests)  # they take a sandbox: two programs at once
+
+
+def _returned(tests: CallTests, code: str) -> list[Any]:
+    calls = [values.encode(list(case.args)) for case in tests.cases]
+    job = {"code": code, "entry_point": tests.entry_point, "cases": calls, "path": sys.path}
+    found = json.loads(_python("-c", _CALLS, stdin=json.dumps(job)))
+    return [values.decode(value) for value in found]
 
 
 def _python(*arguments: str, stdin: str) -> str:
