@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from grader.errors import LabelError, SuiteError
-from grader.model import ScriptTests, TestSuite
+from grader.model import CallTests, ScriptTests, TestSuite
 from grader.suites import parse_label
 from tests.unit.suites.running import run_suite
 
@@ -86,6 +86,11 @@ def test_mbppplus_program_takes_the_place_of_the_asserts() -> None:
     assert [case.source for case in script(suite).cases] == ["assert f"]
 
 
+def calls(suite: TestSuite) -> CallTests:
+    assert isinstance(suite.tests, CallTests)
+    return suite.tests
+
+
 def evalplus(**fields: Any) -> TestSuite:
     row = {
         "task_id": "Mbpp/1",
@@ -102,7 +107,7 @@ def evalplus(**fields: Any) -> TestSuite:
 
 def test_evalplus_cases_are_base_and_plus_inputs(tmp_path: Path) -> None:
     suite = evalplus()
-    assert [case.id for case in suite.tests.cases] == ["base/0", "plus/0", "plus/1"]
+    assert [case.id for case in calls(suite).cases] == ["base/0", "plus/0", "plus/1"]
     assert run_suite(suite, "def f(x):\n    return min(x, 2)\n", tmp_path) == [True, True, False]
 
 
