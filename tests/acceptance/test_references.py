@@ -37,6 +37,7 @@ README_LIMITS = LimitOverrides(cpu_time_s=30.0, wall_time_s=60.0, memory_bytes=4
 
 LONG_LIMITS = replace(README_LIMITS, cpu_time_s=60.0, wall_time_s=120.0)
 
+NO_REFERENCE = "the suite's own reference"
 YIELD = "'yield' keyword is allowed in fixtures, but not in tests"
 
 
@@ -134,6 +135,20 @@ REFERENCES = (
         docker=20,
     ),
     References(file="mbppplus_originfmt.jsonl.gz", passed=378, limits=LONG_LIMITS, docker=30),
+    References(
+        file="humanevalplus_v0.1.10.jsonl.gz",
+        passed=161,
+        broken=dict.fromkeys(("HumanEval/15", "HumanEval/83", "HumanEval/130"), NO_REFERENCE),
+        limits=LONG_LIMITS,
+        docker=5,
+    ),
+    References(
+        file="mbppplus_v0.2.0.jsonl.gz",
+        passed=374,
+        broken=dict.fromkeys(("Mbpp/255", "Mbpp/737", "Mbpp/787", "Mbpp/794"), NO_REFERENCE),
+        limits=LONG_LIMITS,
+        docker=5,
+    ),
     References(file="quixbugs_python.jsonl", passed=40),
     References(file="exercism_python.jsonl.gz", passed=140, docker=50),
     References(file="humanevalpack_python.jsonl.gz", passed=164, docker=50),
