@@ -14,6 +14,8 @@ from grader.model import PytestTests, ScriptTests
 
 _FAILURES = frozenset("AssertionError BaseException Exception Failed failureException".split())
 _CATCHERS = frozenset("assertRaises assertRaisesRegex raises suppress".split())
+_ELSEWHERE = frozenset("Process ProcessPoolExecutor Thread ThreadPoolExecutor Timer".split())
+"""What runs code where its errors end, or are kept for others to ask for."""
 
 
 @lru_cache(maxsize=4096)
@@ -42,6 +44,12 @@ def _catches(node: ast.AST) -> bool:
             return True
         case ast.ExceptHandler(type=caught):
             return caught is not None and _names_failure(caught)
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _ELSEWHERE:
+            return True
+        case (
+            ast.keyword(arg="return_exceptions") | ast.Attribute(attr="exception" | "set_exception")
+        ):
+            return True
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _CATCHERS:
             return any(map(_names_failure, [*node.args, *(k.value for k in node.keywords)]))
     return False

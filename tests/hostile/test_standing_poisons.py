@@ -54,9 +54,8 @@ None|True|-1|1.5|''|'9'|'\\ud800'|'\\0'|'x'*70000|[]|[[]]*999|{}|{'?':1}|{'t':1}
 
 PLACES = {
     "answered": "forge(lambda m: ['ret', VALUE])\nf = start\n",
-    "raised": "forge(lambda m: ['exc', [VALUE, {'t': ['a', 1]}], []])\nf = start\n",
     "raised within": "forge(lambda m: ['exc', ['ValueError', {'t': [VALUE]}], []])\nf = start\n",
-    "raised with": "forge(lambda m: ['exc', ['OSError', VALUE], [VALUE]])\nf = start\n",
+    "raised at": "forge(lambda m: ['exc', ['KeyError', {'t': [1]}], [VALUE]])\nf = start\n",
     "refused": "forge(lambda m: ['no', VALUE])\nf = start\n",
     "loaded": "forge(lambda m: ['loaded', {'f': VALUE}], always=True)\ndef f(x): return x\n",
 }

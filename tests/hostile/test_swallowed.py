@@ -162,6 +162,11 @@ def test_submission_that_catches_a_failed_assertion_fails(
         "try:\n    assert f(1) == 1\nexcept Exception:\n    pass",
         "try:\n    assert f(1) == 1\nexcept:\n    pass",
         "import contextlib\nwith contextlib.suppress(AssertionError):\n    assert f(1) == 1",
+        "import asyncio\nasync def wrong():\n    assert f(1) == 1\n"
+        "async def both():\n    return await asyncio.gather(wrong(), return_exceptions=True)\n"
+        "assert len(asyncio.run(both())) == 1",
+        "from concurrent.futures import ThreadPoolExecutor\ndef wrong():\n    assert f(1) == 1\n"
+        "with ThreadPoolExecutor(1) as pool:\n    pool.submit(wrong)",
     ],
 )
 def test_suite_may_catch_its_own_failures(slot: Slot, case: str) -> None:

@@ -69,10 +69,6 @@ class Channel:
             raise ChannelError("a message is a list that starts with its kind")
         return message
 
-    def forget(self) -> None:
-        """Drop what has arrived and is not taken: somebody else who had a copy of it has."""
-        self._received = b""
-
     def close(self) -> None:
         """Hang up, which ends the other process."""
         _close(self._descriptor)
