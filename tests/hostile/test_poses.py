@@ -313,7 +313,6 @@ class S:
 def f(x): return S()
 """),
     ("type", "an int of its own", subclass("int", "1")),
-    ("type", "a class named int", YES.replace("class Yes", "class int") + "def f(x): return int()"),
     ("method", "the suite's own object, handed back", """
 class Solution:
     def f(self, x): return self

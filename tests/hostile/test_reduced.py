@@ -124,10 +124,7 @@ def test_tests_are_out_of_reach_of_the_submission() -> None:
     module = "import solution\n\ndef test_answer():\n    assert solution.answer() == 271828\n"
     suite = TestSuite(
         tests=PytestTests(
-            files=(
-                SuiteFile(path="test_it.py", content=(module + "# SECRET-271828\n").encode()),
-                SuiteFile(path="answers.txt", content=b"SECRET-271828"),
-            ),
+            files=(SuiteFile(path="test_it.py", content=(module + "# SECRET-271828\n").encode()),),
             test_paths=("test_it.py",),
             solution_path="solution.py",
         ),

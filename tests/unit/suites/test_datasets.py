@@ -143,13 +143,6 @@ SCRIPTS = {
         "test": "def check(double):\n    assert double(2) == 4\n\ncheck(double)\n",
         "example_test": "",
     },
-    "EvoEval": {
-        "task_id": "EvoEval/0",
-        "prompt": "def double(n):\n",
-        "entry_point": "double",
-        "canonical_solution": "    return 2 * n\n",
-        "inputs": ["2", "5"],
-    },
 }
 
 METHODS = {
@@ -194,6 +187,20 @@ def test_label_is_read_and_tells_right_from_wrong(
         return
     assert all(run_suite(suite, code, tmp_path))
     assert not all(run_suite(suite, code.replace("2 *", "3 *"), tmp_path))
+
+
+def test_evoeval_row_expects_what_its_reference_returns() -> None:
+    row = {
+        "task_id": "EvoEval/0",
+        "prompt": "def double(n):\n",
+        "entry_point": "double",
+        "canonical_solution": "    return 2 * n\n",
+        "inputs": ["2", "5"],
+    }
+    suite = parse_label(row)
+    assert isinstance(suite.tests, CallTests)
+    assert suite.tests.asks_reference
+    assert [case.args for case in suite.tests.cases] == [(2,), (5,)]
 
 
 def as_arrays(value: Any) -> Any:
