@@ -94,7 +94,7 @@ def _not_apart(ran: _Ran | None) -> Graded:
     Raises:
         SuiteError: Whatever the submission is like: the suite shows that they would.
     """
-    why = "require_integrity is split, and the tests need more of the submission than plain data"
+    why = "require_integrity is split: the tests need more of the submission than plain data"
     if ran is None:
         message = f"refused, since {why}"
         raise SuiteError(message)
