@@ -240,4 +240,6 @@ ENDINGS: dict[str, End] = {
 }
 
 if __name__ == "__main__":
+    # A shell starts what it has in the background with this signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main()
