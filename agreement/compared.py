@@ -11,7 +11,9 @@ from agreement.ours import Graded
 from agreement.pairs import Difference, Found, Outcome, Pair, differences
 from grader.verdict import Verdict
 
-_SECTION = "## Where plain Python says otherwise"
+SECTION = "## Where plain Python says otherwise"
+"""The heading, in the documentation, of the table of what may differ."""
+
 _SHOWN_CASES = 5
 _SHOWN_CHARS = 300
 
@@ -142,7 +144,7 @@ def unlisted(judged: Sequence[Judged], documentation: str) -> list[str]:
 
     A program that is listed is listed with its mutants.
     """
-    section = documentation.partition(_SECTION)[2].partition("\n## ")[0]
+    section = documentation.partition(SECTION)[2].partition("\n## ")[0]
     listed = set(re.findall(r"`([^`]+)`", section))
     differing = dict.fromkeys(each.pair.id for each in judged if each.differs)
     return [id for id in differing if id.partition(MARK)[0] not in listed]

@@ -12,6 +12,7 @@ LIMITS = LimitOverrides(
     wall_time_s=90.0,
     memory_bytes=2048 * MiB,
     output_bytes=64 * MiB,
+    processes=512,
     work_bytes=256 * MiB,
     work_files=20_000,
 )

@@ -4,6 +4,7 @@ import re
 from importlib.metadata import distributions
 from pathlib import Path
 
+from agreement.compared import SECTION
 from tests.acceptance import test_recorded as recorded
 from tests.acceptance import test_references as references
 
@@ -27,6 +28,9 @@ def asserted() -> set[str]:
 
 def test_every_row_that_differs_is_documented_and_no_other(repo_dir: Path) -> None:
     text = (repo_dir / "docs/known-disagreements.md").read_text("utf-8")
+    # What differs from plain Python is `make agreement`'s business.
+    before, _, after = text.partition(SECTION)
+    text = before + "\n## ".join(after.split("\n## ")[1:])
     tables = "\n".join(line for line in text.splitlines() if line.startswith("| "))
     cells = [cell for line in tables.splitlines() for cell in line.split(" | ")[1:2]]
     assert set(re.findall(r"`([^`]+)`", "\n".join(cells))) == asserted()
