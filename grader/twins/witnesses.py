@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, TypeGuard
 
 from grader.twins.names import Names
 from grader.twins.source import Edit, Source
@@ -61,6 +61,8 @@ class Witnesses:
             return ()
         if not asked or len({ast.dump(node) for node in asked}) != 1:
             return ()
+        if _is_one_bound(test) and any(node in asked for node in (test.left, *test.comparators)):
+            return ()  # a right value may be far beyond any other bound, too
         literals = [node for node in self._literals(test) if self._source.holds(node)]
         if isinstance(test, ast.Compare) and all(isinstance(op, ast.Eq) for op in test.ops):
             # What is equal to something is changed elsewhere, with more care.
@@ -202,6 +204,13 @@ def _expression(value: Any) -> ast.expr:
 
 
 # ---------------------------------------------------------------- values
+
+
+def _is_one_bound(test: ast.expr) -> TypeGuard[ast.Compare]:
+    """Tell whether a condition bounds something on one side only."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    return isinstance(test.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
 
 
 def _is_plain(value: Any) -> bool:
