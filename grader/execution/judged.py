@@ -159,6 +159,7 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
     sites = [*find_sites(tests), *_approved_sites(task, slot, ran, references)]
     changed: set[str] = set()
     unchanged: set[str] = set()
+    is_steady = False
     for is_last in (False, True):
         for twin in make_twins(
             tests, ran.passed, _random, collected=ran.ids, sites=sites, last=is_last
@@ -169,9 +170,9 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
             changed |= twin.changed.keys()
             unchanged |= passed
         # What is changed can disturb the cases after it, at the end of a case least.
-        if len(ran.passed) == 1 or unchanged >= ran.passed:
+        is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
+        if is_steady:
             break
-    is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
     if is_steady and changed >= ran.passed:
         return graded
     if task.require is Integrity.CONFIRMED:
