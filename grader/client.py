@@ -26,7 +26,7 @@ from grader.stoppable import Run, StoppableGrader
 from grader.threads import Threads
 
 if TYPE_CHECKING:
-    from grader.queueing.programs import ProgramResult
+    from grader.queueing.programs import ProgramResult, QueuedProgram
     from grader.queueing.pump import Pump
 
 __all__ = [
@@ -105,7 +105,7 @@ class QueueGrader(FutureGrader):
 
     def run_program(
         self, job: Job, *, image: str, timeout_s: float, clock_s: float
-    ) -> "Future[ProgramResult]":
+    ) -> "QueuedProgram":
         """Run a job's only run on a worker, and return at once.
 
         Args:
@@ -116,13 +116,22 @@ class QueueGrader(FutureGrader):
                 where it waited for a CPU.
 
         Returns:
-            A future of its outcome. It never fails; cancelling it stops the program.
+            The program. Cancelling the future of its result stops it.
         """
-        from grader.queueing.programs import make_program_job
+        from grader.queueing.programs import QueuedProgram, make_program_job
 
         future: Future[ProgramResult] = Future()
-        self._pump.submit(make_program_job(job, image, clock_s), future, timeout_s, is_batch=False)
-        return future
+        queued = make_program_job(job, image, clock_s)
+        self._pump.submit(queued, future, timeout_s, is_batch=False)
+        return QueuedProgram(key=queued.key, result=future)
+
+    def has_slot(self, program: "QueuedProgram") -> bool:
+        """Ask Redis whether a program runs at this moment.
+
+        Raises:
+            QueueUnavailableError: Redis does not answer.
+        """
+        return self._pump.is_running(program.key)
 
     def look(self) -> str:
         """Ask Redis who works; see `FutureGrader.look`."""

@@ -6,18 +6,19 @@ import platform
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TypeVar
 
 from grader.errors import QueueUnavailableError
 from grader.queueing.dispatch import Dispatcher
-from grader.queueing.ledger import Ledger, Started, Taken
+from grader.queueing.ledger import Ledger, Taken
 from grader.queueing.repeats import Repeats
 from grader.settings import Settings
 from grader.stoppable import StoppableGrader
 from worker.chunks import Chunk, Chunks
 from worker.gate import Gate
 from worker.heartbeat import SLOW_S, Heartbeat
-from worker.job_runner import JobRunner
+from worker.job_runner import Finished, JobRunner
 from worker.throughput import Throughput
 
 _log = logging.getLogger(__name__)
@@ -114,24 +115,25 @@ class Executor:
 
     def _start(self, job: Taken, chunk: Chunk) -> None:
         with self._gate.alone() if job.is_suspect else self._gate.together():
-            with_suite = self._runner.lacks_suite(job)
-            started = self._insist(
-                lambda: self._ledger.start(self.id, chunk.token, job.key, with_suite=with_suite)
-            )
-            if started is not None:
+            if not self._free_slots.acquire(timeout=SLOW_S):
+                # Another worker may have a slot that is free.
+                self._chunks.let_go(chunk, [job.key])
+                self._chunks.let_rest_go(chunk)
+                return
+            with ExitStack() as slot:
+                slot.callback(self._free_slots.release)
+                with_suite = self._runner.lacks_suite(job)
+                started = self._insist(
+                    lambda: self._ledger.start(self.id, chunk.token, job.key, with_suite=with_suite)
+                )
+                if started is None:
+                    return
                 with self._chunks.running(chunk, job.key):
-                    self._run(job, started, chunk)
+                    finished = self._runner.run(job, started, chunk.run)
+                    slot.close()
+                    self._finish(job, finished, chunk)
 
-    def _run(self, job: Taken, started: Started, chunk: Chunk) -> None:
-        if not self._free_slots.acquire(timeout=SLOW_S):
-            # Another worker may have a slot that is free.
-            self._chunks.let_go(chunk, [job.key])
-            self._chunks.let_rest_go(chunk)
-            return
-        try:
-            finished = self._runner.run(job, started, chunk.run)
-        finally:
-            self._free_slots.release()
+    def _finish(self, job: Taken, finished: Finished, chunk: Chunk) -> None:
         if chunk.run.is_stopped:
             # Cancelled, or given to another worker, which the ledger then knows; or we stop.
             self._chunks.let_go(chunk, [job.key])

@@ -40,6 +40,7 @@ from grader.execution.allowed import (
 )
 from grader.execution.names import (
     bound_names,
+    free_names,
     holds_constants,
     is_fixture,
     is_made_here,
@@ -47,6 +48,7 @@ from grader.execution.names import (
     targets_of,
     top_level_names,
     walk,
+    walk_scope,
 )
 from grader.judging.trees import module_tree, script_trees
 from grader.model import PytestTests, ScriptTests
@@ -109,6 +111,12 @@ class _Reading:
             for node in walk(tree)
             if isinstance(node, ast.FunctionDef)
         }
+        self._calls = [
+            node
+            for tree in self._trees
+            for node in walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        ]
         self._known_parameters = {"self", "cls"}
         self._callables: set[str] = set()
         """Names that stand for functions of the submission: its own, and parameters."""
@@ -134,6 +142,7 @@ class _Reading:
         for tree in self._trees:
             self._read_imports(tree)
         self._callables |= self._imported.keys()
+        self._settle_meanings()
         self._follow_parameters()
         for tree in self._trees:
             self._visit(tree, None)
@@ -212,18 +221,43 @@ class _Reading:
             return False
         return not listed or name in listed
 
+    def _settle_meanings(self) -> None:
+        """See that no name is the submission's in one place and the tests' own in another.
+
+        In `def check(double): ...` with `check(double)` after it, it is the same in both.
+
+        Raises:
+            _NotAllowed: One is.
+        """
+        free = {name for tree in self._trees for name in free_names(tree)}
+        local = self._bound - set(bound_names(self._trees, walk_scope))
+        for name in {name for name in free & local if not is_builtin(name)}:
+            if not self._is_handed_down(name):
+                _deny(f"{name!r} has two meanings")
+            self._bound.remove(name)
+
+    def _is_handed_down(self, name: str) -> bool:
+        """Tell whether a name is only bound as a parameter that is given what it means outside."""
+        takers = {
+            function.name
+            for function in self._functions.values()
+            if name in {argument.arg for argument in function.args.args}
+        }
+        bindings = sum(bound == name for bound in bound_names(self._trees))
+        given = [
+            isinstance(argument, ast.Name) and argument.id == name
+            for call in self._calls
+            for parameter, argument in self._passed(call)
+            if parameter == name
+        ]
+        return bindings == len(takers) and bool(given) and all(given)
+
     def _follow_parameters(self) -> None:
         """Find the parameters of the suite's functions that are given functions to call."""
-        calls = [
-            node
-            for tree in self._trees
-            for node in walk(tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        ]
         grown = True
         while grown:
             grown = False
-            for call in calls:
+            for call in self._calls:
                 for parameter, argument in self._passed(call):
                     if self._is_callable(argument) and parameter not in self._callables:
                         self._callables.add(parameter)

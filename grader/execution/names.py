@@ -1,7 +1,7 @@
 """Names, as the source of a suite binds them."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 
 def walk(root: ast.AST) -> Iterator[ast.AST]:
@@ -69,8 +69,45 @@ def targets_of(loop: ast.AST) -> Iterator[str]:
         yield from (node.id for node in walk(target) if isinstance(node, ast.Name))
 
 
-def bound_names(trees: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield every name that the sources bind somewhere."""
+_SCOPES = (
+    ast.FunctionDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+
+
+def walk_scope(root: ast.AST) -> Iterator[ast.AST]:
+    """Yield what `walk` does, but for what is in the functions and comprehensions in it."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        if not holds_constants(node) and (node is root or not isinstance(node, _SCOPES)):
+            pending += ast.iter_child_nodes(node)
+
+
+def free_names(root: ast.AST, around: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the names that are read where no function or comprehension binds them.
+
+    Args:
+        root: What to read.
+        around: Names that are bound by what is around it.
+    """
+    for node in walk_scope(root):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in around:
+            yield node.id
+        elif isinstance(node, _SCOPES) and node is not root:
+            own = frozenset(bound_names(ast.iter_child_nodes(node)))
+            yield from free_names(node, around | own)
+
+
+def bound_names(
+    trees: Iterable[ast.AST], walk: Callable[[ast.AST], Iterator[ast.AST]] = walk
+) -> Iterator[str]:
+    """Yield every name that the sources bind somewhere, or in what another `walk` finds."""
     for tree in trees:
         for node in walk(tree):
             match node:

@@ -206,6 +206,10 @@ class Ledger:
         """
         return _texts(self._run(_CHECK, client, _ms(CLIENT_LEASE_S), self._keep_ms, *keys))
 
+    def is_running(self, key: str) -> bool:
+        """Tell whether a worker runs a job at this moment."""
+        return bool(self._command("HGET", names.JOB + key, "state") == b"running")
+
     def cancel(self, client: str, keys: Iterable[str]) -> None:
         """Stop waiting for jobs; those that nobody waits for are stopped."""
         self._run(_CANCEL, client, *keys)

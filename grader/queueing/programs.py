@@ -5,6 +5,7 @@ import json
 import math
 import secrets
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -54,6 +55,15 @@ class ProgramOrder:
     image: str
     clock_s: float
     """Seconds from when it has its slot after which it is out of wall time; infinity for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedProgram:
+    """A program that was sent to the workers."""
+
+    key: str
+    result: "Future[ProgramResult]"
+    """Never fails."""
 
 
 def make_program_job(job: SandboxJob, image: str, clock_s: float) -> Job:

@@ -72,6 +72,10 @@ class Pump:
 
         future.add_done_callback(settled)
 
+    def is_running(self, key: str) -> bool:
+        """Ask whether a worker runs a job at this moment."""
+        return self._ledger.is_running(key)
+
     def close(self) -> None:
         """Give up what is open, and leave the queue. Repeats harmlessly."""
         for entry in self._calls.close():

@@ -6,11 +6,14 @@ import time
 from grader.client import QueueGrader
 from grader.errors import SandboxUnavailableError
 from grader.pool import SlotCounts
+from grader.queueing.programs import ProgramResult, QueuedProgram
 from grader.sandbox.base import Job, RunOutcome
 from grader.server.programs import NoSlotInTimeError
 from grader.server.visit import current_visit
 
 _BACKSTOP_S = 5.0
+_ON_THE_WAY_S = 1.0
+"""In which a program that finds a free slot has it, beside what it may wait for one."""
 
 
 class QueuedPrograms:
@@ -27,27 +30,47 @@ class QueuedPrograms:
     async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`.
 
-        When it gets its slot is not told here. So the worker is told how long it may run then:
-        as long as a program can that gets its slot at half of the time in which it may. What gets
-        it later and has not ended in time counts as not begun.
+        The worker is told how long it may run once it has its slot: as long as a program can that
+        gets its slot at half of the time in which it may. What gets it later and has not ended in
+        time counts as not begun.
+
+        Raises:
+            QueueUnavailableError: Redis does not answer.
         """
         if (visit := current_visit()) is not None:
             visit.has_begun = True
         now = time.monotonic()
         wait_s, patience_s = max(0.0, begin_by - now), max(0.0, answer_by - now)
-        future = self._grader.run_program(
+        program = self._grader.run_program(
             job,
             image=image,
             timeout_s=patience_s + _BACKSTOP_S,
             clock_s=max(job.limits.wall_time_s, patience_s - wait_s / 2),
         )
-        try:
-            result = await asyncio.wait_for(asyncio.wrap_future(future), patience_s)
-        except TimeoutError:
-            raise NoSlotInTimeError from None
+        result = await self._result_of(program, min(wait_s + _ON_THE_WAY_S, patience_s), patience_s)
         if result.outcome is None:
             raise SandboxUnavailableError(result.reason)
         return result.outcome
+
+    async def _result_of(
+        self, program: QueuedProgram, slot_in_s: float, result_in_s: float
+    ) -> ProgramResult:
+        """Wait for a program's result.
+
+        Raises:
+            NoSlotInTimeError: It has no slot after `slot_in_s`, or no result after `result_in_s`.
+            QueueUnavailableError: Redis does not answer.
+        """
+        future = asyncio.wrap_future(program.result)
+        try:
+            await asyncio.wait([future], timeout=slot_in_s)
+            if not future.done() and await asyncio.to_thread(self._grader.has_slot, program):
+                await asyncio.wait([future], timeout=result_in_s - slot_in_s)
+            if not future.done():
+                raise NoSlotInTimeError
+            return await future
+        finally:
+            future.cancel()
 
     def counts(self) -> SlotCounts | None:
         """Return nothing: the slots are the workers'."""

@@ -37,6 +37,8 @@ def _allowed(source: str, *, setup: str = "") -> bool:
         "from math import pi, isclose\nassert isclose(f(), pi)",
         "from collections import Counter\nassert f('aab') == Counter('aab')",
         "def check(c):\n    for a, b in [(1, 2)]:\n        assert c(a) == b\ncheck(f)",
+        "def check(f):\n    assert f(1) == 2\ncheck(f)",
+        "def check(n, f):\n    assert f(n) == 2\ncheck(1, f=f)",
         "try:\n    f(-1)\nexcept ValueError:\n    pass\nelse:\n    assert False",
         "with_it = sorted(f([3, 1]), key=lambda x: -x)\nassert with_it[0] == 3",
         "x = [1]\nx[0] += 1\nx.append(2)\ndel x[0]\nassert x == [2] and f(1)",
@@ -143,6 +145,8 @@ def test_plain_assertions_are_judged_apart(source: str) -> None:
         "assert f'{f}' == ''",
         "assert f(1).format(2)",
         "assert id(f(1))",
+        "def g(f):\n    return f\nassert g(1) == f(2)",
+        "assert [f for f in [1]] and f(2)",
     ],
 )
 def test_what_could_tell_a_copy_or_be_seen_afterwards_is_not(source: str) -> None:
