@@ -8,7 +8,7 @@ cannot see tests that are made at run time; a module with signs of such may have
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -18,6 +18,8 @@ from grader.syntax import UNPARSABLE, parse
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 _ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
+_COMPOUND = (ast.If, ast.Try, ast.TryStar, ast.With, ast.For, ast.While, ast.Match)
+_LITERALS = (ast.Constant, ast.Dict, ast.JoinedStr, ast.List, ast.Set)
 _SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
 
 
@@ -125,25 +127,25 @@ class _Module:
                     self._names[statement.name] = _test_of(statement)
             case ast.ClassDef():
                 self._names[statement.name] = self._class_of(statement)
-            case ast.Delete():
-                for name in _names_in(statement.targets):
-                    self._names.pop(name, None)
-            case ast.Assign(targets=targets, value=value):
-                self._read_assignment(list(_names_in(targets)), value)
             case ast.Import() | ast.ImportFrom():
                 self._read_import(statement)
-            case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
-                self.dynamic |= any(map(_defines_a_test, ast.walk(statement)))
             case _:
-                pass
+                bound = self._read_other(statement, self._names)
+                if "pytestmark" in bound and isinstance(statement, ast.Assign):
+                    value = statement.value
+                    marks = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+                    self._waived |= any(map(_is_waiver, marks))
 
-    def _read_assignment(self, names: list[str], value: ast.expr) -> None:
-        if "pytestmark" in names:
-            marks = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-            self._waived |= any(map(_is_waiver, marks))
-        for name in names:
-            self._names.pop(name, None)
-            self.dynamic |= _looks_like_test(name)
+    def _read_other(
+        self, statement: ast.stmt, members: "dict[str, _Test | _Class]"
+    ) -> frozenset[str]:
+        """Take in a statement that defines no function or class; return the names it binds."""
+        bound = frozenset(_names_bound(statement))
+        self.dynamic |= any(map(_looks_like_test, bound)) and not _binds_literal(statement)
+        if not isinstance(statement, _COMPOUND):  # which may leave names as they were
+            for name in bound.union(_names_deleted(statement)):
+                members.pop(name, None)
+        return bound
 
     def _read_import(self, statement: ast.Import | ast.ImportFrom) -> None:
         # Tests that come from the submission's own module are not tests of the suite, and what
@@ -167,18 +169,22 @@ class _Module:
                         made.members[statement.name] = _test_of(statement)
                 case ast.ClassDef():
                     made.members[statement.name] = self._class_of(statement)
-                case ast.Assign(targets=targets, value=value):
-                    for name in _names_in(targets):
-                        made.members.pop(name, None)
-                        if name == "__test__":
-                            made.collected = not _is_false(value)
                 case _:
-                    pass
+                    bound = self._read_other(statement, made.members)
+                    if "__test__" in bound and isinstance(statement, ast.Assign):
+                        made.collected = not _is_false(statement.value)
         return made
 
+    def _find(self, dotted_name: str) -> "tuple[_Test | _Class | None, str]":
+        """Return what a dotted name means in the module, if it is known, and its last part."""
+        first, *rest = dotted_name.split(".")
+        found = self._names.get(first)
+        for name in rest:
+            found = found.members.get(name) if isinstance(found, _Class) else None
+        return found, (rest or [first])[-1]
+
     def _inherit(self, made: _Class, base: ast.expr) -> None:
-        name = _dotted_name(base).rpartition(".")[2]
-        known = self._names.get(name)
+        known, name = self._find(_dotted_name(base))
         if isinstance(known, _Class):
             made.members.update(known.members)
             made.unittest |= known.unittest
@@ -293,17 +299,57 @@ def _dotted_name(expression: ast.expr) -> str:
                 return ".".join(["?", *reversed(parts)])
 
 
-def _names_in(targets: Iterable[ast.expr]) -> Iterator[str]:
-    return (target.id for target in targets if isinstance(target, ast.Name))
+def _names_bound(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement gives a value in the scope where it stands."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        match node:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                yield name
+                continue  # the names in it are its own
+            case ast.Lambda() | ast.AnnAssign(value=None):
+                continue
+            case ast.comprehension(iter=iterable, ifs=conditions):
+                pending += [iterable, *conditions]  # its target is its own
+                continue
+            case ast.alias(name=name, asname=renamed):
+                yield renamed or name.partition(".")[0]
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yield name
+            case _:
+                pass
+        pending += ast.iter_child_nodes(node)
+
+
+def _binds_literal(statement: ast.stmt) -> bool:
+    """Tell whether a statement gives names a literal, which is no test whatever it is called."""
+    match statement:
+        case ast.Assign(targets=targets, value=value):
+            return isinstance(value, _LITERALS) and all(isinstance(t, ast.Name) for t in targets)
+        case ast.AnnAssign(value=value):
+            return isinstance(value, _LITERALS)
+        case _:
+            return False
+
+
+def _names_deleted(statement: ast.stmt) -> Iterator[str]:
+    targets = statement.targets if isinstance(statement, ast.Delete) else []
+    return (node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name))
 
 
 def _looks_like_test(name: str) -> bool:
     return name.startswith(("test", "Test"))
-
-
-def _defines_a_test(node: ast.AST) -> bool:
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return isinstance(node, kinds) and _looks_like_test(node.name)
 
 
 def _is_false(value: ast.expr) -> bool:

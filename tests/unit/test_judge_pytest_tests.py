@@ -260,6 +260,20 @@ def test_suite_without_modules_is_the_suites_fault() -> None:
         pytest.param("from helpers import *", id="star import"),
         pytest.param("from helpers import TestShared", id="imported class"),
         pytest.param("from helpers import make\ntest_made = make()", id="made"),
+        pytest.param("from helpers import make\nTestA, TestB = make()", id="made together"),
+        pytest.param("from helpers import make\n[(_, *TestRest)] = make()", id="nested targets"),
+        pytest.param("from helpers import make\ntest_made: object = make()", id="annotated"),
+        pytest.param("from helpers import make\nprint(test_made := make())", id="walrus"),
+        pytest.param("from helpers import made\nfor TestEach in made: ...", id="loop's target"),
+        pytest.param("from helpers import made\nwith made as TestInside: ...", id="with"),
+        pytest.param("from helpers import made\nmatch made:\n    case TestAny: ...", id="match"),
+        pytest.param("try:\n    import test_it\nexcept ImportError: ...", id="import in a try"),
+        pytest.param(
+            "from helpers import make\nclass TestA:\n    test_a, test_b = make()", id="in a class"
+        ),
+        pytest.param(
+            "class TestA:\n    if True:\n        def test_a(self): ...", id="conditional method"
+        ),
         pytest.param("if True:\n    def test_a(): ...", id="conditional"),
         pytest.param("from helpers import Base\nclass Child(Base): ...", id="unknown base"),
         pytest.param("for n in range(3):\n    def test_n(): ...", id="loop"),
@@ -267,6 +281,45 @@ def test_suite_without_modules_is_the_suites_fault() -> None:
 )
 def test_module_that_may_have_more_tests_is_known_as_such(source: str) -> None:
     assert find(source).dynamic_paths == {"test_0.py"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("test_later: object", id="annotation alone"),
+        pytest.param("test_data = [1, 2]\ntest_name: str = 'x'", id="literals"),
+        pytest.param("every = [test for test in (1, 2)]", id="a comprehension's own name"),
+        pytest.param("made = lambda: (test_made := 1)", id="a lambda's own name"),
+        pytest.param("def helper():\n    test_made = 1", id="a function's own name"),
+        pytest.param("with open('x') as file: text = file.read()", id="other names"),
+    ],
+)
+def test_names_that_no_test_can_have_are_no_sign_of_more_tests(source: str) -> None:
+    assert find(f"{source}\ndef test_a(): ...").dynamic_paths == set()
+
+
+@pytest.mark.parametrize("gone", ["del (test_a, test_b)", "test_a, test_b = None, None"])
+def test_names_that_are_taken_away_are_no_tests(gone: str) -> None:
+    definitions = "def test_a(): ...\ndef test_b(): ...\ndef test_c(): ..."
+    methods = definitions.replace("\n", "\n    ").replace("()", "(self)")
+    found = find(f"{definitions}\n{gone}\nclass TestIt:\n    {methods}\n    {gone}")
+    assert found.required == ("test_0.py::test_c", "test_0.py::TestIt::test_c")
+
+
+def test_base_of_another_module_is_not_the_modules_own_class_of_that_name() -> None:
+    found = find(
+        "import unittest\n"
+        "class TestCase(unittest.TestCase):\n    def test_a(self): ...\n"
+        "class TestOther(unittest.TestCase):\n    def test_b(self): ...\n"
+        "class Outer:\n    class Inner(unittest.TestCase):\n        def test_c(self): ...\n"
+        "class TestDeep(Outer.Inner): ...\n"
+    )
+    assert [base.partition("::")[2] for base in found.required] == [
+        "TestCase::test_a",
+        "TestOther::test_b",
+        "TestDeep::test_c",
+    ]
+    assert found.dynamic_paths == set()
 
 
 def test_conditional_marks_do_not_take_a_test_out() -> None:
