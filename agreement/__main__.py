@@ -24,7 +24,7 @@ from agreement.ours import Way, grade_alone, grade_together
 from agreement.pairs import Found, Outcome, Pair, Source
 from agreement.plain import NotPlainError, Plain, can_hide
 from agreement.sources import cpython, honest, packages, recorded
-from grader.settings import SandboxChoice
+from grader.config.settings import SandboxChoice
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED = REPO.parent / "shared"

@@ -9,7 +9,7 @@ from typing import Any
 from agreement.mutants import MARK
 from agreement.ours import Graded
 from agreement.pairs import Difference, Found, Outcome, Pair, differences
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
 
 SECTION = "## Where plain Python says otherwise"
 """The heading, in the documentation, of the table of what may differ."""

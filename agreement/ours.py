@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agreement.pairs import Outcome, Pair
-from grader.engine import Grader
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
 from grader.model import GradeReport, Limits, Submission
-from grader.settings import SandboxChoice, Settings
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
 
 
 class Way(StrEnum):

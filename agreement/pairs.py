@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.model import CallTests, LimitOverrides, MiB, Submission, TestSuite
-from grader.rules import ExtractionRule
+from grader.model.overrides import ExtractionRule
 
 LIMITS = LimitOverrides(
     cpu_time_s=60.0,

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from agreement.pairs import LIMITS, MUTANT_LIMITS, Outcome, Pair
-from grader.compare import compare_text, needs_checker
-from grader.feedback import inert
+from grader.judging.compare import compare_text, needs_checker
 from grader.model import CallTests, PytestTests, ScriptTests, StdinTests
-from sandbox_images.harness import values
+from grader.text.inert import inert
+from sandbox_images.harness.wire import values
 
 PROGRAMS = Path(__file__).with_name("programs")
 """What plain Python runs of ours: a pytest plugin, and the programs that run cases one by one."""

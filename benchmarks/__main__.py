@@ -19,11 +19,11 @@ from benchmarks.queued import compare as compare_queue
 from benchmarks.rewards import THREADS, compare
 from benchmarks.served import compare as compare_service
 from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered, stdin_samples
-from grader.cores import usable_cores
-from grader.engine import Grader
-from grader.errors import GraderError
-from grader.sandbox.choose import choose_sandbox
-from grader.settings import SandboxChoice, Settings
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model.errors import GraderError
+from grader.process.cores import usable_cores
+from grader.sandbox.choice import choose_sandbox
 
 PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue", "http")
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"

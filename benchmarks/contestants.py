@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.workloads import Sample
-from grader.engine import Grader
-from grader.verdict import Verdict
+from grader.grading.grader import Grader
+from grader.model.verdict import Verdict
 
 Contestant = Callable[[Sequence[Sample]], float]
 

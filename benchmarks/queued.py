@@ -15,12 +15,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from benchmarks.workloads import REPO, Sample
-from grader.client import open_grader
-from grader.errors import GraderError
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.futures import FutureGrader
 from grader.model import Submission
-from grader.queueing.futures import FutureGrader
-from grader.settings import SandboxChoice, Settings
-from grader.verdict import Verdict
+from grader.model.errors import GraderError
+from grader.model.verdict import Verdict
+from grader.opening import open_grader
 
 THREADS = 64
 """Each sends one submission at a time, as a trainer's rollout threads do."""

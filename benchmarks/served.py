@@ -19,14 +19,14 @@ from typing import Any
 
 from benchmarks.connections import post_all
 from benchmarks.workloads import REPO, find_recorded
-from grader.client import open_grader
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.futures import FutureGrader
+from grader.grading.stoppable import Run, StoppableGrader
 from grader.model import Submission, TestSuite
-from grader.queueing.futures import FutureGrader
-from grader.sandbox.base import Job, Program
-from grader.settings import SandboxChoice, Settings
-from grader.stoppable import Run, StoppableGrader
+from grader.model.verdict import Verdict
+from grader.opening import open_grader
+from grader.sandbox.contract import Job, Program
 from grader.suites import parse_label
-from grader.verdict import Verdict
 
 CONNECTIONS = 512
 """As many as verl holds open to its sandbox."""

@@ -8,7 +8,7 @@ docs/trainers/openrlhf.md has the settings.
 from pathlib import Path
 from runpy import run_path
 
-_load = run_path(str(Path(__file__).resolve().with_name("checkout.py")))["load"]
+_load = run_path(str(Path(__file__).resolve().parent / "process/checkout.py"))["load"]
 
 AgentInstance, AgentExecutor = _load("grader.rewards.agents.classes").make("code", _load)
 

@@ -7,7 +7,7 @@ The model runs code in a session that keeps its names, and hands in an answer, w
 from pathlib import Path
 from runpy import run_path
 
-_load = run_path(str(Path(__file__).resolve().with_name("checkout.py")))["load"]
+_load = run_path(str(Path(__file__).resolve().parent / "process/checkout.py"))["load"]
 
 AgentInstance, AgentExecutor = _load("grader.rewards.agents.classes").make("tool", _load)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
-_load = run_path(str(Path(__file__).resolve().with_name("checkout.py")))["load"]
+_load = run_path(str(Path(__file__).resolve().parent / "process/checkout.py"))["load"]
 
 
 def reward_func(queries: list[str], prompts: list[str], labels: list[str], **_: Any) -> Any:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Never
 import pytest
 
 if TYPE_CHECKING:
-    from grader.sandbox.docker import DockerSandbox
-    from grader.sandbox.native import NativeSandbox
-    from grader.settings import Settings
+    from grader.config.settings import Settings
+    from grader.sandbox.docker.backend import DockerSandbox
+    from grader.sandbox.native.backend import NativeSandbox
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -70,8 +70,8 @@ def shared_dir() -> Path:
 
 def docker_settings() -> "Settings":
     """Return the defaults, but with the images that the environment names."""
-    from grader.configuration import load_settings
-    from grader.settings import Settings
+    from grader.config.loading import load_settings
+    from grader.config.settings import Settings
 
     return Settings(images=load_settings().settings.images)
 
@@ -79,8 +79,8 @@ def docker_settings() -> "Settings":
 @pytest.fixture(scope="session")
 def docker_sandbox() -> "Iterator[DockerSandbox]":
     """The real Docker backend, with an engine that answers and an image that matches."""
-    from grader.errors import GraderError
-    from grader.sandbox.docker import DockerSandbox
+    from grader.model.errors import GraderError
+    from grader.sandbox.docker.backend import DockerSandbox
 
     settings = docker_settings()
     try:
@@ -95,9 +95,9 @@ def docker_sandbox() -> "Iterator[DockerSandbox]":
 @pytest.fixture(scope="session")
 def runsc_sandbox() -> "Iterator[DockerSandbox]":
     """The real Docker backend with gVisor's kernel under it, where the engine has that runtime."""
-    from grader.errors import GraderError
-    from grader.sandbox.docker import DockerSandbox
-    from grader.settings import DockerSettings
+    from grader.config.settings import DockerSettings
+    from grader.model.errors import GraderError
+    from grader.sandbox.docker.backend import DockerSandbox
 
     try:
         settings = replace(docker_settings(), docker=DockerSettings(runtime="runsc"))
@@ -112,9 +112,9 @@ def runsc_sandbox() -> "Iterator[DockerSandbox]":
 @pytest.fixture(scope="session")
 def native_sandbox() -> "Iterator[NativeSandbox]":
     """The real namespace jail of this machine."""
-    from grader.errors import GraderError
-    from grader.sandbox.native import NativeSandbox
-    from grader.settings import Settings
+    from grader.config.settings import Settings
+    from grader.model.errors import GraderError
+    from grader.sandbox.native.backend import NativeSandbox
 
     try:
         sandbox = NativeSandbox(Settings())
@@ -168,10 +168,10 @@ def _nothing_outlives_the_session(request: pytest.FixtureRequest) -> Iterator[No
 
 def _lost_containers() -> set[str]:
     """Return the containers of this process, and those whose process has ended."""
-    from grader.errors import GraderError
-    from grader.sandbox.docker import OWNER_LABEL
-    from grader.sandbox.docker_engine import Engine
-    from grader.sandbox.owner import Owner
+    from grader.model.errors import GraderError
+    from grader.sandbox.docker.backend import OWNER_LABEL
+    from grader.sandbox.docker.engine import Engine
+    from grader.sandbox.docker.owner import Owner
 
     try:
         engine = Engine.connect()

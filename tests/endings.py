@@ -61,9 +61,9 @@ def told() -> None:
 
 def from_library(completions: list[str], end: End) -> None:
     """Leave futures of an open grader behind."""
-    from grader.client import open_grader
-    from grader.configuration import load_settings
+    from grader.config.loading import load_settings
     from grader.model import Submission
+    from grader.opening import open_grader
     from grader.suites import parse_label
 
     grader = open_grader(load_settings().settings)
@@ -92,7 +92,7 @@ def from_threads(reward: Callable[[str], object]) -> Caller:
 
 def from_main_thread(completions: list[str], end: End) -> None:
     """Call as TRL does: all at once, in the main thread, which a signal then interrupts."""
-    from grader.integrations.trl import code_reward
+    from grader.trainers.trl import code_reward
 
     def order() -> None:
         told()
@@ -120,7 +120,7 @@ def from_loop(reward: Callable[[str], Awaitable[object]]) -> Caller:
 
 def from_pool(completions: list[str], end: End) -> None:
     """Call as AReaL does: in the processes of a pool."""
-    from grader.integrations.areal import code_reward
+    from grader.trainers.areal import code_reward
 
     async def run() -> None:
         pool = ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
@@ -144,14 +144,14 @@ def openrlhf(text: str) -> object:
 
 
 def rllm(text: str) -> object:
-    from grader.integrations.shared import rate_one
     from grader.rewards.sample import Sample
+    from grader.trainers.shared import rate_one
 
     return rate_one(Sample(query=text, label=LABEL))
 
 
 async def verl(text: str) -> object:
-    from grader.integrations.verl import compute_score
+    from grader.trainers.verl import compute_score
 
     return await compute_score(solution_str=text, ground_truth=LABEL)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from grader.model import GradeReport, ScriptCase, ScriptTests, Submission, Tests, TestSuite
-from grader.verdict import Integrity, Verdict
+from grader.model.verdict import Integrity, Verdict
 
 
 def make_tests(*statements: str) -> ScriptTests:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.model import GradeReport
-from grader.wire import json_bytes, report_json
+from grader.model.wire import json_bytes, report_json
 
 
 @dataclass(frozen=True, kw_only=True)

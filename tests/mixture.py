@@ -1,8 +1,8 @@
 """A batch of submissions of every verdict, each different, with what must become of it."""
 
 from grader.model import LimitOverrides, Submission
-from grader.rules import ExtractionRule
-from grader.verdict import Verdict
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Verdict
 from tests.factories import make_submission, make_suite
 
 _SUITE = make_suite(

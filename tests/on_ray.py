@@ -52,7 +52,7 @@ class Verl:
     """Awaits the reward function, in the event loop of an async actor."""
 
     async def rate(self, texts: list[str]) -> list[float]:
-        from grader.integrations.verl import compute_score
+        from grader.trainers.verl import compute_score
 
         found = await asyncio.gather(
             *(compute_score(solution_str=text, ground_truth=LABEL) for text in texts)

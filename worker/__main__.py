@@ -5,7 +5,7 @@ Further arguments go to `celery worker`.
 
 import sys
 
-from grader.errors import GraderError
+from grader.model.errors import GraderError
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """The Celery application of the workers: `celery -A worker.app worker`, or `python -m worker`."""
 
-from grader.configuration import load_settings
+from grader.config.loading import load_settings
 from grader.queueing.dispatch import make_app
 from grader.queueing.names import queue_name
 from worker.lifecycle import Lifecycle

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grader.errors import QueueUnavailableError
+from grader.grading.stoppable import Run
+from grader.model.errors import QueueUnavailableError
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Hint, Ledger, Taken
-from grader.stoppable import Run
 
 _log = logging.getLogger(__name__)
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
-from grader.errors import QueueUnavailableError
+from grader.config.settings import Settings
+from grader.grading.stoppable import StoppableGrader
+from grader.model.errors import QueueUnavailableError
+from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger, Taken
-from grader.queueing.repeats import Repeats
-from grader.settings import Settings
-from grader.stoppable import StoppableGrader
 from worker.chunks import Chunk, Chunks
 from worker.gate import Gate
 from worker.heartbeat import SLOW_S, Heartbeat

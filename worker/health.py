@@ -3,8 +3,8 @@
 import platform
 import sys
 
-from grader.configuration import load_settings
-from grader.errors import GraderError
+from grader.config.loading import load_settings
+from grader.model.errors import GraderError
 from grader.queueing.status import read_status
 
 

@@ -10,11 +10,11 @@ import threading
 import time
 from datetime import UTC, datetime
 
-from grader.errors import QueueUnavailableError
+from grader.config.settings import Settings
+from grader.model.errors import QueueUnavailableError
+from grader.process.repeats import Repeats
 from grader.queueing.ledger import Ledger
-from grader.queueing.repeats import Repeats
 from grader.queueing.status import WorkerStatus, encode_worker
-from grader.settings import Settings
 from worker.chunks import Chunks
 from worker.throughput import Throughput
 

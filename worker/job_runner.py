@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grader import wire
-from grader.cache import is_cacheable
-from grader.errors import GraderError, WireError
-from grader.model import Submission
+from grader.config.settings import Settings
+from grader.grading.pipeline import not_graded
+from grader.grading.stoppable import Run, StoppableGrader
+from grader.model import Submission, wire
+from grader.model.errors import GraderError, WireError
 from grader.queueing.jobs import SuiteReader, apply
 from grader.queueing.ledger import Started, Taken
 from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
-from grader.service import not_graded
-from grader.settings import Settings
-from grader.stoppable import Run, StoppableGrader
+from worker.cacheable import is_cacheable
 
 _log = logging.getLogger(__name__)
 

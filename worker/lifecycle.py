@@ -8,11 +8,11 @@ from typing import Any
 
 from celery import signals
 
-from grader.errors import ConfigurationError, GraderError
+from grader.config.settings import Settings
+from grader.grading.stoppable import StoppableGrader
+from grader.model.errors import ConfigurationError, GraderError
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
-from grader.settings import Settings
-from grader.stoppable import StoppableGrader
 from worker.executor import Executor
 
 _log = logging.getLogger(__name__)

@@ -17,9 +17,9 @@ def main() -> None:
         source = file.read()
     sys.argv[:] = ["solution.py"]
     sys.path[0] = payload["repository"]
-    from grader.compare import compare_value
+    from grader.judging.compare import compare_value
     from grader.model import Comparator, Comparison
-    from sandbox_images.harness.values import decode, encode
+    from sandbox_images.harness.wire.values import decode, encode
 
     sys.path[0] = os.getcwd()  # noqa: PTH109
     given = payload["comparison"]

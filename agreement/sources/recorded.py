@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agreement.pairs import Found, Pair
-from grader.errors import GraderError
+from grader.model.errors import GraderError
 from grader.suites import ProblemIndex
 
 FILES = (

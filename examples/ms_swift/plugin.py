@@ -1,5 +1,5 @@
 """A plugin for ms-swift: `--external_plugins plugin.py --reward_funcs grader_code`."""
 
-from grader.integrations.ms_swift import register
+from grader.trainers.ms_swift import register
 
 register("grader_code")

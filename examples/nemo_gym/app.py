@@ -1,6 +1,6 @@
 """A resources server for NeMo-Gym, to be put into `resources_servers/grader/`; see config.yaml."""
 
-from grader.integrations.nemo_gym import server_class
+from grader.trainers.nemo_gym import server_class
 
 CodeServer = server_class()
 

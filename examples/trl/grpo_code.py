@@ -12,7 +12,7 @@ import argparse
 from datasets import load_dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from grader.integrations.trl import code_reward
+from grader.trainers.trl import code_reward
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def train(steps: int, *, folder: str, seed: int = 0, batch: int = 64) -> list[di
     from transformers import set_seed
     from trl import GRPOConfig, GRPOTrainer
 
-    from grader.integrations.trl import code_reward
+    from grader.trainers.trl import code_reward
 
     torch.set_num_threads(1)
     set_seed(seed)

@@ -28,7 +28,7 @@ exec python3 -m verl.trainer.main_ppo \
     actor_rollout_ref.rollout.n=8 \
     actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8 \
     actor_rollout_ref.rollout.gpu_memory_utilization=0.5 \
-    reward.custom_reward_function.path=pkg://grader.integrations.verl \
+    reward.custom_reward_function.path=pkg://grader.trainers.verl \
     reward.custom_reward_function.name=compute_score \
     reward.reward_manager.name=naive \
     reward.num_workers=8 \

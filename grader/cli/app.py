@@ -26,7 +26,7 @@ from grader.cli.status import status
 from grader.cli.try_ import try_
 from grader.cli.version import before_command, version
 from grader.cli.worker import worker
-from grader.errors import ConfigurationError, GraderError, ImageNotFoundError, InputError
+from grader.model.errors import ConfigurationError, GraderError, ImageNotFoundError, InputError
 
 app = typer.Typer(
     name="grader",

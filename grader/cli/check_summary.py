@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli.console import terminal
-from grader.visible import visible
+from grader.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,12 +14,12 @@ from grader.cli.check_summary import print_summary
 from grader.cli.console import note
 from grader.cli.options import Chosen
 from grader.cli.progress import progress
-from grader.errors import ConfigurationError
-from grader.visible import visible
+from grader.model.errors import ConfigurationError
+from grader.text.visible import visible
 
 if TYPE_CHECKING:
-    from grader.calibration import Measured
     from grader.offline.checked import ProblemCheck, Tally
+    from grader.scoring.calibration import Measured
     from grader.suites import ProblemIndex
 
 
@@ -78,7 +78,7 @@ class CheckingJob:
 
     def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> int:
         """Check and print the summary; return how many problems could not be checked."""
-        from grader.engine import Grader
+        from grader.grading.grader import Grader
         from grader.offline.check import check_problems
         from grader.offline.checked import Effort, Health, check_key, row_of
         from grader.offline.output import Output
@@ -151,7 +151,7 @@ class CheckingJob:
             yield f"The page of {tally.problems:,} problems: {visible(str(self.report))}"
 
     def _calibrated(self, seen: "_Seen", chosen: Chosen) -> Iterator[str]:
-        from grader import calibration
+        from grader.scoring import calibration
 
         if self.calibrate:
             path = chosen.settings.calibration.file or calibration.beside(self.problems)

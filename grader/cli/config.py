@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from grader.cli.console import terminal
-from grader.configuration import LoadedSettings, load_settings, value_of, variable
-from grader.redaction import HIDDEN, redacted
-from grader.settings import DESCRIPTIONS
+from grader.config.loading import LoadedSettings, load_settings, value_of, variable
+from grader.config.settings import DESCRIPTIONS
+from grader.text.redaction import HIDDEN, redacted
 
 _SECRETS = frozenset({"server.token"})
 _ADDRESSES = frozenset({"broker", "url"})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Never
 
 import typer
 
-from grader.visible import visible, visible_line
+from grader.text.visible import visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from grader.cli.machine import Finding, Health, examine
-from grader.errors import GraderError
-from grader.settings import Settings
+from grader.config.settings import Settings
+from grader.model.errors import GraderError
 
 if TYPE_CHECKING:
-    from grader.sandbox.base import Sandbox
-    from grader.sandbox.docker_engine import EngineInfo
+    from grader.sandbox.contract import Sandbox
+    from grader.sandbox.docker.engine import EngineInfo
 
 
 def diagnose(settings: Settings) -> dict[str, list[Finding]]:
@@ -23,7 +23,7 @@ def diagnose(settings: Settings) -> dict[str, list[Finding]]:
 
 
 def _engine(settings: Settings) -> list[Finding]:
-    from grader.sandbox.docker_engine import Engine
+    from grader.sandbox.docker.engine import Engine
 
     name = "engine"
     try:
@@ -74,13 +74,13 @@ def _runtime(info: "EngineInfo", name: str) -> str:
 
 
 def _native(settings: Settings) -> "Sandbox":
-    from grader.sandbox.native import NativeSandbox
+    from grader.sandbox.native.backend import NativeSandbox
 
     return NativeSandbox(settings)
 
 
 def _docker(settings: Settings) -> "Sandbox":
-    from grader.sandbox.docker import DockerSandbox
+    from grader.sandbox.docker.backend import DockerSandbox
 
     return DockerSandbox(settings)
 

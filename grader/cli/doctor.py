@@ -8,7 +8,7 @@ import typer
 
 from grader.cli.console import terminal
 from grader.cli.options import choose
-from grader.visible import visible
+from grader.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.errors import InputError
+from grader.model.errors import InputError
 
 if TYPE_CHECKING:
     from grader.report.rows import GradedRow

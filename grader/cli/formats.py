@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grader.cli.console import terminal
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 
 _EXAMPLE_CHARS = 240
 

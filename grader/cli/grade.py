@@ -20,7 +20,7 @@ from grader.cli.options import (
     VerboseOption,
     choose,
 )
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 
 
 def grade(

@@ -6,18 +6,18 @@ import threading
 from typing import TYPE_CHECKING
 
 from grader.cli.console import note
-from grader.errors import GraderError
-from grader.reward_settings import Task
+from grader.config.rewards import Task
+from grader.model.errors import GraderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from grader.config.settings import Settings
+    from grader.grading.futures import FutureGrader
+    from grader.grading.stoppable import StoppableGrader
     from grader.model import GradeReport, Submission
     from grader.offline.rows import Question
-    from grader.queueing.futures import FutureGrader
     from grader.rewards.rows import RowRater
-    from grader.settings import Settings
-    from grader.stoppable import StoppableGrader
 
 
 WARM_IMAGE = "python"
@@ -56,7 +56,7 @@ class Graders:
     def as_completed(
         self, submissions: "Iterable[Submission]"
     ) -> "Iterator[tuple[Submission, GradeReport]]":
-        """Grade lazily by tests; see `grader.engine.Grader.as_completed`.
+        """Grade lazily by tests; see `grader.grading.grader.Grader.as_completed`.
 
         Raises:
             GraderError: There is a submission, and nothing can run here, or nobody answers
@@ -89,12 +89,12 @@ class Graders:
         with self._lock:
             if self._tests is None:
                 if self._settings.broker is None and self._settings.url is None:
-                    from grader.stoppable import StoppableGrader
+                    from grader.grading.stoppable import StoppableGrader
 
                     self._tests = StoppableGrader(self._settings)
                     self._tests.warm(WARM_IMAGE)
                 else:
-                    from grader.client import open_grader
+                    from grader.opening import open_grader
 
                     self._tests = open_grader(self._settings)
             return self._tests
@@ -111,8 +111,8 @@ class Graders:
 
     def _open_future_grader(self) -> "FutureGrader":
         """Return the grader of tests as combinations need it, over the same slots."""
-        from grader.client import LocalGrader
-        from grader.stoppable import StoppableGrader
+        from grader.grading.local import LocalGrader
+        from grader.grading.stoppable import StoppableGrader
 
         tests = self._open_tests()
         if isinstance(tests, StoppableGrader):
@@ -126,7 +126,7 @@ def _look(tests: "StoppableGrader | FutureGrader", first: "Submission") -> None:
     Raises:
         GraderError: Nobody answers, or no slot can be opened.
     """
-    from grader.queueing.futures import FutureGrader
+    from grader.grading.futures import FutureGrader
 
     if isinstance(tests, FutureGrader):
         if trouble := tests.look():

@@ -13,8 +13,8 @@ from grader.cli.graders import Graders
 from grader.cli.options import Chosen
 from grader.cli.progress import Progress, progress
 from grader.cli.summary import print_summary
-from grader.errors import ConfigurationError
-from grader.verdict import Verdict
+from grader.model.errors import ConfigurationError
+from grader.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from grader.model import GradeReport
@@ -45,7 +45,7 @@ class GradingJob:
     ) -> int:
         """Grade and print the summary; return how many rows could not be graded."""
         from grader.offline.output import STDOUT, Output
-        from grader.score import find_policy
+        from grader.scoring.policies import find_policy
 
         settings = self.chosen.settings
         find_policy(settings.policy)
@@ -56,7 +56,7 @@ class GradingJob:
             graders = Graders(settings)
             stack.callback(graders.close)
             cut_off(graders.close)
-            from grader import wire
+            from grader.model import wire
             from grader.offline.finder import SuiteFinder
             from grader.offline.problems import load_problems
             from grader.offline.run import grade_rows
@@ -129,7 +129,7 @@ class _Seen:
     """What came out so far: for the progress, the notes and the summary."""
 
     def __init__(self, progress: Progress) -> None:
-        from grader.stats import RunningSummary
+        from grader.scoring.statistics import RunningSummary
 
         self.progress = progress
         self.ungraded = 0

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from grader.cores import usable_cores
 from grader.model import MiB
+from grader.process.cores import usable_cores
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000

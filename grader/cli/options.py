@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from grader.configuration import complete_key, load_settings, value_of
-from grader.errors import ConfigurationError
+from grader.config.loading import complete_key, load_settings, value_of
+from grader.config.rewards import Task
+from grader.config.settings import SandboxChoice, Settings
 from grader.model import LimitOverrides
-from grader.reward_settings import Task
-from grader.settings import SandboxChoice, Settings
-from grader.verdict import Integrity
+from grader.model.errors import ConfigurationError
+from grader.model.verdict import Integrity
 
 SandboxOption = Annotated[
     SandboxChoice | None,

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from grader.cli.console import note, terminal
-from grader.visible import visible
+from grader.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ import typer
 
 from grader.cli.console import note, terminal
 from grader.cli.options import ForceOption
-from grader.errors import ConfigurationError, InputError
+from grader.model.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from grader.report.document import Document

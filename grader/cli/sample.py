@@ -14,12 +14,12 @@ from rich.text import Text
 
 from grader.cli.summary import verdict_style
 from grader.report.reasons import VERDICTS
-from grader.visible import pieces, visible, visible_line
+from grader.text.visible import pieces, visible, visible_line
 
 if TYPE_CHECKING:
+    from grader.model.verdict import Verdict
     from grader.report.differ import DiffLine
     from grader.report.sample import CaseView, SampleView
-    from grader.verdict import Verdict
 
 _WIDTH_OF_A_FILE = 100
 _DIFF_STYLES = {"missing": "yellow", "extra": "cyan", "same": "", "gap": "dim"}

@@ -12,7 +12,7 @@ from grader.cli.options import (
     SlotsOption,
     choose,
 )
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 
 
 def serve(

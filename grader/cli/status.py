@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grader.cli.options import BrokerOption, SetOption, choose
-from grader.visible import visible
+from grader.text.visible import visible
 
 if TYPE_CHECKING:
     from grader.queueing.status import QueueStatus, WorkerStatus

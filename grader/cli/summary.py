@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli.console import terminal
-from grader.verdict import Verdict
-from grader.visible import visible
+from grader.model.verdict import Verdict
+from grader.text.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from grader.stats import Summary
+    from grader.scoring.statistics import Summary
 
 _BAR_CELLS = 30
 _STYLES = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.INTERNAL_ERROR: "bold magenta"}

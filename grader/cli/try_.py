@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from grader.cli.console import note
-from grader.errors import ConfigurationError, GraderError, InputError
-from grader.visible import visible
+from grader.model.errors import ConfigurationError, GraderError, InputError
+from grader.text.visible import visible
 
 _PROMPT_KEYS = ("prompt", "question", "input", "query")
 _RESPONSE_KEYS = ("response", "completion", "output", "generation", "solution", "code")

@@ -4,9 +4,9 @@ import os
 import sys
 
 from grader.cli.options import BrokerOption, SandboxOption, SetOption, SlotsOption, choose
-from grader.configuration import value_of, variable
-from grader.errors import ConfigurationError
-from grader.settings import DESCRIPTIONS, Settings
+from grader.config.loading import value_of, variable
+from grader.config.settings import DESCRIPTIONS, Settings
+from grader.model.errors import ConfigurationError
 
 
 def worker(

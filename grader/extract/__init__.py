@@ -12,8 +12,8 @@ from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
 from grader.extract.source import Reader, Reading
 from grader.extract.text import after_prompt, encodable, normalise
-from grader.rules import ExtractionRule
-from grader.syntax import MAX_PARSE_CHARS
+from grader.model.overrides import ExtractionRule
+from grader.source.syntax import MAX_PARSE_CHARS
 
 _UNFINISHED = "The answer ends inside a thinking section; code in one is a draft."
 

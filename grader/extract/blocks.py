@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from grader.extract.source import Reader
-from grader.syntax import MAX_PARSE_CHARS
+from grader.source.syntax import MAX_PARSE_CHARS
 
 MAX_MARKS = 5000
 """Lines with a fence or marker that are looked at: the last ones."""

@@ -20,7 +20,7 @@ from grader.extract.source import (
     is_idle,
     module_level,
 )
-from grader.syntax import MAX_PARSE_CHARS
+from grader.source.syntax import MAX_PARSE_CHARS
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -1,7 +1,7 @@
 """Look at hostile source text without ever running it, crashing on it or waiting for it.
 
-The parser is the only part of Python that sees a submission inside the trusted process, so
-everything that is known to hurt it is kept away (`grader.syntax`), and it reads so much in all.
+The parser is the only part of Python that sees a submission inside the trusted process. So
+`grader.source.syntax` keeps away from it what is known to hurt it, and bounds what it reads.
 """
 
 import ast
@@ -13,7 +13,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import islice
 
-from grader.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
+from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
 
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
 """Over all the texts that one extraction tries."""

@@ -1,1 +1,1 @@
-"""The parts of `grader.judge`: what a run reported, how it ended, which tests a suite has."""
+"""From what runs left behind to verdicts; `verdicts` is the way in, the rest are its parts."""

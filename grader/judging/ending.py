@@ -5,11 +5,11 @@ import signal
 from dataclasses import dataclass
 from typing import assert_never
 
-from grader.feedback import inert, quote
 from grader.judging.report import Report, Trouble
 from grader.model import KiB, Limits, MiB
-from grader.sandbox.base import RunOutcome
-from grader.verdict import LimitKind, Verdict
+from grader.model.verdict import LimitKind, Verdict
+from grader.sandbox.contract import RunOutcome
+from grader.text.inert import inert, quote
 
 LIMIT_VERDICTS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
 

@@ -8,11 +8,11 @@ as large as its completions, whatever submissions print.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.feedback import show
 from grader.judging.report import Report
 from grader.model import CallCase, CaseResult, Evidence, StdinCase
-from grader.sandbox.base import RunOutcome
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import RunOutcome
+from grader.text.inert import show
 
 TEXT_CHARS = 2_000
 """The longest text of evidence."""

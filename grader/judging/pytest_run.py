@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 
-from grader.feedback import inert
 from grader.judging import evidence
 from grader.judging.ending import find_fault, finding_of
-from grader.judging.pytest_sources import source_of
-from grader.judging.pytest_tests import ExpectedTests
 from grader.judging.report import Report, read_report
 from grader.judging.shared import ExpectedCase, Key, SharedRun, settle
 from grader.model import CaseResult, Limits, PytestTests
-from grader.sandbox.base import RunOutcome
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import RunOutcome
+from grader.source.pytest_sources import source_of
+from grader.source.pytest_tests import ExpectedTests
+from grader.text.inert import inert
 
 _ID_CHARS = 300
 

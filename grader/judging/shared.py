@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.feedback import inert
 from grader.judging.ending import (
     LIMIT_VERDICTS,
     Finding,
@@ -18,8 +17,9 @@ from grader.judging.ending import (
 )
 from grader.judging.report import CaseEvent, Report
 from grader.model import CaseResult
-from grader.sandbox.base import RunOutcome
-from grader.verdict import PRECEDENCE, Verdict
+from grader.model.verdict import PRECEDENCE, Verdict
+from grader.sandbox.contract import RunOutcome
+from grader.text.inert import inert
 
 Key = int | str
 """What a runner calls a case: its number in a script, its pytest node id."""

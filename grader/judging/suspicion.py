@@ -7,8 +7,8 @@ training, they show hacking rise.
 from collections.abc import Iterable, Iterator, Sequence
 
 from grader.judging.report import Report, read_report
-from grader.sandbox.base import RunOutcome
-from grader.verdict import Suspicion
+from grader.model.verdict import Suspicion
+from grader.sandbox.contract import RunOutcome
 
 _NETWORK_CALLS = frozenset({"socket", "connect", "bind", "listen", "accept", "sendto"})
 

@@ -24,7 +24,7 @@ from grader.model import (
 )
 from grader.offline.stubs import Recipe, stub_of
 from grader.offline.surface import RAISES, skeleton_of, sources_of
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 _MAX_ANSWER_CHARS = 10_000
 """An answer that is longer is not put into an attack."""

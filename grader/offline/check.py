@@ -10,9 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from grader.calibration import Measured, key_of
-from grader.errors import GraderError, SuiteError
-from grader.limits import CalibrationSettings
 from grader.model import (
     GradeReport,
     LimitOverrides,
@@ -23,15 +20,18 @@ from grader.model import (
     TestSuite,
     Usage,
 )
+from grader.model.errors import GraderError, SuiteError
+from grader.model.limits import CalibrationSettings
+from grader.model.overrides import AS_SET, ExtractionRule, GradingRules
+from grader.model.verdict import Verdict
 from grader.offline.attacks import PLAIN, Attack, attacks_on
 from grader.offline.checked import Change, Effort, Health, Mutation, Paid, ProblemCheck
 from grader.offline.mutants import Mutant, mutants_of
 from grader.offline.rows import overridden
 from grader.offline.run import Grades
-from grader.rules import AS_SET, ExtractionRule, GradingRules
+from grader.scoring.calibration import Measured, key_of
 from grader.suites import ProblemIndex
 from grader.twins import confirmable
-from grader.verdict import Verdict
 
 SLOW_SHARE = 0.5
 """Of the CPU time limit: a reference that takes more leaves a slower machine no room."""

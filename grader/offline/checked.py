@@ -10,15 +10,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from grader.calibration import Measured
-from grader.errors import ConfigurationError, GraderError
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, GraderError
+from grader.model.verdict import Verdict
+from grader.model.wire import json_bytes
 from grader.offline.attacks import PLAIN, Attack
 from grader.offline.rows import ORIGIN_KEY
 from grader.offline.source import parse_object
-from grader.settings import Settings
+from grader.scoring.calibration import Measured
 from grader.suites import ProblemIndex
-from grader.verdict import Verdict
-from grader.wire import json_bytes
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -126,7 +126,7 @@ class ProblemCheck:
     runs: int = 0
     """How many submissions were graded for this."""
     tests: str = ""
-    """The key of its tests; see `grader.calibration.key_of`."""
+    """The key of its tests; see `grader.scoring.calibration.key_of`."""
 
     @property
     def measured(self) -> Measured | None:

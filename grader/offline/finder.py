@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from grader.errors import LabelError
 from grader.model import TestSuite
+from grader.model.errors import LabelError
 from grader.suites import parse_label, parse_problem
 from grader.suites.cache import SuiteCache
 

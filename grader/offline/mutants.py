@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 _MAX_SHOWN_CHARS = 120
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {

@@ -5,8 +5,8 @@ import os
 import stat
 from pathlib import Path
 
-from grader.closing import Closing
-from grader.errors import ConfigurationError, GraderError
+from grader.model.errors import ConfigurationError, GraderError
+from grader.process.closing import Closing
 
 STDOUT = Path("-")
 """The path that means standard output."""

@@ -12,12 +12,12 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.errors import ConfigurationError, GraderError, InputError
+from grader.config.settings import Settings
 from grader.model import GradeReport, LimitOverrides
+from grader.model.errors import ConfigurationError, GraderError, InputError
+from grader.model.wire import report_of
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, id_of
 from grader.offline.source import RowSource, parse_object
-from grader.settings import Settings
-from grader.wire import report_of
 
 _PARTS = (
     "policy",

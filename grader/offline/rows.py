@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from grader.errors import GraderError, InputError
+from grader.config.rewards import Task
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
+from grader.model.errors import GraderError, InputError
+from grader.model.verdict import Verdict
+from grader.model.wire import json_bytes, report_json
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
 from grader.offline.source import Row, parse_object
-from grader.plans import Plan, plan_for
-from grader.reward_settings import Task
-from grader.verdict import Verdict
-from grader.wire import json_bytes, report_json
+from grader.suites.plans import Plan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Where a completion is looked for, in this order."""

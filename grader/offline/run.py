@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from grader.errors import InputError
 from grader.model import GradeReport, Submission
+from grader.model.errors import InputError
 from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRows
@@ -15,7 +15,7 @@ from grader.offline.source import Row
 
 
 class Grades(Protocol):
-    """What is needed of a grader; `grader.engine.Grader` is one."""
+    """What is needed of a grader; `grader.grading.grader.Grader` is one."""
 
     def as_completed(
         self, submissions: Iterable[Submission]

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from grader.errors import ConfigurationError, InputError
-from grader.wire import json_bytes
+from grader.model.errors import ConfigurationError, InputError
+from grader.model.wire import json_bytes
 
 STDIN = Path("-")
 """The path that means standard input."""

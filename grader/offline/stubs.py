@@ -9,7 +9,7 @@ import ast
 import builtins
 from dataclasses import dataclass
 
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 _KEPT_DECORATORS = {
     "cached_property",

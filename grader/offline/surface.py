@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterable
 
 from grader.model import CallTests, PytestTests, ScriptTests, Tests, TestSuite
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 _BUILTIN = {*dir(builtins), "__file__", "__builtins__"}
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})

@@ -1,27 +1,15 @@
 """What a client has asked for and not got yet: equal submissions are one entry."""
 
-import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from grader.model import GradeReport
+from grader.grading.futures import deliver
 from grader.queueing.jobs import Job, Reader
-
-ReportFuture = Future[GradeReport]
-
-_Answer = TypeVar("_Answer")
-
-
-def deliver(future: Future[_Answer], answer: _Answer) -> None:
-    """Give a future its answer, unless it has one or was cancelled."""
-    # It may be cancelled between a look at its state and this.
-    with contextlib.suppress(InvalidStateError):
-        future.set_result(answer)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from grader.errors import ConfigurationError, QueueUnavailableError
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.queueing.ledger import Hint
 from grader.queueing.names import GRADE_TASK, PRIORITY_STEPS, queue_name
-from grader.settings import Settings
 
 _SOCKET_TIMEOUT_S = 10.0
 """Longer than any read of the transport blocks on purpose."""

@@ -2,13 +2,13 @@
 
 import logging
 
-from grader.engine import Grader
-from grader.errors import GraderError
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
+from grader.grading.pipeline import not_graded
 from grader.model import GradeReport, Submission
+from grader.model.errors import GraderError
 from grader.queueing.jobs import JobMaker, SubmissionJob
 from grader.sandbox.absent import AbsentSandbox
-from grader.service import not_graded
-from grader.settings import Settings
 
 _log = logging.getLogger(__name__)
 

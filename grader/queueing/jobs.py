@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from grader import calibration, wire
-from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite
+from grader.config.settings import Settings
+from grader.grading.pipeline import find_code, not_graded
+from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite, wire
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Integrity
 from grader.queueing.ledger import Ticket
-from grader.rules import ExtractionRule
-from grader.service import find_code, not_graded
-from grader.settings import Settings
+from grader.scoring import calibration
 from grader.suites.files import check_files
-from grader.verdict import Integrity
 
 _SUITES_REMEMBERED = 256
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import ConfigurationError, QueueUnavailableError
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.queueing import names, scripts
-from grader.redaction import redacted
-from grader.settings import Settings
+from grader.text.redaction import redacted
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -246,7 +246,7 @@ class Ledger:
             worker: Who ran it.
             token: The delivery.
             key: The job.
-            report: As `grader.wire` encodes it.
+            report: As `grader.model.wire` encodes it.
             error: What is shown among the last errors; "" where all went well.
             keep: Whether the verdict may serve the same submission again.
         """

@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from grader.errors import WireError
-from grader.limits import Limits
 from grader.model import SuiteFile, Usage
+from grader.model.errors import WireError
+from grader.model.limits import Limits
+from grader.model.verdict import LimitKind
 from grader.queueing.jobs import EncodedSuite, Job
-from grader.sandbox.base import Job as SandboxJob
-from grader.sandbox.base import Program, RunOutcome
-from grader.verdict import LimitKind
+from grader.sandbox.contract import Job as SandboxJob
+from grader.sandbox.contract import Program, RunOutcome
 
 _MARK = "program"
 _SETTINGS = json.dumps({_MARK: True})

@@ -12,15 +12,16 @@ from collections import Counter
 from concurrent.futures import Future
 from typing import Any
 
-from grader.errors import GraderError, QueueUnavailableError
-from grader.queueing.calls import Calls, Entry, deliver
-from grader.queueing.deadlines import Deadlines
+from grader.config.settings import Settings
+from grader.grading.deadlines import Deadlines
+from grader.grading.futures import deliver
+from grader.model.errors import GraderError, QueueUnavailableError
+from grader.process.repeats import Repeats
+from grader.queueing.calls import Calls, Entry
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import Job, Reader
 from grader.queueing.ledger import Hint, Ledger, Message, Submitted
 from grader.queueing.names import Answer
-from grader.queueing.repeats import Repeats
-from grader.settings import Settings
 
 _log = logging.getLogger(__name__)
 

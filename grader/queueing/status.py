@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from grader.errors import QueueUnavailableError
+from grader.config.settings import Settings
+from grader.model.errors import QueueUnavailableError
 from grader.queueing import names
 from grader.queueing.ledger import connect
 from grader.sandbox.images import VARIANTS
-from grader.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

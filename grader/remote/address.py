@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 
 _ENDPOINTS = ("/v1/grade", "/get_reward")
 """A trainer's settings may hold the address of one of these already."""

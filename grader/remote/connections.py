@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from grader.exits import keep_from_forks
+from grader.process.exits import keep_from_forks
 from grader.remote.address import Address
 
 _CONNECT_S = 10.0

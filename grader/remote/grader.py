@@ -6,23 +6,22 @@ import secrets
 import threading
 import time
 
-from grader.errors import GraderError, ServiceUnavailableError
-from grader.exits import close_at_exit, forget_at_exit
+from grader.config.settings import Settings
+from grader.grading.deadlines import Deadlines
+from grader.grading.futures import FutureGrader, ReportFuture, deliver
+from grader.grading.pipeline import not_graded
 from grader.model import GradeReport, Submission
-from grader.queueing.calls import ReportFuture, deliver
-from grader.queueing.deadlines import Deadlines
-from grader.queueing.futures import FutureGrader
+from grader.model.errors import GraderError, ServiceUnavailableError
+from grader.model.overrides import ExtractionRule
+from grader.model.wire import json_bytes, report_of
+from grader.process.exits import close_at_exit, forget_at_exit
+from grader.process.threads import Threads
 from grader.queueing.intake import Intake
 from grader.queueing.jobs import Found, Job
 from grader.remote.address import Address
 from grader.remote.connections import Connections, CutOffError, Line
 from grader.remote.delivery import Delivery, RefusedError
-from grader.rules import ExtractionRule
-from grader.score import find_policy
-from grader.service import not_graded
-from grader.settings import Settings
-from grader.threads import Threads
-from grader.wire import json_bytes, report_of
+from grader.scoring.policies import find_policy
 
 _log = logging.getLogger(__name__)
 

@@ -8,6 +8,6 @@
     pages     templates to HTML, with what hostile text needs
     document  the report of a file: in one file, or in parts for `serve`
 
-A view holds text as it came. Whoever shows it makes it visible (`grader.visible`): the
+A view holds text as it came. Whoever shows it makes it visible (`grader.text.visible`): the
 templates' filters do, and so does the terminal.
 """

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from grader.model import Conditions
+from grader.model.verdict import Suspicion, Verdict
 from grader.report.index import Entry
-from grader.stats import PASS_AT, PassAt, pass_at_k
-from grader.verdict import Suspicion, Verdict
+from grader.scoring.statistics import PASS_AT, PassAt, pass_at_k
 
 SHOWN = 8
 """Entries of each list of what is worth a look."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from grader.report.batch import Batch, Bin
 from grader.report.drawing import draw, markup, new_chart
 from grader.report.reasons import VERDICTS
-from grader.stats import PassAt
+from grader.scoring.statistics import PassAt
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from grader.model.wire import json_bytes
 from grader.report import charts
 from grader.report.batch import Batch, batch_of
 from grader.report.flips import Flips, flips_of
@@ -14,7 +15,6 @@ from grader.report.index import Entry, GradedFile
 from grader.report.pages import asset, one_file, render, render_page, sample_fragment
 from grader.report.reasons import SUSPICIONS, VERDICTS
 from grader.report.tables import Block, tables
-from grader.wire import json_bytes
 
 SCRIPTS = ("data.js", "table.js", "report.js")
 """In the order in which a page loads them."""

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from markupsafe import Markup

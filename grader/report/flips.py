@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from itertools import islice
 
 from grader.model import Conditions
+from grader.model.verdict import Verdict
 from grader.report.index import Entry
-from grader.verdict import Verdict
 
 SHOWN = 100
 """Flips in the table of the overview; the filter of the samples finds all of them."""

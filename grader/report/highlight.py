@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from grader.visible import pieces
+from grader.text.visible import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

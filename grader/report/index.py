@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import InputError
 from grader.model import Conditions, Usage
+from grader.model.errors import InputError
+from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.rows import GradedRow, read_row
 from grader.report.sample import heaviest
-from grader.verdict import LimitKind, Suspicion, Verdict
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 _FEEDBACK_CHARS = 160

@@ -1,8 +1,8 @@
 """Templates to HTML.
 
 Everything that a template prints is hostile until shown otherwise: each value goes through
-`grader.visible` and is escaped by the environment itself, so that no template can forget to. The
-filter `marked` does the same and sets the symbols apart; it is for text between tags only.
+`grader.text.visible` and is escaped by the environment itself, so that no template can forget
+to. The filter `marked` does the same and sets the symbols apart; it is for text between tags only.
 
 Pages are served with `SERVED_POLICY`: nothing in them runs but files of ours, and nothing is
 loaded from anywhere else.
@@ -16,13 +16,13 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
+from grader.model.wire import json_bytes
 from grader.report.flips import Flip
 from grader.report.highlight import highlighted
 from grader.report.reasons import VERDICTS
 from grader.report.sample import SampleView, seconds, size
-from grader.visible import pieces, visible
-from grader.wire import json_bytes
+from grader.text.visible import pieces, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from grader.errors import ConfigurationError, SuiteError
 from grader.model import CaseResult, GradeReport
-from grader.score import NOTHING_RAN, Policy, Tally, find_policy, tally
-from grader.verdict import Suspicion, Verdict
+from grader.model.errors import ConfigurationError, SuiteError
+from grader.model.verdict import Suspicion, Verdict
+from grader.scoring.policies import NOTHING_RAN, Policy, Tally, find_policy, tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from grader.errors import GraderError, InputError
 from grader.model import GradeReport
+from grader.model.errors import GraderError, InputError
+from grader.model.wire import report_of
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, completion_of, id_of
 from grader.offline.source import parse_object
 from grader.report.sample import SampleView, view_of
-from grader.wire import report_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """One graded sample as a view: everything that a page of it, or the terminal, shows.
 
 Made from a report and the completion, or from a row of a graded file, and from nothing else.
-Texts are as they came: hostile until they are shown through `grader.visible`.
+Texts are as they came: hostile until they are shown through `grader.text.visible`.
 """
 
 from collections import Counter
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.model import CaseResult, GradeReport, KiB, Limits, MiB, Usage
+from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.differ import DiffLine, diff
 from grader.report.reasons import SUSPICIONS, VERDICTS, Better, Step, is_code, next_better, steps
-from grader.verdict import LimitKind, Suspicion, Verdict
 
 MAX_CASES = 200
 """Cases that a view holds: those that did not pass first."""

@@ -10,10 +10,10 @@ import socket
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from grader.errors import ConfigurationError, InputError
+from grader.model.errors import ConfigurationError, InputError
+from grader.model.wire import json_bytes
 from grader.report.document import Document
 from grader.report.pages import ASSETS, SERVED_HEADERS, asset
-from grader.wire import json_bytes
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

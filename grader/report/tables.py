@@ -5,7 +5,7 @@ from typing import Any
 
 from grader.report.batch import Batch, Problem
 from grader.report.index import Entry
-from grader.visible import visible_line
+from grader.text.visible import visible_line
 
 Block = tuple[int, int]
 """Where a sample's page is in a single file: the number of a block, and the place in it."""

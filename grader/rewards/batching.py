@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Generic, TypeVar
 
-from grader.queueing.calls import deliver
+from grader.grading.futures import deliver
 
 T = TypeVar("T")
 R = TypeVar("R")

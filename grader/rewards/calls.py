@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from grader.threads import Threads
+from grader.process.threads import Threads
 
 R = TypeVar("R")
 

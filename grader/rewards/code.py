@@ -10,20 +10,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.errors import ConfigurationError, GraderError
+from grader.config.rewards import ScoreMode
+from grader.config.settings import Settings
 from grader.model import GradeReport, Submission, TestSuite
-from grader.reward_settings import ScoreMode
+from grader.model.errors import ConfigurationError, GraderError
+from grader.model.verdict import Verdict
 from grader.rewards.calls import current_call
 from grader.rewards.patience import Patience
 from grader.rewards.sample import Rating, Sample, ungraded
-from grader.score import score_report
-from grader.settings import Settings
+from grader.scoring.policies import score_report
 from grader.suites import parse_label
-from grader.verdict import Verdict
 
 if TYPE_CHECKING:
-    from grader.queueing.calls import ReportFuture
-    from grader.queueing.futures import FutureGrader
+    from grader.grading.futures import FutureGrader, ReportFuture
     from grader.suites.parse import Problems
 
 _log = logging.getLogger(__name__)
@@ -43,7 +42,7 @@ def open_any_grader(settings: Settings) -> "FutureGrader":
     Raises:
         GraderError: It cannot be opened.
     """
-    from grader.client import open_grader
+    from grader.opening import open_grader
 
     return open_grader(settings)
 
@@ -245,7 +244,7 @@ class CodeRater:
             return self._grader
 
     def _hit_rate(self) -> float:
-        from grader.client import QueueGrader
+        from grader.queueing.grader import QueueGrader
 
         grader = self._grader
         return grader.counts().hit_rate if isinstance(grader, QueueGrader) else 0.0

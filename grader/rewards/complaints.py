@@ -6,8 +6,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from grader.feedback import inert
 from grader.rewards.sample import Rating
+from grader.text.inert import inert
 
 _log = logging.getLogger(__name__)
 

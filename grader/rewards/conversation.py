@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from grader.errors import ConfigurationError, GraderError
-from grader.reward_settings import ConversationSettings
+from grader.config.rewards import ConversationSettings
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, GraderError
 from grader.rewards.batching import MicroBatcher
 from grader.rewards.calls import current_call
 from grader.rewards.heuristics import refusal, relevance, repetition, words_of
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
-from grader.settings import Settings
 
 _log = logging.getLogger(__name__)
 

@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from grader.errors import ConfigurationError, GraderError
-from grader.exits import close_at_exit, forget_at_exit
+from grader.config.rewards import ScoreMode, Task
+from grader.config.settings import Settings
 from grader.extract.chat import opens_thinking
-from grader.plans import Part, Plan, plan_for
-from grader.reward_settings import ScoreMode, Task
+from grader.model.errors import ConfigurationError, GraderError
+from grader.model.verdict import Verdict, worst
+from grader.process.exits import close_at_exit, forget_at_exit
 from grader.rewards.calls import serving
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
 from grader.rewards.conversation import ConversationRater
@@ -21,8 +22,7 @@ from grader.rewards.normalise import RunningNormaliser
 from grader.rewards.response import raw_response
 from grader.rewards.sample import Rater, Rating, Sample, ungraded
 from grader.rewards.terms import format_term, length_term
-from grader.settings import Settings
-from grader.verdict import Verdict, worst
+from grader.suites.plans import Part, Plan, plan_for
 
 _log = logging.getLogger(__name__)
 
@@ -225,7 +225,7 @@ def shared_core() -> RewardCore:
     pid = os.getpid()
     core = _shared.get(pid)
     if core is None:
-        from grader.configuration import load_settings
+        from grader.config.loading import load_settings
 
         with _lock:
             core = _shared.get(pid)

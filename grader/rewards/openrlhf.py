@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import ConfigurationError
-from grader.feedback import inert
-from grader.reward_settings import Task
+from grader.config.rewards import Task
+from grader.model.errors import ConfigurationError
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
 from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
+from grader.text.inert import inert
 
 if TYPE_CHECKING:
     import torch

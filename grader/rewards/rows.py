@@ -5,17 +5,17 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 
+from grader.config.rewards import Task
+from grader.config.settings import Settings
+from grader.grading.pipeline import not_graded
 from grader.model import GradeReport
+from grader.model.verdict import Verdict
 from grader.offline.rows import Question
-from grader.plans import plan_for
-from grader.reward_settings import Task
+from grader.process.threads import Threads
 from grader.rewards.code import OpenGrader
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import Rating, Sample
-from grader.service import not_graded
-from grader.settings import Settings
-from grader.threads import Threads
-from grader.verdict import Verdict
+from grader.suites.plans import plan_for
 
 _GOOD = 0.5
 """The score from which a conversation counts as passed."""

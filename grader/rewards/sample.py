@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from grader.model import GradeReport
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
 
 LOGGED_VERDICTS = tuple(verdict for verdict in Verdict if verdict is not Verdict.SKIPPED)
 

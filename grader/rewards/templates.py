@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from grader.reward_settings import ChatTemplate
+from grader.config.rewards import ChatTemplate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

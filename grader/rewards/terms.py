@@ -3,7 +3,7 @@
 import re
 from typing import assert_never
 
-from grader.reward_settings import ResponseFormat
+from grader.config.rewards import ResponseFormat
 
 _FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{")

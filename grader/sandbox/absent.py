@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from grader.errors import ConfigurationError
-from grader.sandbox.base import Slot
+from grader.model.errors import ConfigurationError
+from grader.sandbox.contract import Slot
 
 
 class AbsentSandbox:
-    """See `grader.sandbox.base.Sandbox`."""
+    """See `grader.sandbox.contract.Sandbox`."""
 
     name = "none"
 

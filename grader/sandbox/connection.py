@@ -1,6 +1,6 @@
 """A slot as a stream of frames, whatever carries the bytes.
 
-The supervisor's side, with the list of frames, is sandbox_images/harness/supervisor.py.
+The supervisor's side, with the list of frames, is sandbox_images/harness/slot/supervisor.py.
 """
 
 import contextlib
@@ -12,11 +12,11 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from grader.errors import SandboxUnavailableError
 from grader.model import Limits, Usage
-from grader.sandbox.base import Dialogue, Job, RunOutcome
-from grader.verdict import LimitKind
-from sandbox_images.harness.frames import FrameError, FrameReader, Header, encode
+from grader.model.errors import SandboxUnavailableError
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import Dialogue, Job, RunOutcome
+from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
 _CHUNK = 1 << 20
 _HANG_UP = getattr(select, "POLLRDHUP", 0)
@@ -88,7 +88,7 @@ class PowerlessSlotError(SandboxUnavailableError):
 
 
 class SlotConnection:
-    """A `grader.sandbox.base.Slot` at the end of a `Transport`."""
+    """A `grader.sandbox.contract.Slot` at the end of a `Transport`."""
 
     def __init__(self, name: str, transport: Transport) -> None:
         """Wait until the supervisor says that it is ready.

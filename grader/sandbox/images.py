@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import IO
 
 import sandbox_images
-from grader.errors import ConfigurationError, ImageNotFoundError, SandboxError
-from grader.sandbox.docker_engine import Engine
-from grader.settings import Settings
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, ImageNotFoundError, SandboxError
+from grader.sandbox.docker.engine import Engine
 from sandbox_images.lock import platform_options
 
 VARIANTS = ("python", "science")

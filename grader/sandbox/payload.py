@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sandbox_images.harness import values
+from sandbox_images.harness.wire import values
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """Of a call: those by position, and those by name."""
@@ -17,7 +17,7 @@ def calls(entry_point: str, calls: Iterable[Arguments]) -> bytes:
     """Encode calls that one run makes, in order.
 
     Raises:
-        sandbox_images.harness.values.UnencodableError: An argument is not plain data.
+        sandbox_images.harness.wire.values.UnencodableError: An argument is not plain data.
     """
     encoded = [
         {"args": values.encode(list(args)), "kwargs": values.encode(dict(kwargs))}

@@ -9,15 +9,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from grader.server import grade, health, rewards, run_code
-from grader.server.attend import ClientGoneError, StoppingError
+from grader.config.settings import Settings
+from grader.server.endpoints import grade, health, rewards, run_code
 from grader.server.engine import Engine
-from grader.server.gate import Gate
+from grader.server.http.cancellation import ClientGoneError, StoppingError
+from grader.server.http.middleware import Gate
+from grader.server.http.problems import complaint
 from grader.server.live import routes as live
 from grader.server.live.pulse import Pulse
 from grader.server.metrics import Metrics
-from grader.server.problem import complaint
-from grader.settings import Settings
 
 _DESCRIPTION = """
 Grades code that language models write: real tests in a locked-down sandbox, honest verdicts,

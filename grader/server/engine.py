@@ -6,30 +6,30 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from grader.client import LocalGrader, QueueGrader
-from grader.errors import ConfigurationError, GraderError
+from grader.config.rewards import ScoreMode
+from grader.config.settings import Settings
+from grader.grading.futures import FutureGrader, ReportFuture
+from grader.grading.local import LocalGrader
+from grader.grading.stoppable import Run, StoppableGrader
 from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
+from grader.model.errors import ConfigurationError, GraderError
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
-from grader.queueing.calls import ReportFuture
-from grader.queueing.futures import FutureGrader
+from grader.process.threads import Threads
+from grader.queueing.grader import QueueGrader
 from grader.queueing.status import QueueStatus, read_status
-from grader.reward_settings import ScoreMode
 from grader.rewards.core import RewardCore
-from grader.rules import ExtractionRule
-from grader.server.attend import Attendance
-from grader.server.labels import LabelReader
-from grader.server.lobby import Lobby
+from grader.server.endpoints.labels import LabelReader
+from grader.server.http.cancellation import Attendance
+from grader.server.http.idempotency import Replays
+from grader.server.http.wait_queue import Lobby
 from grader.server.metrics import Metrics
 from grader.server.observed import ObservedGrader, error_kind
-from grader.server.programs import LocalPrograms, Programs
-from grader.server.queued_programs import QueuedPrograms
-from grader.server.replays import Replays
+from grader.server.programs.queued import QueuedPrograms
+from grader.server.programs.running import LocalPrograms, Programs
 from grader.server.samples import SampleStore
 from grader.server.state import StateReader
-from grader.settings import Settings
-from grader.stoppable import Run, StoppableGrader
-from grader.threads import Threads
-from grader.verdict import Verdict
 
 _log = logging.getLogger(__name__)
 

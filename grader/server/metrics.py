@@ -14,9 +14,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 
 from grader.model import GradeReport
+from grader.model.verdict import Suspicion, Verdict
 from grader.queueing.status import QueueStatus
 from grader.server.state import ServiceState, StateReader
-from grader.verdict import Suspicion, Verdict
 
 BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 """Upper bounds of the buckets of every histogram; one more bucket is for what took longer."""

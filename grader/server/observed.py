@@ -7,16 +7,15 @@ from functools import partial
 
 import structlog
 
+from grader.config.server import ServerSettings
+from grader.config.settings import Settings
+from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Limits, Submission, TestSuite
-from grader.queueing.calls import ReportFuture
-from grader.queueing.futures import FutureGrader
-from grader.server.lobby import Lobby, Ticket
-from grader.server.logs import short_id
+from grader.server.http.logs import short_id
+from grader.server.http.request_context import Visit, current_visit
+from grader.server.http.wait_queue import Lobby, Ticket
 from grader.server.metrics import Metrics
 from grader.server.samples import GradedSample, SampleStore
-from grader.server.visit import Visit, current_visit
-from grader.server_settings import ServerSettings
-from grader.settings import Settings
 
 _log = structlog.stdlib.get_logger(__name__)
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from grader.config.server import KeepSamples, KeepSettings
 from grader.model import CaseResult, Evidence, GradeReport
-from grader.server_settings import KeepSamples, KeepSettings
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
 
 _CASES = 200
 """Cases of a kept report at most, those that did not pass first."""

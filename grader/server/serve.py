@@ -10,13 +10,13 @@ import socket
 import structlog
 import uvicorn
 
-from grader.errors import ConfigurationError
+from grader.config.server import ServerSettings
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError
 from grader.server.app import make_app
-from grader.server.connection import Connection
 from grader.server.engine import Engine
-from grader.server.logs import show_logs
-from grader.server_settings import ServerSettings
-from grader.settings import Settings
+from grader.server.http.connection import Connection
+from grader.server.http.logs import show_logs
 
 _log = structlog.stdlib.get_logger(__name__)
 

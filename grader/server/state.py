@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.pool import SlotCounts
 from grader.queueing.status import QueueStatus
-from grader.server.lobby import Lobby
+from grader.sandbox.pool import SlotCounts
+from grader.server.http.wait_queue import Lobby
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

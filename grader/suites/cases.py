@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.errors import LabelError, SuiteError
 from grader.model import (
     CallCase,
     CallTests,
@@ -15,6 +14,7 @@ from grader.model import (
     StdinCase,
     StdinTests,
 )
+from grader.model.errors import LabelError, SuiteError
 from grader.suites.fields import clean, is_list, load_data
 
 TOKENS_OR_NUMBERS = Comparison(

@@ -5,8 +5,8 @@ To grade a row as if such a field were not there would pay wrong programs, or no
 
 from dataclasses import replace
 
-from grader.errors import LabelError
 from grader.model import Checker, Comparator, Comparison, StdinTests, TestSuite
+from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.format import Row
 from grader.suites.programs import read_checker

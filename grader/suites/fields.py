@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
-from grader import integers
-from grader.errors import LabelError, SuiteError
 from grader.model import LimitOverrides, Limits, MiB
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import pickled
 from grader.suites.format import Row
 from grader.suites.literals import read_literal
+from grader.text import integers
 
 _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)")
 _PYTHON_NAMES = frozenset({"", "py", "python", "python3", "python 3", "pypy3"})

@@ -4,8 +4,8 @@ import base64
 import binascii
 from collections.abc import Mapping
 
-from grader.errors import LabelError
 from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.model.errors import LabelError
 from grader.suites.fields import clean
 
 _MAX_PATH_CHARS = 200

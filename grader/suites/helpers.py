@@ -7,7 +7,7 @@ them, and could make them whatever lets the tests pass; so the tests get the pro
 
 import ast
 
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 
 def helpers_of(prompt: str, entry_point: str, tests: str) -> str:

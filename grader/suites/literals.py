@@ -6,8 +6,8 @@
 import ast
 import re
 
-from grader import integers
-from grader.errors import LabelError
+from grader.model.errors import LabelError
+from grader.text import integers
 
 _MAX_DEPTH = 100
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeVar, cast
 
-from grader.errors import LabelError
 from grader.model import (
     CallTests,
     Comparator,
@@ -16,7 +15,8 @@ from grader.model import (
     StdinTests,
     TestSuite,
 )
-from grader.rules import ExtractionRule
+from grader.model.errors import LabelError
+from grader.model.overrides import ExtractionRule
 from grader.suites.format import Row
 from grader.suites.programs import read_checker, read_interactor
 

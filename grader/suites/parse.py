@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from grader.errors import LabelError
 from grader.model import TestSuite
-from grader.plain import plain
+from grader.model.errors import LabelError
 from grader.suites import fields
 from grader.suites.deciding import checker_of, require_gradable, with_checker
 from grader.suites.format import Envelope, Row
 from grader.suites.overrides import override
+from grader.suites.plain import plain
 from grader.suites.registry import recognise
 
 _MAX_DEPTH = 6

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from grader.errors import LabelError
+from grader.model.errors import LabelError
 
 MAX_BYTES = 128 << 20
 """Of the decompressed pickle. The largest test field seen in LiveCodeBench takes half."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Self
 
-from grader.closing import Closing
-from grader.errors import InputError
 from grader.model import TestSuite
+from grader.model.errors import InputError
+from grader.process.closing import Closing
 from grader.suites.cache import SuiteCache
 from grader.suites.format import Row
 from grader.suites.formats.quixbugs import SUPPORT_ROW

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from grader.errors import LabelError
 from grader.model import Checker, CheckerKind, Interactor
+from grader.model.errors import LabelError
 from grader.suites.format import Row
 
 _KEYS = ("source", "kind")

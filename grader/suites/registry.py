@@ -1,6 +1,6 @@
 """All known label formats, and which of them a row is in."""
 
-from grader.errors import LabelError
+from grader.model.errors import LabelError
 from grader.suites.format import Format, Row, present
 from grader.suites.formats import (
     bigcodebench,

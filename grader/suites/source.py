@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from grader import syntax
-from grader.errors import SuiteError
+from grader.model.errors import SuiteError
+from grader.source import syntax
 
 SCIENCE_MODULES = frozenset(
     ["numpy", "pandas", "scipy", "sklearn", "sortedcontainers", "networkx", "sympy", "requests"]

@@ -12,7 +12,7 @@ from math import inf, nan
 from typing import Any
 
 from grader.model import CallCase, CallTests, Comparator, Comparison
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 _MAX_CHARS = 2 << 20
 """Of a program: what comes back for it has to fit into one report."""

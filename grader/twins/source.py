@@ -10,7 +10,7 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grader.syntax import UNPARSABLE, parse
+from grader.source.syntax import UNPARSABLE, parse
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"

@@ -17,15 +17,15 @@ def main() -> None:
     if role in ("jail", "supervisor"):
         _default_signals()
     if role == "supervisor":
-        from sandbox_images.harness import supervisor
+        from sandbox_images.harness.slot import supervisor
 
         supervisor.main(args)
     elif role == "zygote":
-        from sandbox_images.harness import zygote
+        from sandbox_images.harness.slot import zygote
 
         zygote.main(args)
     elif role == "jail":
-        from sandbox_images.harness import jail
+        from sandbox_images.harness.lock_in import jail
 
         jail.main(args)
     else:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
-from grader.errors import GraderError
-from grader.sandbox.docker import DockerSandbox
-from grader.settings import SandboxChoice, Settings
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model.errors import GraderError
+from grader.sandbox.docker.backend import DockerSandbox
 from tests.conftest import docker_settings, missing
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from grader.engine import Grader
+from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission, TestSuite
+from grader.model.verdict import Verdict
 from grader.suites import parse_problem, problem_id_of
-from grader.verdict import Verdict
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

@@ -11,9 +11,9 @@ import pytest
 from agreement.pairs import Pair
 from agreement.plain import Plain
 from agreement.sources import recorded
-from grader.engine import Grader
+from grader.grading.grader import Grader
+from grader.model.verdict import Verdict
 from grader.offline.attacks import attacks_on
-from grader.verdict import Verdict
 from tests.acceptance.data import grade_all, sample
 
 pytestmark = pytest.mark.slow

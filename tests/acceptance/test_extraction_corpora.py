@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader.extract import Extraction, extract
-from grader.rules import ExtractionRule
+from grader.model.overrides import ExtractionRule
 
 
 def rows(shared_dir: Path, name: str, folder: str = "data") -> list[dict[str, Any]]:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
+from grader.grading.grader import Grader
 from grader.model import Submission
-from grader.rules import ExtractionRule
-from grader.verdict import Integrity, Verdict
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Integrity, Verdict
 from tests.acceptance.data import grade_all, read_problems, sample
 
 FILES = {

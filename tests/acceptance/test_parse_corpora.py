@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from grader.errors import GraderError, LabelError, SuiteError
 from grader.model import CallTests, PytestTests, ScriptTests, StdinTests, TestSuite
+from grader.model.errors import GraderError, LabelError, SuiteError
 from grader.suites import ProblemIndex, parse_label, parse_problem
 
 pytestmark = pytest.mark.slow

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
+from grader.grading.grader import Grader
 from grader.model import GradeReport, PytestTests, ScriptTests, Submission, SuiteFile
+from grader.model.verdict import Verdict
 from grader.suites.formats import livecodebench
-from grader.verdict import Verdict
 from tests.acceptance.data import Problem, grade_all, read_problems, read_rows
 from tests.acceptance.test_recorded import program_of
 

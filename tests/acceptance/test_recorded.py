@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
-from grader.errors import LabelError, SuiteError
+from grader.grading.grader import Grader
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
-from grader.rules import ExtractionRule
+from grader.model.errors import LabelError, SuiteError
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Verdict
 from grader.suites import ProblemIndex, override, parse_label, parse_problem
-from grader.verdict import Verdict
 from tests.acceptance.data import Row, grade_all, read_problems, read_rows, sample
 
 pytestmark = pytest.mark.slow

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import GradeReport, Limits, MiB, Submission
-from grader.rules import ExtractionRule
-from grader.sandbox.base import Job, RunOutcome, Sandbox, Slot
-from grader.settings import Settings
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Job, RunOutcome, Sandbox, Slot
 from grader.suites import parse_label, parse_problem
-from grader.verdict import Verdict
 from tests.acceptance.data import everything_is_wanted, sample
 
 LIMITS = Limits(cpu_time_s=3.0, wall_time_s=8.0, memory_bytes=512 * MiB)

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
-from grader.execution import judged
+from grader.grading.grader import Grader
 from grader.model import LimitOverrides, MiB, PytestTests, Submission
+from grader.model.verdict import Verdict
+from grader.running import judged
 from grader.suites import parse_label
-from grader.verdict import Verdict
 from tests.acceptance.data import (
     Problem,
     everything_is_wanted,

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     CallCase,
     CallTests,
@@ -31,9 +32,8 @@ from grader.model import (
     Tests,
     TestSuite,
 )
-from grader.sandbox.native import NativeSandbox
-from grader.settings import Settings
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.native.backend import NativeSandbox
 from tests.acceptance.data import read_problems
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from grader.model.verdict import Verdict
 from grader.report.document import Document
 from grader.report.index import GradedFile
-from grader.verdict import Verdict
 from tests.browser.conftest import OpenPage, grade_file, serious_findings
 from tests.browser.test_sample_page import HOSTILE
 from tests.factories import make_report

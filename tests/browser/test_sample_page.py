@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from grader.model import CaseResult, Evidence
+from grader.model.verdict import Suspicion, Verdict
 from grader.report.pages import STYLES, one_file, sample_fragment
 from grader.report.sample import view_of
-from grader.verdict import Suspicion, Verdict
 from tests.browser.conftest import OpenPage
 from tests.factories import make_report
 

@@ -14,11 +14,11 @@ import pytest
 import uvicorn
 
 from grader.model import CaseResult, Evidence, GradeReport, MiB, Usage
+from grader.model.verdict import Verdict
 from grader.report.document import Document
 from grader.report.index import GradedFile
 from grader.report.pages import SERVED_POLICY
 from grader.report.serve import make_app
-from grader.verdict import Verdict
 from tests.browser.conftest import OpenPage
 from tests.factories import make_report
 from tests.graded import Row, write_graded

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
+from grader.config.settings import DockerSettings
 from grader.model import Limits, MiB, SuiteFile
-from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
 from grader.sandbox.connection import SlotConnection
-from grader.sandbox.docker import OWNER_LABEL
-from grader.sandbox.docker_engine import Engine
-from grader.sandbox.fake import FakeSandbox
-from grader.sandbox.owner import Owner
-from grader.settings import DockerSettings
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.docker.backend import OWNER_LABEL
+from grader.sandbox.docker.engine import Engine
+from grader.sandbox.docker.owner import Owner
+from grader.sandbox.fake.backend import FakeSandbox
 from tests.conftest import docker_settings
 
 MEMORY_BYTES = 256 * MiB
@@ -94,7 +94,7 @@ def sandbox(backend: str, request: pytest.FixtureRequest) -> Sandbox:
     if backend == "fake":
         return FakeSandbox()
     if backend == "native":
-        pytest.importorskip("grader.sandbox.native", exc_type=ModuleNotFoundError)
+        pytest.importorskip("grader.sandbox.native.backend", exc_type=ModuleNotFoundError)
     found: Sandbox = request.getfixturevalue(f"{backend}_sandbox")
     return found
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from grader.model import MiB
-from grader.sandbox.base import Counterpart, Dialogue, Job, RunOutcome, Slot
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import Counterpart, Dialogue, Job, RunOutcome, Slot
 from tests.contract.conftest import LIMITS, event, make_job, run_one
 
 GUESSING = """\

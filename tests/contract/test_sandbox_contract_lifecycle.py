@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from grader.errors import ImageNotFoundError, SandboxUnavailableError
-from grader.sandbox.base import Sandbox, Slot
+from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox.connection import SlotConnection
+from grader.sandbox.contract import Sandbox, Slot
 from tests.contract.conftest import MEMORY_BYTES, make_job, run_one
 from tests.deployment import wait_until
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from grader.model import MiB
-from grader.sandbox.base import RunOutcome, Slot
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import RunOutcome, Slot
 from tests.contract.conftest import LIMITS, MEMORY_BYTES, event, events, make_job, run_one
 
 HELLO = "print('hello')"

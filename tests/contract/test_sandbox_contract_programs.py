@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from grader.sandbox import payload
-from grader.sandbox.base import Program, Slot
-from sandbox_images.harness import values
+from grader.sandbox.contract import Program, Slot
+from sandbox_images.harness.wire import values
 from tests.contract.conftest import LIMITS, event, events, make_job, run_one
 
 ADD = "def add(a, b=0):\n    return a + b\n"

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from grader.client import QueueGrader
+from grader.config.settings import QueueSettings, Settings
 from grader.model import GradeReport, Submission
-from grader.settings import QueueSettings, Settings
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.queueing.grader import QueueGrader
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.mixture import mixture
@@ -137,7 +137,7 @@ def assert_nothing_is_left(deployed: Deployment) -> None:
     # Those of other mount namespaces have ended with the processes.
     assert mounts() <= deployed.mounts_before
     assert list(deployed.temporary_files.iterdir()) == []
-    # One waits for this process to end (grader.exits).
+    # One waits for this process to end (grader.process.exits).
     ours = {t.name for t in threading.enumerate() if t.name.startswith("grader-")}
     assert ours <= {"grader-exit"}
 

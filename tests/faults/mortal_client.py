@@ -6,8 +6,8 @@ Takes the broker, the number of submissions, and a file that it makes after ten 
 import sys
 from pathlib import Path
 
-from grader.client import QueueGrader
-from grader.settings import QueueSettings, Settings
+from grader.config.settings import QueueSettings, Settings
+from grader.queueing.grader import QueueGrader
 from tests.mixture import mixture
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from grader.client import QueueGrader
+from grader.model.verdict import Verdict
 from grader.queueing import names
+from grader.queueing.grader import QueueGrader
 from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Ledger
-from grader.verdict import Verdict
 from tests.deployment import REPO, Deployment, wait_until
 from tests.faults.conftest import (
     SUBMISSIONS,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from grader.configuration import load_settings
+from grader.config.loading import load_settings
 from tests.conftest import missing
 from tests.deployment import Deployment, Worker, wait_until
 from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left, shares

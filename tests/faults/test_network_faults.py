@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from grader.config.settings import Settings
 from grader.queueing.status import read_status
-from grader.settings import Settings
 from tests.conftest import missing
 from tests.deployment import Deployment, wait_until
 from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left

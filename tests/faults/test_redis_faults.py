@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import OutOfMemoryError
 
+from grader.config.settings import QueueSettings
 from grader.model import MiB
 from grader.queueing import names
-from grader.settings import QueueSettings
 from tests.deployment import Deployment, wait_until
 from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left, shares
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.client import QueueGrader
+from grader.config.settings import QueueSettings, Settings
 from grader.model import MiB, Submission
+from grader.model.verdict import Verdict
+from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
-from grader.settings import QueueSettings, Settings
-from grader.verdict import Verdict
 from tests.deployment import Deployment
 from tests.faults.conftest import assert_nothing_is_left
 from tests.mixture import mixture

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     CallCase,
     CallTests,
@@ -33,9 +34,8 @@ from grader.model import (
     Tests,
     TestSuite,
 )
-from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
-from grader.settings import Settings
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
 
 MEMORY_BYTES = 128 * MiB
 _COUNTS, _COUNT_EVERY_S = 20, 0.05

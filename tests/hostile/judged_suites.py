@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader import judge
-from grader.execution.by_value import find_apart
-from grader.execution.judged import run_judged
-from grader.execution.references import References
-from grader.execution.task import Graded, Task
+from grader.judging.verdicts import find_tests, judge_pytest, judge_script
 from grader.model import (
     CaseResult,
     Limits,
@@ -18,10 +14,14 @@ from grader.model import (
     SuiteFile,
     TestSuite,
 )
+from grader.model.verdict import Verdict
+from grader.running.judged import run_judged
+from grader.running.references import References
+from grader.running.task import Graded, Task
 from grader.sandbox import payload
-from grader.sandbox.base import Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Job, Program, RunOutcome, Slot
 from grader.sandbox.payload import Apart
-from grader.verdict import Verdict
+from grader.source.by_value import find_apart
 
 LIMITS = Limits(cpu_time_s=2.0, wall_time_s=30.0, memory_bytes=256 * MiB, output_bytes=64 * 1024)
 """Honest programs never wait; on a busy machine they are waited for all the same."""
@@ -71,9 +71,9 @@ def run_apart(
     assert apart is not None, "the suite must be such that it can be judged apart"
     outcome = run_script(slot, suite, source, apart, limits=limits)
     if isinstance(tests, ScriptTests):
-        return judge.judge_script(tests, outcome, limits), outcome
-    expected = judge.find_tests(tests)
-    return judge.judge_pytest(tests, outcome, limits, expected), outcome
+        return judge_script(tests, outcome, limits), outcome
+    expected = find_tests(tests)
+    return judge_pytest(tests, outcome, limits, expected), outcome
 
 
 def run_script(

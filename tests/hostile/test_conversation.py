@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.sandbox.base import Sandbox, Slot
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import LIMITS, Suite, grade, passed, run_apart, verdicts
 
 ATTACK_LIMITS = replace(LIMITS, wall_time_s=6.0)

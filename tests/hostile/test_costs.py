@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine import Grader
-from grader.judge import judge_call
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
+from grader.judging.verdicts import judge_call
 from grader.model import (
     CallCase,
     CallTests,
@@ -17,10 +18,9 @@ from grader.model import (
     Submission,
     TestSuite,
 )
+from grader.model.verdict import LimitKind, Verdict
 from grader.sandbox import payload
-from grader.sandbox.base import Program
-from grader.settings import Settings
-from grader.verdict import LimitKind, Verdict
+from grader.sandbox.contract import Program
 from tests.hostile.conftest import LIMITS, Lender, Target
 
 CPU_TIME_S = 0.6

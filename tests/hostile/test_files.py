@@ -2,9 +2,9 @@
 
 import pytest
 
+from grader.model.verdict import LimitKind
 from grader.sandbox import payload
-from grader.sandbox.base import Program
-from grader.verdict import LimitKind
+from grader.sandbox.contract import Program
 from tests.hostile.conftest import LIMITS, Target
 
 OWN_LIMITS = (LimitKind.WALL_TIME, LimitKind.CPU_TIME, LimitKind.MEMORY)

@@ -12,8 +12,8 @@ from textwrap import indent
 
 import pytest
 
-from grader.sandbox.base import Sandbox, Slot
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import Suite, grade, verdicts
 
 _FOLDER = Path(__file__).with_name("features")

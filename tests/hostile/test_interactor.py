@@ -4,8 +4,8 @@ import secrets
 
 import pytest
 
-from grader.sandbox.base import Counterpart, Job, Program, RunOutcome
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import Counterpart, Job, Program, RunOutcome
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
 from tests.hostile.test_secrets import SEARCH_MEMORY, wanted
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     Checker,
     CheckerKind,
@@ -26,9 +27,8 @@ from grader.model import (
     Tests,
     TestSuite,
 )
-from grader.sandbox.base import Sandbox
-from grader.settings import Settings
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Sandbox
 
 RIGHT = "print(int(input()) * 2)"
 

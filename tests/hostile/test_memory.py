@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from grader.model import MiB
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
 from tests.hostile.conftest import LIMITS, MEMORY_BYTES, Target
 
 FOREVER = """

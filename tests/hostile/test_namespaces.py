@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.base import Job, Program, Slot
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Job, Program, Slot
 from grader.sandbox.payload import Apart
-from grader.verdict import Verdict
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
 from tests.hostile.judged_suites import Suite, grade, run_script, verdicts
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
 from tests.hostile.conftest import LIMITS, Target
 
 FLOOD_LIMITS = {"cpu_time_s": 1.0, "wall_time_s": 3.0}

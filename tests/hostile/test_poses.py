@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
-from grader.sandbox.base import Sandbox, Slot
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 SQUARE = "def f(x):\n    return x * x\n"

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
 from tests.hostile.conftest import LIMITS, Target
 
 FORK_BOMB = """

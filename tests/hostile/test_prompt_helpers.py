@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission
-from grader.sandbox.base import Sandbox
-from grader.settings import Settings
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Sandbox
 from grader.suites import parse_problem
-from grader.verdict import Verdict
 
 NODES = """\
 from typing import *

@@ -8,12 +8,12 @@ from contextlib import closing
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import DockerSettings, Settings
+from grader.grading.grader import Grader
 from grader.model import PytestTests, Submission, SuiteFile, TestSuite
-from grader.sandbox.docker import DockerSandbox
-from grader.settings import DockerSettings, Settings
-from grader.verdict import Integrity, LimitKind, Verdict
-from sandbox_images.harness.reduced import LACKS
+from grader.model.verdict import Integrity, LimitKind, Verdict
+from grader.sandbox.docker.backend import DockerSandbox
+from sandbox_images.harness.lock_in.reduced import LACKS
 from tests.hostile.conftest import LIMITS, MEMORY_BYTES, Target
 
 pytestmark = pytest.mark.docker

@@ -2,12 +2,12 @@
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission
-from grader.sandbox.base import Sandbox
-from grader.settings import Settings
+from grader.model.verdict import Integrity, Verdict
+from grader.sandbox.contract import Sandbox
 from grader.suites import parse_label
-from grader.verdict import Integrity, Verdict
 
 ROW = {
     "task_id": "Mbpp/1",

@@ -10,8 +10,8 @@ import pytest
 
 from grader.model import SuiteFile
 from grader.sandbox import payload
-from grader.sandbox.base import Job, Program
-from sandbox_images.harness import values
+from grader.sandbox.contract import Job, Program
+from sandbox_images.harness.wire import values
 from tests.hostile.conftest import LIMITS, Target
 
 SEARCH_MEMORY = """

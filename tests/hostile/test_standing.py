@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from grader.errors import SandboxUnavailableError
+from grader.model.errors import SandboxUnavailableError
 from grader.sandbox import payload
-from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
 from grader.sandbox.payload import Apart
 from tests.hostile.conftest import MEMORY_BYTES
 from tests.hostile.judged_suites import LIMITS

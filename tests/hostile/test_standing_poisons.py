@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from grader.execution.by_value import find_apart
 from grader.model import ScriptCase, ScriptTests
+from grader.model.verdict import Verdict
 from grader.sandbox import payload
-from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
 from grader.sandbox.payload import Apart
-from grader.verdict import Verdict
+from grader.source.by_value import find_apart
 from tests.hostile.conftest import MEMORY_BYTES
 from tests.hostile.judged_suites import LIMITS, Suite, grade
 from tests.hostile.test_conversation import FORGE

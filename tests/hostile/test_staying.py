@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.sandbox.base import Program
+from grader.sandbox.contract import Program
 from tests.hostile.conftest import Target
 
 MARKS = {

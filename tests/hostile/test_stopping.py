@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.sandbox.base import Job, Program
+from grader.sandbox.contract import Job, Program
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
 
 SOURCES = {

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     CallCase,
     CallTests,
@@ -17,9 +18,8 @@ from grader.model import (
     SuiteFile,
     TestSuite,
 )
-from grader.sandbox.native import NativeSandbox
-from grader.settings import Settings
-from grader.verdict import Suspicion, Verdict
+from grader.model.verdict import Suspicion, Verdict
+from grader.sandbox.native.backend import NativeSandbox
 from tests.hostile.conftest import LIMITS
 from tests.hostile.test_conversation import FORGE
 

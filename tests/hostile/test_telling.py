@@ -5,7 +5,7 @@ A caller that is refused waits for the supervisor's answer; some of these are go
 
 import pytest
 
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
 from tests.hostile.conftest import Target
 
 PTRACE = "libc.ptrace(16, 1, 0, 0)"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
 from tests.hostile.conftest import Target
 
 PATIENCE = {"wall_time_s": 60.0}

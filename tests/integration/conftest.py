@@ -13,7 +13,7 @@ import pytest
 from tests.commands import Run
 
 if TYPE_CHECKING:
-    from grader.sandbox.native import NativeSandbox
+    from grader.sandbox.native.backend import NativeSandbox
 
 
 @pytest.hookimpl(wrapper=True)

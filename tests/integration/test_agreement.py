@@ -12,7 +12,8 @@ from agreement.ours import Way, graded
 from agreement.pairs import Pair
 from agreement.plain import NotPlainError, Plain, can_hide
 from agreement.sources import recorded
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     CallTests,
     Checker,
@@ -24,8 +25,7 @@ from grader.model import (
     StdinTests,
     TestSuite,
 )
-from grader.sandbox.native import NativeSandbox
-from grader.settings import Settings
+from grader.sandbox.native.backend import NativeSandbox
 
 KINDS = (StdinTests, CallTests, ScriptTests, PytestTests)
 EACH = 3

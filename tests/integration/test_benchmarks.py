@@ -11,10 +11,10 @@ from benchmarks.command import first_verdict_s, peak_memory_bytes
 from benchmarks.measure import Entry, throughput
 from benchmarks.rewards import compare
 from benchmarks.workloads import REPO, Sample, check_samples, pytest_samples, renumbered
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import MiB
-from grader.sandbox.native import NativeSandbox
-from grader.settings import Settings
+from grader.sandbox.native.backend import NativeSandbox
 from tests.releases import installed
 
 pytestmark = pytest.mark.timeout(60)

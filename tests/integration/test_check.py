@@ -12,13 +12,13 @@ import pytest
 
 from agreement.pairs import Pair
 from agreement.plain import Plain
-from grader.engine import Grader
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model.verdict import Verdict
 from grader.offline.attacks import Attack, attacks_on
 from grader.offline.check import check_problems
 from grader.offline.checked import Effort, Health, ProblemCheck
-from grader.settings import SandboxChoice, Settings
 from grader.suites import ProblemIndex, parse_problem
-from grader.verdict import Verdict
 from tests.commands import Run, read_rows, write_rows
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import SandboxChoice
+from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission
-from grader.settings import SandboxChoice
+from grader.model.verdict import Verdict
 from grader.suites import parse_label
-from grader.verdict import Verdict
 from tests.conftest import REPO, docker_settings
 
 CORPUS = REPO / "tests/corpus"

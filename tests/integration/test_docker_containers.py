@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from grader.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.config.settings import DockerSettings, ImageSettings, Settings
 from grader.model import MiB
-from grader.sandbox import hardening, images
-from grader.sandbox.base import Job, Program
+from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.sandbox import images
 from grader.sandbox.connection import PowerlessSlotError
-from grader.sandbox.docker import OWNER_LABEL, DockerSandbox, DockerTransport
-from grader.sandbox.docker_engine import Engine, EngineInfo
-from grader.sandbox.owner import Owner
-from grader.settings import DockerSettings, ImageSettings, Settings
-from sandbox_images.harness.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
+from grader.sandbox.contract import Job, Program
+from grader.sandbox.docker import hardening
+from grader.sandbox.docker.backend import OWNER_LABEL, DockerSandbox, DockerTransport
+from grader.sandbox.docker.engine import Engine, EngineInfo
+from grader.sandbox.docker.owner import Owner
+from sandbox_images.harness.lock_in.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 
 pytestmark = pytest.mark.docker
 
@@ -207,8 +208,8 @@ def send_for_a_while(transport: DockerTransport) -> None:
 
 OWNER_PROGRAM = """
 import time
-from grader.sandbox.docker import DockerSandbox
-from grader.settings import Settings
+from grader.sandbox.docker.backend import DockerSandbox
+from grader.config.settings import Settings
 slot = DockerSandbox(Settings()).open_slot(image="python", memory_bytes=1 << 27)
 print("open", flush=True)
 time.sleep(60)

@@ -35,7 +35,7 @@ def block_all():
 """
 
 GRADE = """
-from grader.integrations.shared import rate_one
+from grader.trainers.shared import rate_one
 from grader.rewards.sample import Sample
 
 def grade(code):

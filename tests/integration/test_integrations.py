@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.errors import GraderError
-from grader.integrations import areal, rllm
+from grader.model.errors import GraderError
 from grader.rewards.sample import LOG_KEYS
+from grader.trainers import areal, rllm
 from tests.openrlhf_client import Anything
 from tests.releases import PUBLISHED, release
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from grader.client import LocalGrader
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.local import LocalGrader
+from grader.grading.stoppable import Run, StoppableGrader
 from grader.model import LimitOverrides, Submission
+from grader.model.verdict import LimitKind, Verdict
 from grader.queueing.ledger import Started, Taken
 from grader.queueing.programs import decode_result, make_program_job
-from grader.sandbox.base import Job, Program, RunOutcome
-from grader.sandbox.native import NativeSandbox
-from grader.settings import SandboxChoice, Settings
-from grader.stoppable import Run, StoppableGrader
-from grader.verdict import LimitKind, Verdict
+from grader.sandbox.contract import Job, Program, RunOutcome
+from grader.sandbox.native.backend import NativeSandbox
 from tests.factories import make_submission, make_suite
 from worker.job_runner import JobRunner
 

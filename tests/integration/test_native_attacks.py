@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from grader.model import Limits, MiB
-from grader.sandbox.base import Job, Program, RunOutcome, Slot
-from grader.sandbox.native import NativeSandbox
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.native.backend import NativeSandbox
 from tests.traces import family
 
 LIMITS = Limits(cpu_time_s=5, wall_time_s=10, memory_bytes=128 * MiB, processes=16)

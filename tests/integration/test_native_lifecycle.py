@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.config.settings import Settings
 from grader.model import Limits, MiB
-from grader.sandbox.base import Job, Program, Slot
-from grader.sandbox.cgroups import CgroupHome, find_home
-from grader.sandbox.native import NativeSandbox
-from grader.settings import Settings
+from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.sandbox.contract import Job, Program, Slot
+from grader.sandbox.native.backend import NativeSandbox
+from grader.sandbox.native.cgroups import CgroupHome, find_home
 from tests.traces import mounts
 
 Eventually = Callable[[Callable[[], bool], float], None]
@@ -163,9 +163,9 @@ def test_jails_of_a_grader_that_is_killed_end_and_their_cgroups_are_swept(
     before = set(jail_processes())
     program = """
         import os, signal
-        from grader.sandbox.base import Job, Program
-        from grader.sandbox.native import NativeSandbox
-        from grader.settings import Settings
+        from grader.sandbox.contract import Job, Program
+        from grader.sandbox.native.backend import NativeSandbox
+        from grader.config.settings import Settings
         slot = NativeSandbox(Settings()).open_slot(image="python", memory_bytes=128 << 20)
         job = Job(program=Program.STDIN, source="while True: pass", runs=(b"",),
                   limits=Settings().limits)
@@ -234,11 +234,11 @@ SITE_FOLDER = Path(pytest.__file__).parent.parent
 
 AS_ORDINARY_USER = """
 import json, sys
-from grader.errors import GraderError
+from grader.model.errors import GraderError
 from grader.model import Limits
-from grader.sandbox.base import Job, Program
-from grader.sandbox.native import NativeSandbox
-from grader.settings import Settings
+from grader.sandbox.contract import Job, Program
+from grader.sandbox.native.backend import NativeSandbox
+from grader.config.settings import Settings
 sandbox = NativeSandbox(Settings())
 try:
     slot = sandbox.open_slot(image="python", memory_bytes=128 << 20)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from grader.errors import GraderError
-from grader.integrations import nemo_rl
+from grader.model.errors import GraderError
+from grader.trainers import nemo_rl
 from tests.openrlhf_client import Anything
 from tests.releases import PUBLISHED, Span, cells, installed, release
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 from grader.rewards.agents.episode import AGENT_LOG_KEYS
 from grader.rewards.core import forget_shared_core
 from tests.openrlhf_client import (
@@ -25,7 +25,7 @@ from tests.openrlhf_client import (
 from tests.releases import Span, cells, installed
 
 if TYPE_CHECKING:
-    from grader.sandbox.native import NativeSandbox
+    from grader.sandbox.native.backend import NativeSandbox
 
 torch = installed("torch", "transformers", "aiohttp", "cloudpickle", "tqdm")
 

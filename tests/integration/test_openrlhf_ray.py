@@ -10,7 +10,7 @@ from tests.openrlhf_client import release
 from tests.releases import Span, cells, installed
 
 if TYPE_CHECKING:
-    from grader.sandbox.native import NativeSandbox
+    from grader.sandbox.native.backend import NativeSandbox
 
 ray = installed("ray", "torch", "transformers")
 

@@ -33,7 +33,7 @@ from tests.openrlhf_client import (
 from tests.releases import Span, cells, installed, order
 
 if TYPE_CHECKING:
-    from grader.sandbox.native import NativeSandbox
+    from grader.sandbox.native.backend import NativeSandbox
 
 torch = installed("torch", "transformers", "aiohttp", "cloudpickle", "tqdm")
 
@@ -340,7 +340,7 @@ class _Failing:
     name = "failing"
 
     def open_slot(self, **_: Any) -> Any:
-        from grader.errors import SandboxUnavailableError
+        from grader.model.errors import SandboxUnavailableError
 
         message = "no slot to be had"
         raise SandboxUnavailableError(message)
@@ -355,8 +355,8 @@ class _Failing:
 @pytest.fixture
 def failing_core() -> Iterator[Callable[[], None]]:
     """Gives this process a core without anything that can run code, and takes it away again."""
-    from grader.client import LocalGrader
-    from grader.stoppable import StoppableGrader
+    from grader.grading.local import LocalGrader
+    from grader.grading.stoppable import StoppableGrader
 
     def fail() -> None:
         forget_shared_core()
@@ -438,14 +438,14 @@ import cloudpickle
 label = '{{"assert_case": ["assert f() == 1"]}}'
 travelled = cloudpickle.loads(cloudpickle.dumps(module.reward_func))
 print(travelled(["def f(): return 1"], [""], [label])["rewards"].tolist())
-import grader.engine
-print(grader.engine.__file__)
+import grader.grading.grader
+print(grader.grading.grader.__file__)
 print("reward_func" in sys.modules, any("checkout" in path for path in sys.path))
 """
     done = run_elsewhere(program, checkout, GRADER_SANDBOX="native", GRADER_SLOTS="1")
     rewards, origin, leaks = done.stdout.splitlines()
     assert rewards == "[1.0]"
-    assert Path(origin) == checkout / "checkout" / "grader" / "engine.py"
+    assert Path(origin) == checkout / "checkout" / "grader" / "grading" / "grader.py"
     assert leaks == "False False"
 
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.model import Limits
-from grader.sandbox.base import Job, Program, RunOutcome, Sandbox, Slot
-from sandbox_images.harness.confinement import ENVIRONMENT
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from sandbox_images.harness.lock_in.confinement import ENVIRONMENT
 
 LIMITS = Limits(cpu_time_s=10.0, wall_time_s=30.0)
 INPUT = "3 4\nzwei drei\r\n\né\nlast".encode()

@@ -16,14 +16,17 @@ from pathlib import Path
 import pytest
 
 from grader.cli.app import run
-from grader.client import FutureGrader, LocalGrader, QueueGrader, open_grader
-from grader.errors import QueueUnavailableError
+from grader.config.settings import QueueSettings, SandboxChoice, Settings
+from grader.grading.futures import FutureGrader
+from grader.grading.local import LocalGrader
 from grader.model import GradeReport, LimitOverrides, Submission, Usage
+from grader.model.errors import QueueUnavailableError
+from grader.model.verdict import Verdict
+from grader.opening import open_grader
 from grader.queueing import names
+from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import connect
 from grader.queueing.status import read_status
-from grader.settings import QueueSettings, SandboxChoice, Settings
-from grader.verdict import Verdict
 from tests.conftest import missing
 from tests.deployment import REPO, Deployment, redis_program, wait_until
 from tests.factories import make_submission, make_suite

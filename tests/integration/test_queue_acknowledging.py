@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from grader.config.settings import Settings
 from grader.queueing.dispatch import make_app
 from grader.queueing.names import queue_name
-from grader.settings import Settings
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program
 from worker.consumer import forget_with_channel

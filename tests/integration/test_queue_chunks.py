@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from grader.config.settings import Settings
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import read_status
-from grader.settings import Settings
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program
 from tests.factories import make_submission

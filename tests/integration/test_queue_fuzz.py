@@ -11,18 +11,17 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from grader import wire
-from grader.client import QueueGrader
-from grader.model import Submission
+from grader.config.settings import QueueSettings, Settings
+from grader.model import Submission, wire
+from grader.model.verdict import Verdict
 from grader.queueing import names
 from grader.queueing.dispatch import Dispatcher, make_app
+from grader.queueing.grader import QueueGrader
 from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Hint, Ledger, Ticket
 from grader.queueing.programs import decode_result, make_program_job
 from grader.queueing.status import read_status
-from grader.sandbox.base import Job, Program
-from grader.settings import QueueSettings, Settings
-from grader.verdict import Verdict
+from grader.sandbox.contract import Job, Program
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.factories import make_submission

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.client import QueueGrader
+from grader.config.settings import QueueSettings, Settings
 from grader.model import LimitOverrides, Submission
+from grader.model.verdict import Verdict
+from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
-from grader.settings import QueueSettings, Settings
-from grader.verdict import Verdict
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.factories import make_submission, make_suite

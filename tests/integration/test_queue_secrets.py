@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.config.settings import Settings
 from grader.queueing.status import read_status
-from grader.settings import Settings
 from tests.conftest import missing
 from tests.deployment import REPO, Deployment, free_port, redis_program, wait_until
 

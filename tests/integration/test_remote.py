@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from grader.client import LocalGrader, RemoteGrader
-from grader.errors import GraderError, ServiceUnavailableError
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.local import LocalGrader
 from grader.model import (
     CallCase,
     CallTests,
@@ -28,10 +28,11 @@ from grader.model import (
     TestSuite,
     Usage,
 )
+from grader.model.errors import GraderError, ServiceUnavailableError
+from grader.model.verdict import Integrity, Verdict
+from grader.remote.grader import RemoteGrader
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import Sample
-from grader.settings import SandboxChoice, Settings
-from grader.verdict import Integrity, Verdict
 from tests.commands import Run, read_rows, write_rows
 from tests.factories import make_submission, make_suite, make_tests
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper

@@ -172,7 +172,7 @@ def test_what_waits_is_seen_to_wait(service: Service) -> None:
 
 
 def test_many_look_at_once_and_then_no_more(service: Service, eventually: Eventually) -> None:
-    from grader.server.live.audience import MOST
+    from grader.server.live.subscribers import MOST
 
     before = service.metric("grader_http_open_requests")
     sessions = []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from grader.config.settings import Settings
 from grader.queueing.status import read_status
-from grader.settings import Settings
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.serving import BAD, GOOD, Service, serving, sleeper

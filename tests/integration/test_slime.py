@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from grader.integrations import slime
 from grader.rewards.sample import LOG_KEYS
+from grader.trainers import slime
 from tests.releases import PUBLISHED
 from tests.serving import serving
 
@@ -43,7 +43,7 @@ async def async_rm(args: Any, sample: Any) -> Any:
 @pytest.mark.trainer("slime", PUBLISHED, "custom-rm-path", "")
 def test_samples_at_once_get_their_rewards_and_logs() -> None:
     samples = [Sample(label=label) for label in (RIGHT, WRONG) * 5]
-    args = SimpleNamespace(custom_rm_path="grader.integrations.slime.code_reward", reward_key=None)
+    args = SimpleNamespace(custom_rm_path="grader.trainers.slime.code_reward", reward_key=None)
 
     async def everything() -> list[Any]:
         return await asyncio.gather(*(async_rm(args, sample) for sample in samples))

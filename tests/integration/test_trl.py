@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from grader.errors import ConfigurationError, GraderError
-from grader.integrations.trl import code_reward, with_code_reward
+from grader.model.errors import ConfigurationError, GraderError
+from grader.trainers.trl import code_reward, with_code_reward
 from tests.releases import installed, order
 
 trl = installed("trl", "datasets", "torch", "transformers")

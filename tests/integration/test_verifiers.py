@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grader.integrations.verifiers import code_reward
+from grader.trainers.verifiers import code_reward
 from tests.releases import installed
 
 vf = installed("verifiers.v1")
@@ -39,7 +39,7 @@ class PluggedTask(vf.Task[CodeData]):  # type: ignore[name-defined, misc]
     """A task whose configuration names the reward."""
 
 
-PLUGGED = {"by_tests": {"fn": "grader.integrations.verifiers:code_reward", "weight": 0.5}}
+PLUGGED = {"by_tests": {"fn": "grader.trainers.verifiers:code_reward", "weight": 0.5}}
 
 
 def task_of(kind: str, data: CodeData) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.integrations.verifiers import rubric_reward
+from grader.trainers.verifiers import rubric_reward
 from tests.openrlhf_client import Anything
 from tests.releases import Span, cells, installed, release
 

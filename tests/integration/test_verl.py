@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.errors import ConfigurationError, GraderError
-from grader.integrations import shared
-from grader.integrations.verl import compute_score_sync
+from grader.model.errors import ConfigurationError, GraderError
 from grader.rewards.core import forget_shared_core
 from grader.rewards.sample import LOG_KEYS
 from grader.suites import parse_label
+from grader.trainers import shared
+from grader.trainers.verl import compute_score_sync
 from tests.releases import Span, cells, release
 from tests.verl_client import TOKENIZER, VERSION, Batch, Config, imported
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.timeout(90), pytest.mark.usefixtures("native_rewards")
 
 KEYS = {"score", "acc", *LOG_KEYS}
 
-PACKAGE = "pkg://grader.integrations.verl"
+PACKAGE = "pkg://grader.trainers.verl"
 
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 
@@ -300,7 +300,7 @@ def test_reward_kwargs_choose_the_task() -> None:
 
 def test_event_loop_goes_on_while_samples_are_graded() -> None:
     async def ticks_meanwhile() -> int:
-        from grader.integrations.verl import compute_score
+        from grader.trainers.verl import compute_score
 
         label = "import time; time.sleep(0.5); assert add(1, 2) == 3"
         grading = asyncio.create_task(compute_score(solution_str=ADD, ground_truth=label))

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from grader.integrations import verl as ours
 from grader.rewards.sample import LOG_KEYS
+from grader.trainers import verl as ours
 from tests.releases import Span, cells, installed, order
 from tests.verl_client import TOKENIZER, Config, OlderBatch, imported
 
@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 FILE = str(Path(ours.__file__))
-PACKAGE = "pkg://grader.integrations.verl"
+PACKAGE = "pkg://grader.trainers.verl"
 REAL = ("torch", "transformers", "psutil")
 
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"

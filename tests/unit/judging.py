@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from grader.model import Limits, Usage
-from grader.sandbox.base import RunOutcome
+from grader.sandbox.contract import RunOutcome
 
 LIMITS = Limits()
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from grader.cache import is_cacheable
 from grader.model import CaseResult, Limits, MiB, Usage
-from grader.verdict import LimitKind, Verdict
+from grader.model.verdict import LimitKind, Verdict
 from tests.factories import make_report
+from worker.cacheable import is_cacheable
 
 LIMITS = Limits(cpu_time_s=10.0, wall_time_s=20.0, memory_bytes=512 * MiB)
 

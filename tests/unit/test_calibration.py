@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import calibration
-from grader.calibration import Calibration, Measured
-from grader.engine import Grader
-from grader.errors import ConfigurationError
-from grader.limits import CalibrationSettings
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     LimitOverrides,
     Limits,
@@ -18,9 +15,12 @@ from grader.model import (
     StdinTests,
     TestSuite,
 )
-from grader.sandbox.fake import FakeSandbox
-from grader.settings import Settings
-from grader.verdict import Verdict
+from grader.model.errors import ConfigurationError
+from grader.model.limits import CalibrationSettings
+from grader.model.verdict import Verdict
+from grader.sandbox.fake.backend import FakeSandbox
+from grader.scoring import calibration
+from grader.scoring.calibration import Calibration, Measured
 from tests.factories import make_submission, make_suite, make_tests
 
 SUITE = make_suite()

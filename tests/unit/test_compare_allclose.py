@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.compare import compare_value
+from grader.judging.compare import compare_value
 from grader.model import Comparator, Comparison
 
 NUMBERS = (

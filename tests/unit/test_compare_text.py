@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compare import CheckResult, compare_text, needs_checker
+from grader.judging.compare import CheckResult, compare_text, needs_checker
 from grader.model import Checker, Comparator, Comparison
 from grader.suites.cases import TOKENS_OR_NUMBERS
 

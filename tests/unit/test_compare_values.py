@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compare import compare_value
+from grader.judging.compare import compare_value
 from grader.model import Checker, Comparator, Comparison
-from sandbox_images.harness.values import decode, encode
+from sandbox_images.harness.wire.values import decode, encode
 
 EXACT = Comparison()
 FLOATS = Comparison(comparator=Comparator.FLOATS)

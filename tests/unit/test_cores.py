@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.cores import usable_cores
+from grader.process.cores import usable_cores
 
 
 def hierarchy(folder: Path, membership: str, files: Mapping[str, str]) -> tuple[Path, Path]:

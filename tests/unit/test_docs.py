@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.configuration import variable
-from grader.score import POLICIES
-from grader.settings import DESCRIPTIONS
+from grader.config.loading import variable
+from grader.config.settings import DESCRIPTIONS
+from grader.model.verdict import Verdict
+from grader.scoring.policies import POLICIES
 from grader.suites.registry import FORMATS
-from grader.verdict import Verdict
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = sorted(

@@ -6,7 +6,7 @@ import sys
 PRELUDE = """
 import os, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
-from grader.exits import close_at_exit, forget_at_exit, keep_from_forks
+from grader.process.exits import close_at_exit, forget_at_exit, keep_from_forks
 
 class Waited:
     def __init__(self, name):

@@ -4,7 +4,7 @@ import pytest
 
 from grader.extract import extract
 from grader.extract.text import after_prompt
-from grader.rules import ExtractionRule
+from grader.model.overrides import ExtractionRule
 
 F = "def f(x):\n    return x + 1"
 G = "def f(x):\n    return x - 1"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from grader.extract import extract
 from grader.extract.blocks import find_blocks
 from grader.extract.source import Reader, Syntax
-from grader.rules import ExtractionRule
-from grader.syntax import MAX_PARSE_CHARS
+from grader.model.overrides import ExtractionRule
+from grader.source.syntax import MAX_PARSE_CHARS
 
 F = "def f(x):\n    return x + 1"
 STUB = 'def f(x):\n    """Doc."""\n'

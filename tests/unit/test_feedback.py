@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.feedback import inert, quote, shorten, show
+from grader.text.inert import inert, quote, shorten, show
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import integers
 from grader.suites.literals import read_literal
+from grader.text import integers
 
 LENGTHS = st.integers(1, 20_000)
 

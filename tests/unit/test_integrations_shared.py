@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.integrations.shared import label_of, response_of, text_of
+from grader.trainers.shared import label_of, response_of, text_of
 
 
 def said(role: str, content: Any) -> dict[str, Any]:
@@ -60,10 +60,10 @@ def test_label_of_row_is_its_column_else_the_row() -> None:
 
 @pytest.mark.parametrize("name", ["areal", "rllm", "trl", "verifiers", "verl"])
 def test_adapter_imports_no_trainer(name: str) -> None:
-    program = f"import sys, grader.integrations.{name}; print(*sys.modules)"
+    program = f"import sys, grader.trainers.{name}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert f"grader.integrations.{name}" in loaded
+    assert f"grader.trainers.{name}" in loaded
     assert loaded.isdisjoint({name, "docker", "celery", "numpy", "torch", "transformers"})

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compare import CheckResult
-from grader.judge import (
+from grader.judging.compare import CheckResult
+from grader.judging.verdicts import (
     find_failure,
     judge_call,
     judge_calls,
@@ -30,9 +30,9 @@ from grader.model import (
     StdinCase,
     Usage,
 )
-from grader.sandbox.base import RunOutcome
-from grader.verdict import LimitKind, Verdict
-from sandbox_images.harness.values import encode
+from grader.model.verdict import LimitKind, Verdict
+from grader.sandbox.contract import RunOutcome
+from sandbox_images.harness.wire.values import encode
 from tests.unit.judging import LIMITS, events, make_outcome
 
 P, F, R, S = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR, Verdict.SKIPPED

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.compare import count_values
-from grader.judge import judge_call
+from grader.judging.compare import count_values
 from grader.judging.report import read_report
+from grader.judging.verdicts import judge_call
 from grader.model import CallCase, CaseResult, Comparison, Limits
-from grader.verdict import Verdict
-from sandbox_images.harness.values import encode
+from grader.model.verdict import Verdict
+from sandbox_images.harness.wire.values import encode
 from tests.unit.judging import make_outcome
 
 REPORT_BYTES = 16 * 1024 * 1024

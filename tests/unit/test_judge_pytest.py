@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.judge import find_tests, judge_pytest
-from grader.judging.pytest_sources import source_of
+from grader.judging.verdicts import find_tests, judge_pytest
 from grader.model import CaseResult, PytestTests, SuiteFile
-from grader.verdict import LimitKind, Verdict
+from grader.model.verdict import LimitKind, Verdict
+from grader.source.pytest_sources import source_of
 from tests.unit.judging import LIMITS, events, make_outcome
 
 P, F, R, S = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR, Verdict.SKIPPED

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import SuiteError
-from grader.judge import ExpectedTests, find_tests
+from grader.judging.verdicts import ExpectedTests, find_tests
 from grader.model import PytestTests, SuiteFile
+from grader.model.errors import SuiteError
 
 
 def find(*sources: str) -> ExpectedTests:

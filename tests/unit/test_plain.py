@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.errors import LabelError
-from grader.plain import plain
+from grader.model.errors import LabelError
+from grader.suites.plain import plain
 
 
 def test_plain_makes_python_of_numpy_at_any_depth() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.errors import SandboxUnavailableError
-from grader.pool import SlotPool
-from grader.sandbox.base import Slot
-from grader.sandbox.fake import FakeSandbox
+from grader.model.errors import SandboxUnavailableError
+from grader.sandbox.contract import Slot
+from grader.sandbox.fake.backend import FakeSandbox
+from grader.sandbox.pool import SlotPool
 from tests.deployment import wait_until
 
 

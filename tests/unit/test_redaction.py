@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.errors import ConfigurationError
+from grader.config.server import ServerSettings
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError
 from grader.queueing.ledger import connect
-from grader.redaction import redacted
 from grader.remote.address import Address
-from grader.server_settings import ServerSettings
-from grader.settings import Settings
+from grader.text.redaction import redacted
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.errors import ConfigurationError, SuiteError
 from grader.model import CaseResult
-from grader.score import POLICIES, score_report
-from grader.verdict import PRECEDENCE, Verdict, overall
+from grader.model.errors import ConfigurationError, SuiteError
+from grader.model.verdict import PRECEDENCE, Verdict, overall
+from grader.scoring.policies import POLICIES, score_report
 
 P, F, R, S = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR, Verdict.SKIPPED
 CE, TA, NC = Verdict.COMPILE_ERROR, Verdict.TAMPERED, Verdict.NO_CODE

@@ -2,13 +2,13 @@
 
 import pytest
 
-from grader.engine import Grader
-from grader.errors import ImageNotFoundError
+from grader.config.settings import ImageSettings, Settings
+from grader.grading.grader import Grader
 from grader.model import GradeReport
-from grader.sandbox.base import Slot
-from grader.sandbox.fake import FakeSandbox
-from grader.settings import ImageSettings, Settings
-from grader.verdict import Verdict
+from grader.model.errors import ImageNotFoundError
+from grader.model.verdict import Verdict
+from grader.sandbox.contract import Slot
+from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_submission, make_suite, make_tests
 
 ADD = "def add(a, b):\n    return a + b\n"

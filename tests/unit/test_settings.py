@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from grader.configuration import complete_key, load_settings, value_of, variable
-from grader.errors import ConfigurationError
+from grader.config.loading import complete_key, load_settings, value_of, variable
+from grader.config.settings import DESCRIPTIONS, SandboxChoice, Settings
 from grader.model import Limits, MiB
-from grader.rules import ExtractionRule
-from grader.settings import DESCRIPTIONS, SandboxChoice, Settings
-from grader.sizes import parse_size
+from grader.model.errors import ConfigurationError
+from grader.model.overrides import ExtractionRule
+from grader.text.sizes import parse_size
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +160,7 @@ def test_size_with_a_unit(text: str, size: int) -> None:
 
 def test_loading_with_a_variable_imports_no_pydantic() -> None:
     code = (
-        "import sys; from grader.configuration import load_settings; "
+        "import sys; from grader.config.loading import load_settings; "
         "load_settings(environ={'GRADER_SLOTS': '2'}); print('pydantic' in sys.modules)"
     )
     done = subprocess.run(

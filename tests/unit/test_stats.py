@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model import Usage
-from grader.stats import RunningSummary, pass_at_k
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.scoring.statistics import RunningSummary, pass_at_k
 from tests.factories import make_report
 
 P, F = Verdict.PASSED, Verdict.FAILED

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from grader import syntax
+from grader.source import syntax
 
 DOUBTFUL = 'PATTERN = "\\ "\nassert (1 is 1)\n'
 

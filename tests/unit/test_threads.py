@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from grader.threads import Threads
+from grader.process.threads import Threads
 
 
 def test_pool_returns_results_and_raises_errors_where_they_are_awaited() -> None:
@@ -80,7 +80,7 @@ def test_pool_that_is_shut_down_runs_what_is_queued_or_cancels_it() -> None:
 def test_interpreter_ends_while_calls_run_and_others_are_queued() -> None:
     program = """
 import time
-from grader.threads import Threads
+from grader.process.threads import Threads
 pool = Threads(2, "test")
 for _ in range(10):
     pool.submit(time.sleep, 60)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.visible import pieces, visible, visible_line
+from grader.text.visible import pieces, visible, visible_line
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from grader.errors import WireError
 from grader.model import (
     CallCase,
     CallTests,
@@ -19,8 +18,9 @@ from grader.model import (
     Tests,
     Usage,
 )
-from grader.verdict import LimitKind, Verdict
-from grader.wire import (
+from grader.model.errors import WireError
+from grader.model.verdict import LimitKind, Verdict
+from grader.model.wire import (
     decode_report,
     decode_submission,
     encode_report,

@@ -21,7 +21,7 @@ def make(name: str, load: Callable[[str], Any]) -> tuple[type, type]:
         from openrlhf.utils import agent
     except ImportError as error:
         message = f"agents need OpenRLHF 0.8.7 or later, with `openrlhf.utils.agent`: {error}"
-        raise load("grader.errors").ConfigurationError(message) from error
+        raise load("grader.model.errors").ConfigurationError(message) from error
 
     class AgentInstance(agent.AgentInstanceBase):  # type: ignore[misc]
         """An episode, or all of them at once: see `grader.rewards.agents.openrlhf.Session`."""

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from grader.reward_settings import AgentReward, ChatTemplate
+from grader.config.rewards import AgentReward, ChatTemplate
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.rewards.templates import next_turn, template_of

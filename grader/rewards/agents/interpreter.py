@@ -11,11 +11,11 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.errors import ConfigurationError, SandboxError
-from grader.pool import SlotPool
-from grader.sandbox.base import Job, Program, RunOutcome, Sandbox
-from grader.sandbox.choose import choose_sandbox
-from grader.settings import Settings
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, SandboxError
+from grader.sandbox.choice import choose_sandbox
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox
+from grader.sandbox.pool import SlotPool
 
 _SHOWN_CHARS = 2000
 

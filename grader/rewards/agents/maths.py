@@ -1,9 +1,9 @@
 """The math agent: answer, be told whether it is right, think again."""
 
-from grader.feedback import inert
-from grader.reward_settings import Task
+from grader.config.rewards import Task
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.sample import Sample
+from grader.text.inert import inert
 
 _AGAIN = "Think step by step and give the final answer once more, as \\boxed{...}."
 

@@ -1,13 +1,13 @@
 """The code-repair agent: write code, see which tests fail and how, write it anew."""
 
-from grader.errors import GraderError
-from grader.feedback import inert
+from grader.config.rewards import Task
 from grader.model import CaseResult, GradeReport
-from grader.plans import plan_for
-from grader.reward_settings import Task
+from grader.model.errors import GraderError
+from grader.model.verdict import LimitKind, Verdict
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.sample import Sample, ungraded
-from grader.verdict import LimitKind, Verdict
+from grader.suites.plans import plan_for
+from grader.text.inert import inert
 
 _SHOWN_CASES = 3
 _SHOWN_CHARS = 500

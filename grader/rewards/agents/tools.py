@@ -6,16 +6,16 @@ also as `grader.rewards.maths.answers` finds it. What is handed in is graded as 
 
 import re
 
-from grader.errors import GraderError
-from grader.feedback import inert
-from grader.plans import Plan, plan_for
-from grader.reward_settings import Task
+from grader.config.rewards import Task
+from grader.model.errors import GraderError
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, without_code
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
+from grader.suites.plans import Plan, plan_for
+from grader.text.inert import inert
 
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _BLOCK = re.compile(

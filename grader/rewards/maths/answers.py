@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from grader.reward_settings import AnswerPick, AnswerPlace
+from grader.config.rewards import AnswerPick, AnswerPlace
 
 MAX_ANSWER_CHARS = 2000
 """What is longer is no final answer."""

@@ -4,15 +4,15 @@ import logging
 import threading
 from collections.abc import Callable
 
-from grader.errors import ConfigurationError, GraderError
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError, GraderError
+from grader.model.verdict import Verdict
 from grader.rewards.calls import current_call
 from grader.rewards.maths.answers import MAX_ANSWER_CHARS, find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
 from grader.rewards.maths.symbolic import Algebra, Comparisons
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
-from grader.settings import Settings
-from grader.verdict import Verdict
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import ConfigurationError, GraderError
-from grader.exits import keep_from_forks
+from grader.model.errors import ConfigurationError, GraderError
+from grader.process.exits import keep_from_forks
 
 _log = logging.getLogger(__name__)
 

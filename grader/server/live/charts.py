@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from grader.model.verdict import PRECEDENCE, Verdict
 from grader.report.pages import render
 from grader.report.reasons import VERDICTS
 from grader.report.timeline import Series, Timeline
 from grader.server.live.beats import Beat
-from grader.verdict import PRECEDENCE, Verdict
 
 _POINTS = 75
 """Of a line: as many as a small chart can show."""

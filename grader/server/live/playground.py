@@ -5,10 +5,10 @@ from functools import cache
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from grader.errors import LabelError
 from grader.model import GradeReport, StdinTests, TestSuite
+from grader.model.errors import LabelError
+from grader.server.endpoints.grade import One, grade_one
 from grader.server.engine import Engine
-from grader.server.grade import One, grade_one
 from grader.suites import FORMATS, parse_label
 
 _DEADLINE_S = 60.0

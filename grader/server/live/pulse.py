@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 from grader.server.engine import Engine
 from grader.server.live import view
-from grader.server.live.audience import Audience
 from grader.server.live.beats import Beat, Look, Ring
 from grader.server.live.concerns import Concern, Situation, find_concerns
 from grader.server.live.roster import Roster
+from grader.server.live.subscribers import Audience
 from grader.server.samples import Kept, Kind
 from grader.server.state import ServiceState
 

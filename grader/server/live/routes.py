@@ -16,14 +16,14 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from grader.report.pages import render, sample_fragment
 from grader.report.sample import view_of
 from grader.server.engine import Engine
-from grader.server.gate import ASSETS_PATH
+from grader.server.http.middleware import ASSETS_PATH
+from grader.server.http.problems import REFUSALS
 from grader.server.live import view
+from grader.server.live.access import check_visitor
 from grader.server.live.assets import HEADERS, PRIVATE_HEADERS, find_asset
 from grader.server.live.board import ChartBoard, Span
 from grader.server.live.playground import Trial, examples, try_out
 from grader.server.live.pulse import Pulse
-from grader.server.live.visitors import check_visitor
-from grader.server.problem import REFUSALS
 from grader.server.samples import Kind
 
 _LISTED = 200

@@ -1,6 +1,6 @@
 """What the page is told, as JSON in server-sent events.
 
-Every text that a model or a client wrote is made visible here (`grader.visible`), and the page
+Every text that a model or a client wrote is made visible here (`grader.text.visible`), and the page
 puts all of it in as text.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from grader.feedback import shorten
+from grader.config.server import KeepSettings
 from grader.queueing.status import QueueStatus, WorkerStatus
 from grader.report.reasons import VERDICTS
 from grader.server.live.beats import Beat
@@ -18,8 +18,8 @@ from grader.server.live.roster import Roster
 from grader.server.metrics import MetricCounts
 from grader.server.samples import Kept, StoreCounts
 from grader.server.state import ServiceState
-from grader.server_settings import KeepSettings
-from grader.visible import visible_line
+from grader.text.inert import shorten
+from grader.text.visible import visible_line
 
 _ID_CHARS = 80
 _FEEDBACK_CHARS = 160

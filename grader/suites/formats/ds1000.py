@@ -16,8 +16,8 @@ output at markers of its prompts; the ordinary extraction rule serves here.
 
 import re
 
-from grader.errors import SuiteError
 from grader.model import MiB, TestSuite
+from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row

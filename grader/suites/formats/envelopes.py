@@ -12,7 +12,7 @@ grade with APPS's cascade of comparisons, tokens and numbers are compared here; 
 
 from collections.abc import Callable, Mapping
 
-from grader.errors import LabelError
+from grader.model.errors import LabelError
 from grader.suites import fields
 from grader.suites.format import Envelope, Format, Row, present
 from grader.suites.format import fields as field_sets

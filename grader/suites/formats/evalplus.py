@@ -22,7 +22,6 @@ import ast
 from collections.abc import Mapping
 from typing import Any, cast
 
-from grader.errors import LabelError, SuiteError
 from grader.model import (
     CallCase,
     CallTests,
@@ -32,6 +31,7 @@ from grader.model import (
     ScriptTests,
     TestSuite,
 )
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets

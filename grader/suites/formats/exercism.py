@@ -13,8 +13,8 @@ Harness of record: `python -m pytest` in the folder, no time limit of its own.
 
 from collections.abc import Mapping
 
-from grader.errors import LabelError, SuiteError
 from grader.model import TestSuite
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row

@@ -8,8 +8,8 @@ Becomes a pytest suite of exactly these files. Nothing here belongs to some harn
 it is the way to write down a suite that no other format can.
 """
 
-from grader.errors import SuiteError
 from grader.model import TestSuite
+from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row

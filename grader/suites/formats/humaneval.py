@@ -18,8 +18,8 @@ exception fails. Here 3 s are CPU time, so that a loaded machine changes no verd
 
 from dataclasses import replace
 
-from grader.errors import SuiteError
 from grader.model import ScriptCase, ScriptTests, TestSuite
+from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets

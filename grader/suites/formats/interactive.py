@@ -12,8 +12,8 @@ alone, and the submission sees what it is told. What a case's `output` holds is 
 
 from collections.abc import Mapping
 
-from grader.errors import LabelError
 from grader.model import InteractiveTests, TestSuite
+from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import Pair, pairs, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row

@@ -19,9 +19,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.errors import LabelError
 from grader.model import CallTests, Comparator, Comparison, StdinTests, TestSuite
-from grader.rules import ExtractionRule
+from grader.model.errors import LabelError
+from grader.model.overrides import ExtractionRule
 from grader.suites import fields
 from grader.suites.cases import Pair, call_tests, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row

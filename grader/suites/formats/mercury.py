@@ -13,8 +13,8 @@ verdict. Functions that need its own module `lctk` cannot be run here.
 from collections.abc import Mapping
 from typing import Any
 
-from grader.errors import LabelError
 from grader.model import ScriptCase, ScriptTests, TestSuite
+from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets

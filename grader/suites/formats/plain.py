@@ -26,8 +26,8 @@ import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.errors import LabelError, SuiteError
 from grader.model import ScriptTests, TestSuite
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
 from grader.suites.files import pytest_tests

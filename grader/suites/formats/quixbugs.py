@@ -17,8 +17,8 @@ case never counts as passed here.
 import ast
 import json
 
-from grader.errors import LabelError
 from grader.model import TestSuite
+from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row

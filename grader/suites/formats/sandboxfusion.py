@@ -16,8 +16,8 @@ dataset it is:
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.errors import LabelError
 from grader.model import TestSuite
+from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import pairs, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row

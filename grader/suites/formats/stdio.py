@@ -28,8 +28,8 @@ numpy says so. open-r1 runs programs as they are.
 
 from collections.abc import Mapping, Sequence
 
-from grader.errors import LabelError, SuiteError
 from grader.model import CallTests, StdinTests, TestSuite
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.cases import Pair, call_tests, pairs, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row

@@ -10,8 +10,8 @@ says so. Returned values by `==`; within `float_tol`, relative or absolute, wher
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.errors import LabelError, SuiteError
 from grader.model import CallCase, CallTests, Comparator, Comparison, TestSuite
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields
 from grader.suites.cases import pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row

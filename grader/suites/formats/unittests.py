@@ -16,8 +16,8 @@ No limits of their own; KodCode's harness of record lets pytest run a minute.
 from dataclasses import replace
 from typing import Any
 
-from grader.errors import SuiteError
 from grader.model import TestSuite
+from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row

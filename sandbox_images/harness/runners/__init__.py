@@ -1,6 +1,6 @@
 """What a run's process does with the submission: one module per kind of program."""
 
-from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners import call, judging, script, serve, standing, stdin, streams
 from sandbox_images.harness.runners.events import Reporter
 

@@ -5,10 +5,10 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from sandbox_images.harness import values
-from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners import loading
 from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.wire import values
 
 
 def run(run: Run, reporter: Reporter) -> NoReturn:

@@ -1,7 +1,7 @@
 """The report channel: JSON lines on a descriptor of their own, written as things happen.
 
 docs/how-it-works.md lists the events. In a process that runs hostile code the report is that
-code's word at best; what it may be believed for is decided by `grader.judge`.
+code's word at best; what it may be believed for is decided by `grader.judging.verdicts`.
 """
 
 import json

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.channel import Channel
 from sandbox_images.harness.split.judge import Judge

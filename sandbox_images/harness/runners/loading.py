@@ -6,10 +6,10 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
-from sandbox_images.harness import prelude
-from sandbox_images.harness.confinement import WORK
-from sandbox_images.harness.orders import Bundle
+from sandbox_images.harness.lock_in.confinement import WORK
+from sandbox_images.harness.runners import prelude
 from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.slot.orders import Bundle
 
 
 def path_of(bundle: Bundle) -> str:

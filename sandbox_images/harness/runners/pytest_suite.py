@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sandbox_images.harness.confinement import WORK, Run
+from sandbox_images.harness.lock_in.confinement import WORK, Run
 from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.recorder import Recorder

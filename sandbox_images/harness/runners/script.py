@@ -6,7 +6,7 @@ import os
 import types
 from typing import Any
 
-from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.swallowed import Swallowed, compile_noting

@@ -4,7 +4,7 @@ import types
 from types import CodeType
 from typing import Any, NoReturn
 
-from sandbox_images.harness.confinement import Run
+from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.candidate import Candidate

@@ -3,7 +3,7 @@
 Code that tests call can catch what they raise: a callback's caller, a context manager, an
 `except` whose class the submission has chosen. A case that passes although an assertion of it has
 failed has not passed. Suites that catch such errors themselves are left alone, as the grader says
-(`grader.judging.swallowing`). The submission shares the process and could undo this; what it can
+(`grader.source.swallowing`). The submission shares the process and could undo this; what it can
 undo, it does knowingly.
 """
 

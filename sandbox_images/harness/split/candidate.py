@@ -19,7 +19,7 @@ from typing import Any
 
 from sandbox_images.harness.split import plain
 from sandbox_images.harness.split.channel import Channel, Message, MessageTooLong
-from sandbox_images.harness.values import UnencodableError, ValueDecodeError
+from sandbox_images.harness.wire.values import UnencodableError, ValueDecodeError
 
 Load = Callable[[], types.ModuleType | dict[str, Any]]
 

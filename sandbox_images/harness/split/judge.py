@@ -12,7 +12,7 @@ from sandbox_images.harness.split.channel import (
     Message,
     MessageTooLong,
 )
-from sandbox_images.harness.values import UnencodableError, ValueDecodeError
+from sandbox_images.harness.wire.values import UnencodableError, ValueDecodeError
 
 _TRACE_FRAMES = 5
 

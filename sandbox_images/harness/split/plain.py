@@ -12,8 +12,8 @@ from decimal import Context, Decimal, DefaultContext, getcontext
 from fractions import Fraction
 from typing import Any
 
-from sandbox_images.harness import values
-from sandbox_images.harness.values import UnencodableError, ValueDecodeError
+from sandbox_images.harness.wire import values
+from sandbox_images.harness.wire.values import UnencodableError, ValueDecodeError
 
 _LEAVES = frozenset({type(None), bool, int, str, bytes, Fraction, dt.date, dt.timedelta})
 MUTABLE = frozenset({list, set, dict, bytearray})

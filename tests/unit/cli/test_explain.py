@@ -6,7 +6,7 @@ import pytest
 
 from grader.cli.app import run
 from grader.model import CaseResult, Evidence, GradeReport, Usage
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
 from tests.factories import make_report
 from tests.graded import Row, write_graded
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from grader.cli.options import choose
-from grader.errors import ConfigurationError
+from grader.config.settings import SandboxChoice
 from grader.model import LimitOverrides, MiB
-from grader.settings import SandboxChoice
+from grader.model.errors import ConfigurationError
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@ import pytest
 from grader.cli.progress import PlainProgress
 from grader.cli.summary import print_summary
 from grader.model import Usage
-from grader.stats import RunningSummary
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
+from grader.scoring.statistics import RunningSummary
 from tests.factories import make_report
 
 

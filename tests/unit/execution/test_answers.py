@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from grader.errors import SuiteError
-from grader.execution import answers
+from grader.model.errors import SuiteError
+from grader.running import answers
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.calibration import Calibration
-from grader.engine import Grader
-from grader.execution.compared import run_calls, run_stdin
-from grader.execution.references import References
-from grader.execution.task import Graded, Task
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import (
     CallCase,
     CallTests,
@@ -20,10 +17,13 @@ from grader.model import (
     StdinTests,
     Tests,
 )
-from grader.sandbox.base import Job, RunOutcome
-from grader.sandbox.fake import FakeSandbox
-from grader.settings import Settings
-from grader.verdict import LimitKind, Verdict
+from grader.model.verdict import LimitKind, Verdict
+from grader.running.compared import run_calls, run_stdin
+from grader.running.references import References
+from grader.running.task import Graded, Task
+from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.fake.backend import FakeSandbox
+from grader.scoring.calibration import Calibration
 from tests.factories import make_submission, make_suite
 from tests.unit.judging import make_outcome
 

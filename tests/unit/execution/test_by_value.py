@@ -9,10 +9,10 @@ from functools import cache
 
 import pytest
 
-from grader.execution.allowed import BUILTINS, MODULES
-from grader.execution.by_value import find_apart
 from grader.model import PytestTests, ScriptCase, ScriptTests, SuiteFile
 from grader.sandbox.payload import Apart
+from grader.source.allowed import BUILTINS, MODULES
+from grader.source.by_value import find_apart
 
 
 def _apart(source: str, *, setup: str = "") -> Apart | None:

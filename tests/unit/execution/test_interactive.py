@@ -2,12 +2,12 @@
 
 import pytest
 
-from grader.engine import Grader
+from grader.config.settings import Settings
+from grader.grading.grader import Grader
 from grader.model import CheckerKind, GradeReport, InteractiveTests, Interactor, StdinCase
-from grader.sandbox.fake import FakeSandbox
-from grader.settings import Settings
+from grader.model.verdict import LimitKind, Verdict
+from grader.sandbox.fake.backend import FakeSandbox
 from grader.suites import FORMATS, parse_label
-from grader.verdict import LimitKind, Verdict
 from tests.factories import make_submission, make_suite
 
 

@@ -5,10 +5,10 @@ import dataclasses
 
 import pytest
 
-from grader.errors import SuiteError
-from grader.execution.by_value import find_apart
-from grader.judging.swallowing import catches_failures
-from grader.judging.trees import module_tree, script_trees
+from grader.model.errors import SuiteError
+from grader.source.by_value import find_apart
+from grader.source.swallowing import catches_failures
+from grader.source.trees import module_tree, script_trees
 from tests.factories import make_tests
 
 

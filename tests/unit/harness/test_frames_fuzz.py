@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox_images.harness import frames, values
 from sandbox_images.harness.split import plain
 from sandbox_images.harness.split.channel import Channel, ChannelClosed, ChannelError
 from sandbox_images.harness.split.judge import DoesNotCompile, Judge, Refused
+from sandbox_images.harness.wire import frames, values
 
 LEAVES = (
     st.none()

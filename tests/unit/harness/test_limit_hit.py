@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox_images.harness.limit_hit import limit_of
+from sandbox_images.harness.slot.limit_hit import limit_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_images.harness.prelude import PreludeFinder, compile_after, execute
+from sandbox_images.harness.runners.prelude import PreludeFinder, compile_after, execute
 
 LINES = ["import math", "x = 1\n\n", "def helper():\n    return 1", "from typing import *"]
 

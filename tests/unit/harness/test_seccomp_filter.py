@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_images.harness.seccomp import (
+from sandbox_images.harness.lock_in.seccomp import (
     CANDIDATE_RULES,
     build_candidate_filter,
     build_supervisor_filter,
 )
-from sandbox_images.harness.syscalls import (
+from sandbox_images.harness.lock_in.syscalls import (
     CANDIDATE_ALLOWED,
     LAST_KNOWN,
     NUMBERS,

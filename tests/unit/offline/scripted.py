@@ -5,8 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from grader.model import CaseResult, GradeReport, Submission, Usage
+from grader.model.verdict import Verdict
 from grader.offline.rows import Question
-from grader.verdict import Verdict
 from tests.factories import make_report
 
 

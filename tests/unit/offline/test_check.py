@@ -14,11 +14,11 @@ from grader.model import (
     Submission,
     Usage,
 )
+from grader.model.verdict import Verdict
 from grader.offline.attacks import Attack
 from grader.offline.check import check_problems
 from grader.offline.checked import Change, Effort, Health, Mutation, ProblemCheck
 from grader.suites import ProblemIndex
-from grader.verdict import Verdict
 from tests.factories import make_report
 
 REFERENCE = "def add(a, b):\n    return a + b\n"

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from grader.errors import ConfigurationError
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError
+from grader.model.verdict import Verdict
 from grader.offline.attacks import Attack
 from grader.offline.checked import (
     SHOWN,
@@ -23,9 +25,7 @@ from grader.offline.checked import (
     read_checked,
     row_of,
 )
-from grader.settings import Settings
 from grader.suites import ProblemIndex
-from grader.verdict import Verdict
 
 PROBLEM = {"task_id": "p", "code": "x = 1", "test_list": ["assert x == 1"]}
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from grader.errors import LabelError
 from grader.model import CallTests, TestSuite
+from grader.model.errors import LabelError
 from grader.offline.finder import SuiteFinder
 
 SIZE = 100

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import ConfigurationError
+from grader.model.errors import ConfigurationError
 from grader.offline.output import STDOUT, Output
 
 

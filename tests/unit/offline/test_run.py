@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from grader.errors import ConfigurationError, InputError
+from grader.config.rewards import ConversationSettings, MathSettings, Task
+from grader.config.settings import Settings
 from grader.model import GradeReport, LimitOverrides, Limits
+from grader.model.errors import ConfigurationError, InputError
 from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRow, read_done, run_key
 from grader.offline.rows import RowRules, Sample
 from grader.offline.run import grade_rows
 from grader.offline.source import Row, open_rows
-from grader.reward_settings import ConversationSettings, MathSettings, Task
-from grader.settings import Settings
 from tests.unit.offline.scripted import ScriptedGrader, ScriptedRater
 
 LABEL = ["assert add(1, 2) == 3"]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.errors import InputError
+from grader.model.errors import InputError
 from grader.offline.source import STDIN, open_rows, parse_object
 
 

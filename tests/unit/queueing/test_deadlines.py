@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from grader.queueing.deadlines import Deadlines
+from grader.grading.deadlines import Deadlines
 
 
 @pytest.fixture

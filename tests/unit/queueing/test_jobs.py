@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from grader.errors import WireError
+from grader.config.settings import Settings
 from grader.model import Conditions, Limits, Submission
+from grader.model.errors import WireError
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Integrity
 from grader.queueing.jobs import JobMaker, SubmissionJob, SuiteReader, apply
 from grader.queueing.names import priority_of, queue_keys
-from grader.rules import ExtractionRule
-from grader.settings import Settings
-from grader.verdict import Integrity
 from tests.factories import make_report, make_submission, make_suite, make_tests
 
 CODE = "def add(a, b):\n    return a + b\n"

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.errors import WireError
-from grader.limits import Limits
 from grader.model import SuiteFile, Usage
+from grader.model.errors import WireError
+from grader.model.limits import Limits
+from grader.model.verdict import LimitKind
 from grader.queueing.programs import (
     ProgramResult,
     decode_program,
@@ -18,8 +19,7 @@ from grader.queueing.programs import (
     is_program,
     make_program_job,
 )
-from grader.sandbox.base import Job, Program, RunOutcome
-from grader.verdict import LimitKind
+from grader.sandbox.contract import Job, Program, RunOutcome
 
 JOB = Job(
     program=Program.STDIN,

@@ -1,6 +1,6 @@
 """What a log says once while it goes on."""
 
-from grader.queueing.repeats import Repeats
+from grader.process.repeats import Repeats
 
 
 def test_message_is_due_once_and_another_too() -> None:

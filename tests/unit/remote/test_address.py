@@ -1,9 +1,12 @@
 import pytest
 
-from grader.client import LocalGrader, QueueGrader, RemoteGrader, open_grader
-from grader.errors import ConfigurationError
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.local import LocalGrader
+from grader.model.errors import ConfigurationError
+from grader.opening import open_grader
+from grader.queueing.grader import QueueGrader
 from grader.remote.address import Address
-from grader.settings import SandboxChoice, Settings
+from grader.remote.grader import RemoteGrader
 
 
 @pytest.mark.parametrize(

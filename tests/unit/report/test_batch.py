@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from grader.errors import InputError
 from grader.model import Conditions, LimitOverrides, Limits, Usage
+from grader.model.errors import InputError
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.batch import Batch, batch_of
 from grader.report.flips import NOTHING, ONLY_A_LIMIT, Flips, flips_of
 from grader.report.index import GradedFile
-from grader.rules import ExtractionRule
-from grader.verdict import LimitKind, Suspicion, Verdict
 from tests.factories import make_report
 from tests.graded import Row, write_graded
 

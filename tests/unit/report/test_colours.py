@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
+from grader.model.verdict import Verdict
 from grader.report.pages import asset
-from grader.verdict import Verdict
 
 LEAST_DISTANCE = 8.0
 """In CIELAB; two and a half is what a person sees at all. A verdict's code stands beside it."""

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from grader.cli.app import run
+from grader.model.verdict import Suspicion, Verdict
 from grader.report.document import Document
 from grader.report.index import GradedFile
-from grader.verdict import Suspicion, Verdict
 from tests.factories import make_report
 from tests.graded import Row, write_graded
 

@@ -2,7 +2,7 @@
 
 from grader.judging.evidence import REPORT_CHARS, TEXT_CHARS, evidence, fit, shortened
 from grader.model import CaseResult, Evidence
-from grader.verdict import Verdict
+from grader.model.verdict import Verdict
 
 
 def test_shortened_keeps_start_and_end() -> None:

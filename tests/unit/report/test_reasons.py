@@ -3,9 +3,9 @@
 import pytest
 
 from grader.model import CaseResult, GradeReport
+from grader.model.verdict import Suspicion, Verdict, overall
 from grader.report.reasons import SUSPICIONS, VERDICTS, next_better, steps
-from grader.score import score_report
-from grader.verdict import Suspicion, Verdict, overall
+from grader.scoring.policies import score_report
 
 AC, WA, RE = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR
 TLE, CE, NC = Verdict.TIME_LIMIT, Verdict.COMPILE_ERROR, Verdict.NO_CODE

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from grader.errors import InputError
 from grader.model import CaseResult, Conditions, Evidence, Limits, Usage
+from grader.model.errors import InputError
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import LimitKind, Verdict
+from grader.model.wire import report_json
 from grader.report.pages import one_file, render, sample_fragment, script_json
 from grader.report.rows import read_row
 from grader.report.sample import view_of
-from grader.rules import ExtractionRule
-from grader.verdict import LimitKind, Verdict
-from grader.wire import report_json
 from tests.factories import make_report
 
 CONDITIONS = Conditions(

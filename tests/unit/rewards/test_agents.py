@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from grader.config.rewards import AgentReward, AgentSettings, ChatTemplate, MathSettings
+from grader.config.settings import Settings
 from grader.model import CaseResult, Usage
-from grader.reward_settings import AgentReward, AgentSettings, ChatTemplate, MathSettings
+from grader.model.verdict import LimitKind, Verdict
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.agents.maths import MathAgent
 from grader.rewards.agents.repair import describe
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
-from grader.sandbox.base import Job, RunOutcome
-from grader.settings import Settings
-from grader.verdict import LimitKind, Verdict
+from grader.sandbox.contract import Job, RunOutcome
 from tests.factories import make_report
 
 

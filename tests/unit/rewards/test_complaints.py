@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from grader.model.verdict import Verdict
 from grader.rewards.complaints import Complaints
 from grader.rewards.sample import Rating, ungraded
-from grader.verdict import Verdict
 
 
 def lines_of(caplog: pytest.LogCaptureFixture, reasons: list[str]) -> list[str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import ConfigurationError
-from grader.reward_settings import ConversationSettings, Task
+from grader.config.rewards import ConversationSettings, Task
+from grader.config.settings import Settings
+from grader.model.errors import ConfigurationError
 from grader.rewards.conversation import Classifier, _choices
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import Sample
-from grader.settings import Settings
 from tests.releases import installed
 
 torch = installed("torch", "tokenizers")

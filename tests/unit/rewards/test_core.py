@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.errors import LabelError, SandboxUnavailableError
+from grader.config.rewards import MathSettings, ResponseFormat, RewardSettings, ScoreMode, Task
+from grader.config.settings import Settings
+from grader.grading.futures import FutureGrader
 from grader.model import CaseResult, GradeReport, Submission, Usage
-from grader.plans import plan_for
-from grader.queueing.futures import FutureGrader
-from grader.reward_settings import MathSettings, ResponseFormat, RewardSettings, ScoreMode, Task
+from grader.model.errors import LabelError, SandboxUnavailableError
+from grader.model.verdict import Suspicion, Verdict
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
-from grader.settings import Settings
-from grader.verdict import Suspicion, Verdict
+from grader.suites.plans import plan_for
 from tests.factories import make_report
 
 LABEL = json.dumps({"assert_case": ["assert f(1) == 1", "assert f(2) == 2"]})

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from grader.reward_settings import AnswerPick, AnswerPlace, MathSettings, Task
+from grader.config.rewards import AnswerPick, AnswerPlace, MathSettings, Task
+from grader.config.settings import Settings
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, gold_answer
 from grader.rewards.maths.compare import is_right
 from grader.rewards.maths.symbolic import Algebra, AlgebraUnavailableError
 from grader.rewards.sample import Sample
-from grader.settings import Settings
 from tests.unit.rewards.answers import ANSWERS, NONE, RIGHT, WRONG
 
 pytestmark = pytest.mark.timeout(90)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from grader.reward_settings import MathSettings, Task
+from grader.config.rewards import MathSettings, Task
+from grader.config.settings import Settings
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.compare import is_right
 from grader.rewards.maths.symbolic import Algebra
 from grader.rewards.sample import Sample
-from grader.settings import Settings
 from tests.unit.rewards.pairs import PAIRS
 
 pytestmark = pytest.mark.timeout(120)

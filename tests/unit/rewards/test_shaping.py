@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from grader.reward_settings import ResponseFormat
+from grader.config.rewards import ResponseFormat
 from grader.rewards.batching import MicroBatcher
 from grader.rewards.filtering import GroupFate, fate_of, forecast, in_groups
 from grader.rewards.heuristics import refusal, relevance, repetition

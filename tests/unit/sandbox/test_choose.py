@@ -2,9 +2,9 @@ import sys
 
 import pytest
 
-from grader.errors import ConfigurationError
-from grader.sandbox.choose import choose_sandbox
-from grader.settings import DockerSettings, Settings
+from grader.config.settings import DockerSettings, Settings
+from grader.model.errors import ConfigurationError
+from grader.sandbox.choice import choose_sandbox
 
 
 def test_without_the_docker_sdk_the_native_sandbox_is_chosen(

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from grader.model import MiB
-from grader.sandbox.hardening import (
+from grader.sandbox.docker.hardening import (
     MEMORY_OVERHEAD_BYTES,
     SlotContainer,
     create_body,

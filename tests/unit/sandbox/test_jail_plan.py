@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import ImageNotFoundError
-from grader.sandbox.jail_plan import HARNESS, make_plan, warden_command
-from sandbox_images.harness.jail import Plan
+from grader.model.errors import ImageNotFoundError
+from grader.sandbox.native.jail_plan import HARNESS, make_plan, warden_command
+from sandbox_images.harness.lock_in.jail import Plan
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox import native_needs
+from grader.sandbox.native import needs
 
 
 def switches(folder: Path, values: dict[str, str]) -> Path:
@@ -37,7 +37,7 @@ def switches(folder: Path, values: dict[str, str]) -> Path:
 def test_switch_that_forbids_namespaces_is_named_with_its_remedy(
     tmp_path: Path, values: dict[str, str], remedy: str
 ) -> None:
-    found = native_needs.obstacle(switches(tmp_path, values))
+    found = needs.obstacle(switches(tmp_path, values))
     assert found is not None
     assert found.endswith(f"as root: {remedy}")
 
@@ -60,11 +60,11 @@ def test_switch_that_forbids_namespaces_is_named_with_its_remedy(
 def test_switches_that_allow_namespaces_are_no_obstacle(
     tmp_path: Path, values: dict[str, str]
 ) -> None:
-    assert native_needs.obstacle(switches(tmp_path, values)) is None
+    assert needs.obstacle(switches(tmp_path, values)) is None
 
 
 def test_advice_in_a_container_is_what_to_start_it_with(tmp_path: Path) -> None:
-    assert native_needs.advice(tmp_path) == ""
+    assert needs.advice(tmp_path) == ""
     (tmp_path / ".dockerenv").touch()
-    assert "--security-opt seccomp=unconfined" in native_needs.advice(tmp_path)
-    assert "systempaths=unconfined" in native_needs.advice(tmp_path)
+    assert "--security-opt seccomp=unconfined" in needs.advice(tmp_path)
+    assert "systempaths=unconfined" in needs.advice(tmp_path)

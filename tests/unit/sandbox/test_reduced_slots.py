@@ -6,14 +6,14 @@ import pytest
 
 from grader.model import MiB
 from grader.sandbox.connection import PowerlessSlotError, SlotConnection
-from grader.sandbox.hardening import (
+from grader.sandbox.docker.hardening import (
     MEMORY_OVERHEAD_BYTES,
     REDUCED_OVERHEAD_BYTES,
     SlotContainer,
     create_body,
 )
-from sandbox_images.harness import reduced
-from sandbox_images.harness.frames import encode
+from sandbox_images.harness.lock_in import reduced
+from sandbox_images.harness.wire.frames import encode
 
 CONTAINER = SlotContainer(image="sha256:1", memory_bytes=100 * MiB, uid=23_456, seccomp_profile="")
 

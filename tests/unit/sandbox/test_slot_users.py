@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import SandboxUnavailableError
-from grader.sandbox import slot_users
-from grader.sandbox.slot_users import FIRST_UID, SlotUser
+from grader.model.errors import SandboxUnavailableError
+from grader.sandbox.native import users
+from grader.sandbox.native.users import FIRST_UID, SlotUser
 
 
 def test_two_slots_get_two_users_and_a_free_one_is_given_again(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_two_slots_get_two_users_and_a_free_one_is_given_again(tmp_path: Path) -
 def test_user_taken_by_another_process_is_not_given(tmp_path: Path, repo_dir: Path) -> None:
     locks = tmp_path / "locks"
     program = (
-        "import pathlib, sys; from grader.sandbox.slot_users import SlotUser;"
+        "import pathlib, sys; from grader.sandbox.native.users import SlotUser;"
         "user = SlotUser(pathlib.Path(sys.argv[1])); print(user.uid, flush=True); input()"
     )
     other = subprocess.Popen(
@@ -49,7 +49,7 @@ def test_user_taken_by_another_process_is_not_given(tmp_path: Path, repo_dir: Pa
 
 
 def test_no_user_left_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot_users, "COUNT", 1)
+    monkeypatch.setattr(users, "COUNT", 1)
     user = SlotUser(tmp_path / "locks")
     with pytest.raises(SandboxUnavailableError, match="all 1 slot users"):
         SlotUser(tmp_path / "locks")
@@ -74,4 +74,4 @@ def test_users_can_be_given_where_the_namespace_knows_them(
     tmp_path: Path, uid_map: str, expected: bool
 ) -> None:
     (tmp_path / "uid_map").write_text(uid_map)
-    assert slot_users.can_be_given(tmp_path / "uid_map") is expected
+    assert users.can_be_given(tmp_path / "uid_map") is expected

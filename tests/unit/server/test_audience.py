@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 
-from grader.server.live.audience import MOST, Audience
+from grader.server.live.subscribers import MOST, Audience
 
 
 async def drained(audience: Audience, messages: int, behind: int) -> list[bytes | None]:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from grader.pool import SlotCounts
+from grader.model.verdict import Suspicion, Verdict
 from grader.queueing.status import QueueStatus, WorkerStatus
+from grader.sandbox.pool import SlotCounts
 from grader.server.live.beats import Beat, Look, Ring, beat_between, quantile
 from grader.server.live.concerns import Level, Situation, find_concerns
 from grader.server.live.roster import GoneWorker, Roster
 from grader.server.metrics import BUCKETS_S, Metrics
 from grader.server.state import ServiceState
-from grader.verdict import Suspicion, Verdict
 from tests.factories import make_report
 
 

@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 
-from grader.server.connection import Connection
+from grader.server.http.connection import Connection
 
 
 class Hasty(Connection):

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from grader.errors import ConfigurationError
+from grader.config.server import ServerSettings
 from grader.model import MiB
-from grader.server.gate import Gate, Room
+from grader.model.errors import ConfigurationError
+from grader.server.http.middleware import Gate, Room
 from grader.server.metrics import Metrics
 from grader.server.serve import check_exposure
-from grader.server_settings import ServerSettings
 
 
 def test_room_is_given_in_the_order_of_asking() -> None:

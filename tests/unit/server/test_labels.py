@@ -1,11 +1,11 @@
 import pytest
 
-from grader.errors import LabelError, WireError
+from grader.config.settings import Settings
 from grader.model import PytestTests, SuiteFile
+from grader.model.errors import LabelError, WireError
 from grader.queueing.jobs import JobMaker, SuiteReader
-from grader.server.labels import LabelReader
+from grader.server.endpoints.labels import LabelReader
 from grader.server.metrics import Metrics
-from grader.settings import Settings
 from tests.factories import make_submission, make_suite
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from grader.config.server import KeepSettings
+from grader.model.verdict import Suspicion, Verdict
 from grader.queueing.status import LastError
 from grader.server.live import view
 from grader.server.live.beats import Beat, Latency
 from grader.server.live.charts import draw_charts
 from grader.server.live.roster import Roster
 from grader.server.samples import Kind, SampleStore
-from grader.server_settings import KeepSettings
-from grader.verdict import Suspicion, Verdict
 from tests.factories import make_report
 from tests.unit.server.test_beats import make_beat, make_queue, make_state, make_worker
 from tests.unit.server.test_samples import make_sample

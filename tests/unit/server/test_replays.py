@@ -3,9 +3,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from grader.server.replays import Answer, KeyReusedError, Replays
-from grader.server.visit import Visit, current_visit
-from grader.server_settings import ServerSettings
+from grader.config.server import ServerSettings
+from grader.server.http.idempotency import Answer, KeyReusedError, Replays
+from grader.server.http.request_context import Visit, current_visit
 
 
 def visit() -> Visit:

@@ -6,10 +6,10 @@ import pytest
 
 from grader.judging.report import Trouble
 from grader.model import Limits, SuiteFile, Usage
-from grader.sandbox.base import Job, Program, RunOutcome
-from grader.server.fetching import Fetching, Shown
-from grader.server.run_code_answer import describe
-from grader.verdict import LimitKind
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import Job, Program, RunOutcome
+from grader.server.endpoints.run_code_answer import describe
+from grader.server.programs.fetching import Fetching, Shown
 
 
 def outcome(**values: Any) -> RunOutcome:

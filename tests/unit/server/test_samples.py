@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from grader.errors import ConfigurationError
+from grader.config.server import KeepSamples, KeepSettings
 from grader.model import CaseResult, Evidence, GradeReport, KiB, MiB
+from grader.model.errors import ConfigurationError
+from grader.model.verdict import Suspicion, Verdict
 from grader.server.samples import GradedSample, Kind, SampleStore, kind_of
-from grader.server_settings import KeepSamples, KeepSettings
-from grader.verdict import Suspicion, Verdict
 from tests.factories import make_report
 
 

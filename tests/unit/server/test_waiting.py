@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
+from grader.config.server import ServerSettings
 from grader.model import LimitOverrides, Limits
-from grader.server.attend import Attendance, ClientGoneError, StoppingError
-from grader.server.lobby import Lobby
+from grader.server.http.cancellation import Attendance, ClientGoneError, StoppingError
+from grader.server.http.problems import complaint
+from grader.server.http.request_context import Visit, begin_visit, current_visit
+from grader.server.http.wait_queue import Lobby
 from grader.server.observed import cap_limits, error_kind
-from grader.server.problem import complaint
-from grader.server.visit import Visit, begin_visit, current_visit
-from grader.server_settings import ServerSettings
 from tests.factories import make_suite
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from grader.compare import compare_text, compare_value
+from grader.judging.compare import compare_text, compare_value
 from grader.model import (
     CallTests,
     InteractiveTests,
@@ -16,7 +16,7 @@ from grader.model import (
     StdinTests,
     TestSuite,
 )
-from sandbox_images.harness import values
+from sandbox_images.harness.wire import values
 
 _SCRIPT = """
 import json, sys
@@ -39,7 +39,7 @@ _CALLS = """
 import json, sys
 job = json.load(sys.stdin)
 sys.path[:] = job["path"]
-from sandbox_images.harness import values
+from sandbox_images.harness.wire import values
 names = {"__name__": "solution"}
 exec(compile(job["code"], "solution", "exec"), names)
 owner, _, method = job["entry_point"].rpartition(".")

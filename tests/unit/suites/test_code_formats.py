@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from grader.errors import LabelError, SuiteError
 from grader.model import CallTests, ScriptTests, TestSuite
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import parse_label
 from tests.unit.suites.running import run_suite
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.errors import LabelError, SuiteError
 from grader.model import (
     CallTests,
     Comparator,
@@ -23,6 +22,7 @@ from grader.model import (
     ScriptTests,
     StdinTests,
 )
+from grader.model.errors import LabelError, SuiteError
 from grader.suites import parse_label
 from grader.suites.preludes import LEETCODE
 from tests.unit.suites.running import run_suite

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from grader.errors import LabelError, SuiteError
 from grader.model import CallTests, Comparator, LimitOverrides, ScriptTests, StdinTests, TestSuite
-from grader.rules import ExtractionRule
+from grader.model.errors import LabelError, SuiteError
+from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.unit.suites.running import run_suite
 

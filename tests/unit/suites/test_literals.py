@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.errors import LabelError
+from grader.model.errors import LabelError
 from grader.suites.literals import read_literal
 
 LEAVES = (

@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from grader.errors import LabelError, SuiteError
 from grader.model import (
     CallTests,
     Comparator,
@@ -13,7 +12,8 @@ from grader.model import (
     StdinTests,
     TestSuite,
 )
-from grader.rules import ExtractionRule
+from grader.model.errors import LabelError, SuiteError
+from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label, parse_problem, problem_id_of
 
 CASES = {"inputs": ["2\n"], "outputs": ["4\n"]}

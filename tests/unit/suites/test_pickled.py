@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.errors import LabelError
+from grader.model.errors import LabelError
 from grader.suites import pickled
 
 PLAIN_TYPES = (type(None), bool, int, float, str, bytes, list, tuple, dict)

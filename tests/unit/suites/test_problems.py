@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import InputError, LabelError
 from grader.model import StdinTests
+from grader.model.errors import InputError, LabelError
 from grader.offline.problems import load_problems
 from grader.suites import ProblemIndex, parse_label
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import LabelError
 from grader.model import InteractiveTests, TestSuite
+from grader.model.errors import LabelError
 from grader.suites import FORMATS, Format, parse_label, parse_problem
 from grader.suites.registry import recognise
 from tests.unit.suites.running import run_suite

@@ -1,6 +1,6 @@
 import pytest
 
-from grader.errors import SuiteError
+from grader.model.errors import SuiteError
 from grader.suites import source
 from grader.suites.source import SourceKind
 

@@ -1,0 +1,60 @@
+"""Grades generated code against its tests in sandboxes, and gives verdicts, scores and rewards.
+
+    from grader import Grader, Submission, parse_label
+
+    suite = parse_label('["assert add(1, 2) == 3"]')
+    with Grader() as grader:
+        submission = Submission(id="1", completion="def add(a, b): return a + b", suite=suite)
+        print(grader.grade(submission).verdict)
+
+docs/python-api.md describes every name. Names are imported when they are first used, so that a
+trainer that loads one of this package's files pays for nothing else.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grader.config.loading import load_settings
+    from grader.config.settings import Settings
+    from grader.grading.grader import Grader
+    from grader.model import CaseResult, GradeReport, Integrity, Limits, Submission, Verdict
+    from grader.model.errors import GraderError
+    from grader.opening import open_grader
+    from grader.suites import parse_label, parse_problem
+
+__all__ = [
+    "CaseResult",
+    "GradeReport",
+    "Grader",
+    "GraderError",
+    "Integrity",
+    "Limits",
+    "Settings",
+    "Submission",
+    "Verdict",
+    "load_settings",
+    "open_grader",
+    "parse_label",
+    "parse_problem",
+]
+
+_HOMES = {
+    "Grader": "grader.grading.grader",
+    "GraderError": "grader.model.errors",
+    "Settings": "grader.config.settings",
+    "load_settings": "grader.config.loading",
+    "open_grader": "grader.opening",
+    "parse_label": "grader.suites",
+    "parse_problem": "grader.suites",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from where it lives."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(_HOMES.get(name, "grader.model")), name)
+    globals()[name] = value
+    return value

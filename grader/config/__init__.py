@@ -1,0 +1,1 @@
+"""Every setting: what can be set, and where it is read from."""

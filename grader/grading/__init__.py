@@ -1,0 +1,1 @@
+"""Grades one submission from end to end, and many of them in this process."""

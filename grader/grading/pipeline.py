@@ -1,0 +1,258 @@
+"""Grade one submission: extract, run, judge, score. The one use case."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from typing import assert_never
+
+from grader.config.settings import Settings
+from grader.extract import Extraction, extract
+from grader.judging import evidence, verdicts
+from grader.judging.suspicion import find_suspicion
+from grader.model import (
+    CallTests,
+    Conditions,
+    GradeReport,
+    InteractiveTests,
+    PytestTests,
+    ScriptTests,
+    StdinTests,
+    Submission,
+    TestSuite,
+)
+from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Integrity, Verdict
+from grader.running import compared, interactive, judged
+from grader.running.references import References
+from grader.running.task import Graded, Task
+from grader.sandbox.contract import Slot
+from grader.scoring.calibration import Calibration
+from grader.scoring.policies import find_policy, score_report
+from grader.suites.source import image_named_in
+
+_log = logging.getLogger(__name__)
+
+_PLAIN_IMAGE = "python"
+
+BorrowSlot = Callable[[str, int], AbstractContextManager[Slot]]
+"""Lends a slot of an image variant with at least so many bytes of memory."""
+
+
+def grade(
+    submission: Submission,
+    borrow: BorrowSlot,
+    references: References,
+    settings: Settings,
+    calibration: Calibration,
+) -> GradeReport:
+    """Grade a submission.
+
+    A sandbox that fails is replaced and the submission run again, `settings.retries` times;
+    what still fails then, and a suite that is broken, is reported as an internal error. Raises
+    only for a fault in this program.
+
+    Args:
+        submission: What to grade.
+        borrow: Lends a slot; one whose use raised is not lent again.
+        references: What is known about those of suites; learns from this submission.
+        settings: Limits, policy and the rest.
+        calibration: What reference solutions took.
+    """
+    suite, settings = submission.suite, settings.under(submission.rules)
+    rule, extraction = find_code(submission, settings)
+    in_force = calibration.in_force(suite, settings.limits)
+    conditions = Conditions(
+        format=suite.format,
+        image=suite.image,
+        extraction=rule,
+        extraction_note=extraction.note,
+        limits=in_force.limits,
+        limits_from=in_force.limits_from,
+        stop_early=_stops_early(settings),
+    )
+    try:
+        if extraction.code is None:
+            return _no_code(suite, conditions, settings)
+        task = Task(
+            suite=suite,
+            code=extraction.code,
+            limits=conditions.limits,
+            stop_early=conditions.stop_early,
+            require=settings.require_integrity,
+        )
+        lending = _Lending(borrow, suite.image, wanted=image_named_in(extraction.code))
+        graded, slot_name = _run_with_retries(task, lending, references, settings)
+        conditions = replace(conditions, image=lending.image)
+        return _report(task, graded, slot_name, conditions, settings)
+    except GraderError as error:
+        # What was stopped is missed by nobody, and no fault of anything here.
+        level = logging.INFO if isinstance(error, GradingStoppedError) else logging.ERROR
+        _log.log(level, "submission %s was not graded: %s", submission.id, error)
+        reason = f"{type(error).__name__}: {error}"
+        return not_graded(reason, settings, code=extraction.code, conditions=conditions)
+
+
+def _no_code(suite: TestSuite, conditions: Conditions, settings: Settings) -> GradeReport:
+    return score_report(
+        verdict=Verdict.NO_CODE,
+        cases=(),
+        policy=settings.policy,
+        total=_count_cases(suite),
+        feedback=conditions.extraction_note,
+        conditions=conditions,
+    )
+
+
+def _report(
+    task: Task, graded: Graded, slot_name: str, conditions: Conditions, settings: Settings
+) -> GradeReport:
+    judgement = verdicts.summarise(graded.cases, graded.outcomes)
+    if graded.tampered:
+        words = "a test passed though it expected something wrong"
+        judgement = replace(
+            judgement,
+            verdict=Verdict.TAMPERED,
+            feedback=f"the code interferes with its tests: {words}",
+        )
+    return score_report(
+        verdict=judgement.verdict,
+        cases=evidence.fit(graded.cases),
+        policy=settings.policy,
+        usage=judgement.usage,
+        limit_hit=judgement.limit_hit,
+        integrity=graded.integrity,
+        suspicion=find_suspicion(
+            graded.outcomes,
+            reports_end=not isinstance(task.suite.tests, StdinTests | InteractiveTests),
+            tampered=graded.tampered,
+            calls=_calls(task),
+        ),
+        feedback=judgement.feedback,
+        code=task.code,
+        sandbox=slot_name.rpartition("-")[0],
+        conditions=conditions,
+        output=None
+        if graded.integrity is Integrity.ISOLATED
+        else evidence.of_output(graded.outcomes[0]),
+    )
+
+
+def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRule, Extraction]:
+    """Return the code of a submission, and the rule by which it was looked for.
+
+    Args:
+        submission: What to look in.
+        settings: Those in force for it.
+    """
+    suite = submission.suite
+    rule = settings.extraction or suite.extraction
+    extraction = extract(
+        submission.completion,
+        prompt=submission.prompt,
+        rule=rule,
+        entry_point=suite.entry_point,
+        continues=suite.prompt if suite.continues_prompt else None,
+        is_program=isinstance(suite.tests, StdinTests | InteractiveTests),
+    )
+    return rule, extraction
+
+
+def not_graded(
+    reason: str,
+    settings: Settings,
+    *,
+    code: str | None = None,
+    conditions: Conditions | None = None,
+) -> GradeReport:
+    """Return the report of a submission that we failed to grade."""
+    return score_report(
+        verdict=Verdict.INTERNAL_ERROR,
+        cases=(),
+        policy=settings.policy,
+        total=0,
+        feedback=reason,
+        code=code,
+        conditions=conditions,
+    )
+
+
+def _stops_early(settings: Settings) -> bool:
+    if settings.stop_early is not None:
+        return settings.stop_early
+    return not find_policy(settings.policy).needs_every_case
+
+
+def _count_cases(suite: TestSuite) -> int:
+    tests = suite.tests
+    return (
+        len(judged.find_tests(tests).required)
+        if isinstance(tests, PytestTests)
+        else len(tests.cases)
+    )
+
+
+class _Lending:
+    """Lends slots for a submission, whose code may need another image than its suite does."""
+
+    def __init__(self, borrow: BorrowSlot, image: str, *, wanted: str) -> None:
+        self._borrow = borrow
+        self._image = image
+        self.image = wanted if image == _PLAIN_IMAGE else image
+        """The variant that was lent last."""
+
+    @contextmanager
+    def lend(self, memory_bytes: int) -> Iterator[Slot]:
+        """Lend a slot; raises what `BorrowSlot` does."""
+        with ExitStack() as held:
+            try:
+                slot = held.enter_context(self._borrow(self.image, memory_bytes))
+            except ImageNotFoundError:
+                if self.image == self._image:
+                    raise
+                self.image = self._image  # a mention is no reason to refuse what may run here
+                slot = held.enter_context(self._borrow(self.image, memory_bytes))
+            yield slot
+
+
+def _run_with_retries(
+    task: Task, lending: _Lending, references: References, settings: Settings
+) -> tuple[Graded, str]:
+    """Run a task; return what came of it and on which slot."""
+    left = settings.retries
+    while True:
+        try:
+            with lending.lend(_memory_bytes(task)) as slot:
+                return _run(task, slot, references), slot.name
+        except SandboxError as error:
+            if not error.retryable or left == 0:
+                raise
+            left -= 1
+            _log.warning("running again after a sandbox failed: %s", error)
+
+
+def _calls(task: Task) -> int:
+    tests = task.suite.tests
+    return len(tests.cases) if isinstance(tests, CallTests) and tests.in_one_run else 1
+
+
+def _memory_bytes(task: Task) -> int:
+    """Return what a task's processes may use together."""
+    talks = isinstance(task.suite.tests, InteractiveTests)
+    return task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
+
+
+def _run(task: Task, slot: Slot, references: References) -> Graded:
+    tests = task.suite.tests
+    match tests:
+        case StdinTests():
+            return compared.run_stdin(task, tests, slot)
+        case InteractiveTests():
+            return interactive.run_interactive(task, tests, slot)
+        case CallTests():
+            return compared.run_calls(task, tests, slot, references)
+        case ScriptTests() | PytestTests():
+            return judged.run_judged(task, slot, references)
+        case _ as unknown:
+            assert_never(unknown)

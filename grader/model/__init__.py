@@ -1,0 +1,62 @@
+"""The records that travel through the grader, from a label to a report, with their limits."""
+
+from grader.model.limits import KiB, LimitOverrides, Limits, LimitsFrom, MiB, Usage
+from grader.model.overrides import AS_SET, ExtractionRule, GradingRules
+from grader.model.report import CaseResult, Conditions, Evidence, GradeReport
+from grader.model.suite import (
+    CallCase,
+    CallTests,
+    Checker,
+    CheckerKind,
+    Comparator,
+    Comparison,
+    InteractiveTests,
+    Interactor,
+    PytestTests,
+    ScriptCase,
+    ScriptTests,
+    StdinCase,
+    StdinTests,
+    Submission,
+    SuiteFile,
+    Tests,
+    TestSuite,
+)
+from grader.model.verdict import Integrity, LimitKind, Suspicion, Verdict
+
+__all__ = [
+    "AS_SET",
+    "CallCase",
+    "CallTests",
+    "CaseResult",
+    "Checker",
+    "CheckerKind",
+    "Comparator",
+    "Comparison",
+    "Conditions",
+    "Evidence",
+    "ExtractionRule",
+    "GradeReport",
+    "GradingRules",
+    "Integrity",
+    "InteractiveTests",
+    "Interactor",
+    "KiB",
+    "LimitKind",
+    "LimitOverrides",
+    "Limits",
+    "LimitsFrom",
+    "MiB",
+    "PytestTests",
+    "ScriptCase",
+    "ScriptTests",
+    "StdinCase",
+    "StdinTests",
+    "Submission",
+    "SuiteFile",
+    "Suspicion",
+    "TestSuite",
+    "Tests",
+    "Usage",
+    "Verdict",
+]

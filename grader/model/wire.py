@@ -1,0 +1,235 @@
+"""Records as JSON bytes, and back.
+
+The dataclasses of `grader.model` are the schema; pydantic validates against them, so there
+is no second set of models. What a JSON text cannot say by itself travels encoded: bytes as
+base64, and the arguments and results of calls by `sandbox_images.harness.wire.values`, so that a
+tuple, a set or NaN arrives as what it was.
+
+JSON is UTF-8 here. A lone surrogate is no character and has no UTF-8; it goes out as U+FFFD,
+and two that belong together go out as the character they mean.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
+from grader.model.errors import WireError
+from sandbox_images.harness.wire import values
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+
+WIRE_VERSION = 3
+"""Changes whenever an older receiver would misread what a newer sender writes."""
+
+_Record = TypeVar("_Record", Submission, GradeReport)
+_Message = TypeVar("_Message", "_SubmissionMessage", "_ReportMessage")
+
+
+def encode_submission(submission: Submission) -> bytes:
+    """Return the submission as a message.
+
+    Raises:
+        WireError: A call case holds something that is not plain data.
+    """
+    try:
+        suite = _with_values(submission.suite, values.encode)
+    except values.UnencodableError as error:
+        message = f"submission {submission.id!r}: {error}"
+        raise WireError(message) from error
+    return _seal(b"submission", _dump(_submissions(), replace(submission, suite=suite)))
+
+
+def decode_submission(message: bytes) -> Submission:
+    """Return the submission of a message.
+
+    Raises:
+        WireError: Not such a message, or of another version; says which field is wrong.
+    """
+    submission = _open(_submission_messages(), message).submission
+    try:
+        suite = _with_values(submission.suite, values.decode)
+    except values.ValueDecodeError as error:
+        text = f"submission.suite.tests.cases: {error}"
+        raise WireError(text) from error
+    return replace(submission, suite=suite)
+
+
+def encode_report(report: GradeReport) -> bytes:
+    """Return the report as a message."""
+    return _seal(b"report", report_json(report))
+
+
+def decode_report(message: bytes) -> GradeReport:
+    """Return the report of a message.
+
+    Raises:
+        WireError: Not such a message, or of another version; says which field is wrong.
+    """
+    return _open(_report_messages(), message).report
+
+
+def report_json(report: GradeReport) -> bytes:
+    """Return the bare report as one line of JSON, as rows of a graded file carry it."""
+    return _dump(_reports(), report)
+
+
+def prepare() -> None:
+    """Load what encodes reports, which takes 100 ms, before the first one is there."""
+    _reports()
+
+
+def report_of(value: object) -> GradeReport:
+    """Return the report that a row of a graded file carries, as `json` has read it.
+
+    Raises:
+        WireError: It is no report; says which field is wrong.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _reports().validate_python(value)
+    except ValidationError as error:
+        raise WireError(_complaint(error)) from error
+
+
+def json_bytes(value: object) -> bytes:
+    """Return `value` as one line of JSON; lone surrogates are handled as the module says.
+
+    Raises:
+        TypeError: `value` holds something that JSON does not know.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+# ---------------------------------------------------------------- inside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SubmissionMessage:
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    v: int
+    submission: Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReportMessage:
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    v: int
+    report: GradeReport
+
+
+# Building an adapter imports pydantic, which takes 80 ms; a command that needs none does not wait.
+
+
+@cache
+def _submissions() -> "TypeAdapter[Submission]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Submission)
+
+
+@cache
+def _submission_messages() -> "TypeAdapter[_SubmissionMessage]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_SubmissionMessage)
+
+
+@cache
+def _reports() -> "TypeAdapter[GradeReport]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(GradeReport)
+
+
+@cache
+def _report_messages() -> "TypeAdapter[_ReportMessage]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_ReportMessage)
+
+
+def _dump(adapter: "TypeAdapter[_Record]", record: _Record) -> bytes:
+    from pydantic_core import PydanticSerializationError
+
+    try:
+        return adapter.dump_json(record)
+    except PydanticSerializationError:
+        # Lone surrogates, which only the standard library's encoder lets through.
+        return json_bytes(_base64_bytes(adapter.dump_python(record)))
+
+
+def _base64_bytes(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return values.encode(value)["b"]
+    if isinstance(value, dict):
+        return {key: _base64_bytes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_base64_bytes(item) for item in value]
+    return value
+
+
+def _seal(name: bytes, body: bytes) -> bytes:
+    return b'{"v":%d,"%s":%s}' % (WIRE_VERSION, name, body)
+
+
+def _open(adapter: "TypeAdapter[_Message]", message: bytes) -> _Message:
+    from pydantic import ValidationError
+
+    try:
+        opened = adapter.validate_json(message)
+    except ValidationError as error:
+        # Another version explains every other complaint.
+        _check_version(_version_of(message))
+        raise WireError(_complaint(error)) from error
+    _check_version(opened.v)
+    return opened
+
+
+def _complaint(error: "ValidationError") -> str:
+    # Of a union's members all that do not match complain; the deepest complaint comes from
+    # the one that matches best.
+    worst = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    path = ".".join(str(part) for part in worst["loc"]) or "message"
+    return f"{path}: {worst['msg']}"
+
+
+def _version_of(message: bytes) -> int:
+    try:
+        return int(json.loads(message)["v"])
+    except (ValueError, TypeError, LookupError):
+        return WIRE_VERSION  # None to be found: what is wrong lies elsewhere.
+
+
+def _check_version(version: int) -> None:
+    if version != WIRE_VERSION:
+        text = f"a message of version {version}; this side speaks version {WIRE_VERSION}"
+        raise WireError(text)
+
+
+def _with_values(suite: TestSuite, convert: Callable[[Any], Any]) -> TestSuite:
+    tests = suite.tests
+    if not isinstance(tests, CallTests):
+        return suite
+    cases = tuple(_convert_case(case, convert) for case in tests.cases)
+    return replace(suite, tests=replace(tests, cases=cases))
+
+
+def _convert_case(case: CallCase, convert: Callable[[Any], Any]) -> CallCase:
+    return replace(
+        case,
+        args=tuple(convert(arg) for arg in case.args),
+        kwargs={name: convert(arg) for name, arg in case.kwargs.items()},
+        expected=convert(case.expected),
+        alternatives=tuple(convert(value) for value in case.alternatives),
+    )

@@ -1,0 +1,1 @@
+"""This process: its cores, its threads, its checkout and its end."""

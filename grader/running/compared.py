@@ -1,0 +1,173 @@
+"""Tests whose outputs are compared here: expected values never enter the sandbox."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from grader.judging import verdicts
+from grader.judging.compare import CheckResult, needs_checker
+from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
+from grader.model.errors import SuiteError
+from grader.running.budget import TimeBudget
+from grader.running.checkers import run_checker
+from grader.running.references import References
+from grader.running.task import Graded, Task, is_decided, isolated, require_cases
+from grader.sandbox import payload
+from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from sandbox_images.harness.wire.values import UnencodableError
+
+
+def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
+    """Run a program once per case and compare what it prints.
+
+    Raises:
+        SuiteError: The suite has no case, or its checker program failed.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    runs = tuple(_bytes(case.stdin) for case in tests.cases)
+    job = _job(task, Program.STDIN, runs)
+    checker = tests.comparison.checker if needs_checker(tests.comparison) else None
+    cases = []
+    outcomes = []
+    budget = TimeBudget(task)
+    with closing(slot.run(job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            budget.take(outcome)
+            if checker is None:
+                cases.append(verdicts.judge_stdin(case, tests.comparison, outcome, task.limits))
+            if budget.is_spent or (cases and is_decided(task, cases[-1])):
+                break
+    if checker is not None:
+        cases = _check_outputs(task, tests, checker, outcomes, slot)
+    cases += budget.not_run(tests.cases, cases)
+    return isolated(cases, outcomes)
+
+
+def _check_outputs(
+    task: Task, tests: StdinTests, checker: Checker, outcomes: list[RunOutcome], slot: Slot
+) -> list[CaseResult]:
+    """Have the suite's checker look at every output that was not lost anyway."""
+    cases, limits = tests.cases, task.limits
+    sound = {
+        index: outcome
+        for index, outcome in enumerate(outcomes)
+        if verdicts.find_failure(cases[index], outcome, limits) is None
+    }
+    questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
+    answers = run_checker(checker, questions, slot, lambda cases: _find_right(task, cases, slot))
+    checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
+    return [
+        verdicts.judge_stdin(
+            cases[index], tests.comparison, outcome, limits, checked=checked.get(index)
+        )
+        for index, outcome in enumerate(outcomes)
+    ]
+
+
+def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[bytes | None]:
+    """Return a right output for each case: the suite's, or its own solution's; None: unknown."""
+    expected = [_bytes(case.expected) for case in cases]
+    reference = task.suite.reference
+    if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
+        return [each if each.strip() else None for each in expected]
+    runs = tuple(_bytes(case.stdin) for case in cases)
+    job = _job(task, Program.STDIN, runs, source=reference)
+    with closing(slot.run(job)) as running:
+        return [outcome.stdout if outcome.exit_code == 0 else None for outcome in running]
+
+
+def _job(
+    task: Task, program: Program, runs: tuple[bytes, ...], *, source: str | None = None
+) -> Job:
+    """Return a job; of the submission's code where no other source is given."""
+    return Job(
+        program=program,
+        source=task.code if source is None else source,
+        prelude=task.suite.prelude,
+        runs=runs,
+        limits=task.limits,
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) -> Graded:
+    """Call the submission for each case and compare what it returns.
+
+    Raises:
+        SuiteError: The suite has no case, or one with arguments that are no plain data; or its
+            reference does not return what to expect.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    calls = [(case.args, case.kwargs) for case in tests.cases]
+    try:
+        runs = tuple(
+            payload.calls(tests.entry_point, group)
+            for group in ([calls] if tests.in_one_run else [[call] for call in calls])
+        )
+    except UnencodableError as error:
+        message = f"a case has an argument that cannot be passed: {error}"
+        raise SuiteError(message) from error
+    if tests.asks_reference:
+        tests = _with_expected(
+            task, tests, payload.calls(tests.entry_point, calls), slot, references
+        )
+    job = _job(task, Program.CALL, runs)
+    cases: list[CaseResult] = []
+    outcomes = []
+    budget = TimeBudget(task)
+    with closing(slot.run(job)) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            budget.take(outcome)
+            if tests.in_one_run:
+                cases = verdicts.judge_calls(tests.cases, tests.comparison, outcome, task.limits)
+                break
+            cases.append(verdicts.judge_call(case, tests.comparison, outcome, task.limits))
+            if budget.is_spent or is_decided(task, cases[-1]):
+                break
+    cases += budget.not_run(tests.cases, cases)
+    return isolated(cases, outcomes)
+
+
+def _with_expected(
+    task: Task, tests: CallTests, run: bytes, slot: Slot, references: References
+) -> CallTests:
+    """Return tests whose cases expect what the suite's reference returns in a run of its own.
+
+    Args:
+        task: Gives the suite, and the limits of that run.
+        tests: Those of the suite.
+        run: The calls of all cases.
+        slot: Where to run the reference.
+        references: What earlier runs of it have shown.
+
+    Raises:
+        SuiteError: There is no reference, or no value of it for each case.
+        SandboxUnavailableError: The slot broke.
+    """
+    reference = task.suite.reference
+    if reference is None:
+        message = "the tests expect what the suite's reference returns, and the suite has none"
+        raise SuiteError(message)
+
+    def find() -> bytes:
+        with closing(slot.run(_job(task, Program.CALL, (run,), source=reference))) as running:
+            outcome = next(running)
+        why = verdicts.why_no_values(outcome, len(tests.cases), task.limits)
+        if why is not None:
+            message = f"the suite's own reference solution does not return what to expect: {why}"
+            raise SuiteError(message)
+        return outcome.report
+
+    report = references.report(task.suite, run, find)
+    expected = verdicts.returned_values(report)
+    cases = tuple(
+        replace(case, expected=value) for case, value in zip(tests.cases, expected, strict=True)
+    )
+    return replace(tests, cases=cases)

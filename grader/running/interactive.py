@@ -1,0 +1,201 @@
+"""Programs that talk to an interactor of the suite, each in a run of its own.
+
+Both are hostile to us, and neither may meet the other's process; see
+sandbox_images/harness/slot/interaction.py. The one that ended first is at fault first: a program
+that crashed has crashed, whatever the interactor made of its silence, and one that was refused was
+refused, whatever the end of the conversation did to it. An interactor that crashes or comes to no
+answer is a fault of the suite, unless it takes the suite's own solution in the same case: then it
+was what the program said. Otherwise a program could make its failure one of ours.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+from grader.judging import verdicts
+from grader.judging.compare import CheckResult
+from grader.judging.compare.result import different
+from grader.judging.ending import exit_words
+from grader.judging.report import read_report
+from grader.model import (
+    CaseResult,
+    CheckerKind,
+    InteractiveTests,
+    Interactor,
+    Limits,
+    MiB,
+    StdinCase,
+)
+from grader.model.errors import SuiteError
+from grader.model.verdict import Verdict
+from grader.running import answers
+from grader.running.budget import TimeBudget
+from grader.running.task import Graded, Task, is_decided, isolated, require_cases
+from grader.sandbox.contract import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
+from grader.text.inert import quote
+
+LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
+"""Of an interactor, whatever the submission's are."""
+
+_WHO = "interactor"
+_LINE_CHARS = 80
+
+_TESTLIB = """
+import sys
+sys.argv = ["interactor", "input", "output", "answer"]
+exec(compile(SOURCE, "interactor.py", "exec"), {"__name__": "__main__"})
+"""
+
+_FUNCTION = """
+import sys
+
+def _read(name):
+    with open(name, encoding="utf-8", errors="surrogatepass", newline="") as file:
+        return file.read()
+
+names = {"__name__": "interactor"}
+sys.stdout.reconfigure(line_buffering=True)
+exec(compile(SOURCE, "interactor.py", "exec"), names)
+answer = names["interact"](_read("input"), _read("answer"))
+if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
+    if 0 < answer < 1:
+        sys.stderr.write(f"\\npoints {float(answer)!r}\\n")
+        raise SystemExit(7)
+    raise SystemExit(0 if answer else 1)
+raise TypeError(f"interact must return a bool, or a number from 0 to 1, but gave {answer!r:.100}")
+"""
+"""Tells the function's value as testlib would."""
+
+_ADAPTERS = {CheckerKind.TESTLIB: _TESTLIB, CheckerKind.FUNCTION: _FUNCTION}
+
+
+def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
+    """Have a program talk to the suite's interactor, once per case.
+
+    Raises:
+        SuiteError: The suite has no case, or its interactor failed or says that the suite is wrong.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    cases: list[CaseResult] = []
+    outcomes: list[RunOutcome] = []
+    doubts: list[tuple[StdinCase, SuiteError]] = []
+    budget = TimeBudget(task)
+    with closing(slot.run(_job(task, tests.interactor, tests.cases))) as running:
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            budget.take(outcome)
+            try:
+                cases.append(_judge(case, outcome, task.limits))
+            except answers.DeclaredFailureError:
+                raise
+            except SuiteError as error:
+                doubts.append((case, error))
+                cases.append(_blame(case, outcome, task.limits, error))
+            if budget.is_spent or is_decided(task, cases[-1]):
+                break
+    if doubts:
+        _require_health(task, tests.interactor, doubts, slot)
+    cases += budget.not_run(tests.cases, cases)
+    return isolated(cases, outcomes)
+
+
+def _job(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Job:
+    return Job(
+        program=Program.STDIN,
+        source=task.code,
+        prelude=task.suite.prelude,
+        runs=tuple(_bytes(case.stdin) for case in cases),
+        limits=task.limits,
+        interactor=Counterpart(
+            source=_program(interactor),
+            answers=tuple(_bytes(case.expected) for case in cases),
+            limits=LIMITS,
+        ),
+    )
+
+
+def _require_health(
+    task: Task, interactor: Interactor, doubts: list[tuple[StdinCase, SuiteError]], slot: Slot
+) -> None:
+    """Make sure that an interactor which failed takes the suite's own solution in these cases.
+
+    Raises:
+        SuiteError: It does not, or nobody knows.
+        SandboxUnavailableError: The slot broke.
+    """
+    (_, first), *_ = doubts
+    reference = task.suite.reference
+    if reference is None or reference == task.code:
+        raise first
+    control = replace(task, code=reference)
+    cases = [case for case, _ in doubts]
+    with closing(slot.run(_job(control, interactor, cases))) as running:
+        for (case, error), outcome in zip(doubts, running, strict=True):
+            try:
+                is_healthy = _judge(case, outcome, task.limits).verdict is Verdict.PASSED
+            except SuiteError:
+                is_healthy = False
+            if not is_healthy:
+                raise error
+
+
+def _blame(case: StdinCase, outcome: RunOutcome, limits: Limits, error: SuiteError) -> CaseResult:
+    """Return the result of a program that said what a sound interactor failed on."""
+    failure = verdicts.find_failure(case, outcome, limits)
+    if failure is not None and outcome.dialogue and not outcome.dialogue.interactor_first:
+        return failure
+    return verdicts.judge_checked(case, outcome, answers.at_fault(error))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _program(interactor: Interactor) -> str:
+    return f"SOURCE = {interactor.source!r}\n{_ADAPTERS[interactor.kind]}"
+
+
+def _judge(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseResult:
+    dialogue = outcome.dialogue
+    if dialogue is None:
+        raise ValueError(outcome)
+    if dialogue.interactor.limit_hit is not None:
+        raise answers.failed(_WHO, f"it hit its {dialogue.interactor.limit_hit} limit")
+    failure = verdicts.find_failure(case, outcome, limits)
+    if failure is not None and not dialogue.interactor_first:
+        return failure
+    said = _answer(dialogue)
+    if failure is not None and dialogue.interactor.exit_code in (
+        answers.ACCEPTED,
+        answers.POINTS,
+    ):
+        return failure
+    return verdicts.judge_checked(case, outcome, _with_last_words(said, outcome, dialogue))
+
+
+def _answer(dialogue: Dialogue) -> CheckResult:
+    outcome = dialogue.interactor
+    report = read_report(outcome.report)
+    trouble = report.compile_error or report.uncaught
+    if trouble is not None and trouble.type == "EOFError" and not dialogue.interactor_first:
+        return different("the program ended before the suite's interactor was done")
+    if trouble is not None:
+        raise answers.failed(_WHO, answers.trouble_words(trouble))
+    if outcome.exit_code is None:
+        raise answers.failed(_WHO, f"it {exit_words(outcome)}")
+    return answers.by_status(_WHO, outcome.exit_code, outcome.stderr)
+
+
+def _with_last_words(said: CheckResult, outcome: RunOutcome, dialogue: Dialogue) -> CheckResult:
+    """Add to a refusal what the two said last."""
+    if said.equal:
+        return said
+    theirs, ours = (_last_line(stream) for stream in (outcome.stdout, dialogue.interactor.stdout))
+    words = f"{said.difference}; last said: {theirs} by the program, {ours} to it"
+    return different(words, share=said.share)
+
+
+def _last_line(stream: bytes) -> str:
+    lines = stream.rstrip().rsplit(b"\n", 1)
+    return quote(lines[-1], _LINE_CHARS) if lines[-1] else "nothing"

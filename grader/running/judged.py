@@ -1,0 +1,308 @@
+"""Tests that are code themselves: scripts of assertions, modules of pytest and unittest tests.
+
+In order, until one of them settles it:
+
+1. Apart from the submission, if the suite shows beforehand that only plain data crosses.
+2. In one process with it, as plain Python or pytest would, if more turned out to be needed.
+
+What passes in one process could have been made to, so it is confirmed by twins of the suite.
+"""
+
+import random
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from grader.judging import verdicts
+from grader.judging.report import read_report
+from grader.model import CaseResult, PytestTests, ScriptTests
+from grader.model.errors import SuiteError
+from grader.model.verdict import Integrity, Verdict
+from grader.running.references import References
+from grader.running.task import Graded, Task, require_cases
+from grader.sandbox import payload
+from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.payload import Apart
+from grader.source.by_value import find_apart
+from grader.source.swallowing import catches_failures
+from grader.source.trees import script_trees
+from grader.text.inert import inert
+from grader.twins import Site, Twin, find_sites, make_twins, pair_cases, propose
+
+_REASON_CHARS = 300
+
+_random = random.SystemRandom()
+
+
+class _Ran(NamedTuple):
+    """A run of a suite, and what it means for each case."""
+
+    cases: tuple[CaseResult, ...]
+    outcome: RunOutcome
+
+    @property
+    def refused(self) -> str | None:
+        """Why the tests need more of the submission than plain data, if they do."""
+        return read_report(self.outcome.report).refused
+
+    @property
+    def has_passed(self) -> bool:
+        return all(case.verdict is Verdict.PASSED for case in self.cases)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(case.id for case in self.cases)
+
+    @property
+    def passed(self) -> frozenset[str]:
+        return frozenset(case.id for case in self.cases if case.verdict is Verdict.PASSED)
+
+
+def run_judged(task: Task, slot: Slot, references: References) -> Graded:
+    """Run a suite's own code over the submission, apart from it wherever the suite allows that.
+
+    Raises:
+        SuiteError: The suite is broken, or cannot give the integrity that is required.
+        SandboxUnavailableError: The slot broke.
+    """
+    if task.require is Integrity.ISOLATED:
+        message = (
+            "refused, since require_integrity is isolated: the suite's tests are code, which runs "
+            "in the sandbox, apart from the submission (split) at best"
+        )
+        raise SuiteError(message)
+    ran = _run_apart(task, slot)
+    if ran is not None and ran.refused is None:
+        graded = _graded(ran, Integrity.SPLIT)
+    elif task.require is Integrity.SPLIT:
+        return _not_apart(ran)
+    else:
+        ran = _run_together(task, slot)
+        graded = _confirmed(task, slot, ran, references)
+    if not ran.has_passed:
+        _require_sound_reference(task, slot, references)
+    return graded
+
+
+def _graded(ran: _Ran, integrity: Integrity) -> Graded:
+    return Graded(cases=ran.cases, outcomes=(ran.outcome,), integrity=integrity)
+
+
+def _not_apart(ran: _Ran | None) -> Graded:
+    """Return what comes of a submission whose tests would have to share a process with it.
+
+    Raises:
+        SuiteError: Whatever the submission is like: the suite shows that they would.
+    """
+    why = "require_integrity is split: the tests need more of the submission than plain data"
+    if ran is None:
+        message = f"refused, since {why}"
+        raise SuiteError(message)
+    words = f"{why}: {inert(ran.refused or '', _REASON_CHARS)}"
+    cases = tuple(replace(case, verdict=Verdict.FAILED, feedback=words) for case in ran.cases)
+    return Graded(cases=cases, outcomes=(ran.outcome,), integrity=Integrity.SPLIT)
+
+
+def _require_sound_reference(task: Task, slot: Slot, references: References) -> None:
+    """Make sure that the suite is not to blame for a failure, as far as its reference can tell.
+
+    Raises:
+        SuiteError: The suite's own reference does not pass it.
+    """
+    reference = task.suite.reference
+    if reference is None or reference == task.code:
+        return
+
+    def why_it_fails() -> str | None:
+        again = replace(task, code=reference, stop_early=True)
+        ran = _run_apart(again, slot)
+        if ran is None or ran.refused is not None:
+            ran = _run_together(again, slot)
+        if ran.has_passed:
+            return None
+        return verdicts.summarise(ran.cases, [ran.outcome]).feedback
+
+    reason = references.why_it_fails(task.suite, why_it_fails)
+    if reason is not None:
+        message = f"the suite's own reference solution does not pass it: {reason}"
+        raise SuiteError(message)
+
+
+# ---------------------------------------------------------------- the two ways to run a suite
+
+
+def _run_apart(task: Task, slot: Slot) -> _Ran | None:
+    """Run a suite apart from the submission; None if it shows that more than plain data crosses."""
+    tests = _tests_of(task)
+    apart = find_apart(tests)
+    return None if apart is None else _run(task, slot, tests, apart)
+
+
+def _run_together(task: Task, slot: Slot) -> _Ran:
+    """Run a suite in one process with the submission."""
+    return _run(task, slot, _tests_of(task), None)
+
+
+def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Graded:
+    """Confirm what passed in one process with the submission, by twins of the suite.
+
+    In a twin, some of the cases expect something else, and only we know which. A submission that
+    is right passes none of those; one that makes the tests believe it passes them, too.
+
+    Raises:
+        SuiteError: A case has no twin, and the submission has to be confirmed.
+    """
+    graded = _graded(ran, Integrity.CONFIRMED)
+    if not ran.passed:
+        return graded
+    tests = _tests_of(task)
+    sites = [*find_sites(tests), *_approved_sites(task, slot, ran, references)]
+    changed: set[str] = set()
+    unchanged: set[str] = set()
+    is_steady = False
+    for is_last in (False, True):
+        for twin in make_twins(
+            tests, ran.passed, _random, collected=ran.ids, sites=sites, last=is_last
+        ):
+            passed = _ids_in(task, slot, twin, ran, Verdict.PASSED)
+            if passed & twin.changed.keys():
+                return replace(graded, tampered=True)
+            changed |= twin.changed.keys()
+            unchanged |= passed
+        # What is changed can disturb the cases after it, at the end of a case least.
+        is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
+        if is_steady:
+            break
+    if is_steady and changed >= ran.passed:
+        return graded
+    if task.require is Integrity.CONFIRMED:
+        message = "refused, since require_integrity is confirmed: a case of the suite has no twin"
+        raise SuiteError(message)
+    return replace(graded, integrity=Integrity.SHARED)
+
+
+def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -> tuple[Site, ...]:
+    """Return further places where the suite can be changed, if it has a reference to tell."""
+    if task.suite.reference is None:
+        return ()
+    reference = replace(task, code=task.suite.reference, stop_early=False)
+
+    def find() -> tuple[Site, ...]:
+        proposal = propose(_tests_of(task), ran.ids, _random)
+        if not proposal.sites:
+            return ()
+        original = _run_together(reference, slot)
+        # A reference that crashes says nothing about what was changed.
+        failed = _ids_in(reference, slot, proposal.twin, original, Verdict.FAILED)
+        return proposal.approved(failed & original.passed)
+
+    return references.sites(task.suite, find)
+
+
+def _ids_in(task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict) -> frozenset[str]:
+    """Return which cases of the original have a verdict as they are in a twin."""
+    if not twin.changed:
+        return original.passed if verdict is Verdict.PASSED else frozenset()
+    changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)
+    ran = _run_together(changed, slot)
+    partners = pair_cases(original.ids, ran.ids)
+    return frozenset(
+        partners[case.id] for case in ran.cases if case.verdict is verdict and case.id in partners
+    )
+
+
+def _tests_of(task: Task) -> ScriptTests | PytestTests:
+    tests = task.suite.tests
+    if not isinstance(tests, ScriptTests | PytestTests):
+        raise TypeError(tests)
+    return tests
+
+
+# ---------------------------------------------------------------- one run
+
+
+def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart | None) -> _Ran:
+    if isinstance(tests, ScriptTests):
+        _require_sound(tests)
+        (outcome,) = slot.run(_script_job(task, tests, apart))
+        cases = verdicts.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
+    else:
+        expected = find_tests(tests)
+        (outcome,) = slot.run(_pytest_job(task, tests, apart))
+        cases = verdicts.judge_pytest(
+            tests, outcome, task.limits, expected, stop_early=task.stop_early
+        )
+    return _Ran(cases, outcome)
+
+
+def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
+    run = payload.script(
+        tests.setup,
+        [case.source for case in tests.cases],
+        stop_early=task.stop_early,
+        apart=apart,
+        notes=apart is None and not catches_failures(tests),
+    )
+    preload = _preload(tests, task.suite.image)
+    return Job(
+        program=Program.SCRIPT,
+        source=task.code,
+        prelude=task.suite.prelude,
+        runs=(run,),
+        limits=task.limits,
+        preload=preload,
+        split=apart is not None,
+        standing=apart is not None and not preload,
+    )
+
+
+def _pytest_job(task: Task, tests: PytestTests, apart: Apart | None) -> Job:
+    run = payload.pytest(
+        tests.test_paths,
+        tests.pytest_args,
+        stop_early=task.stop_early,
+        apart=apart,
+        notes=apart is None and not catches_failures(tests),
+    )
+    return Job(
+        program=Program.PYTEST,
+        source=task.code,
+        prelude=task.suite.prelude,
+        runs=(run,),
+        limits=task.limits,
+        files=tests.files,
+        source_path=tests.solution_path,
+        preload=_preload(tests, task.suite.image),
+        split=apart is not None,
+    )
+
+
+find_tests = lru_cache(maxsize=4096)(verdicts.find_tests)
+"""`verdicts.find_tests`, once per suite: many samples of one problem come together."""
+
+
+@lru_cache(maxsize=4096)
+def _require_sound(tests: ScriptTests) -> None:
+    """Make sure that a script has cases and that they are Python.
+
+    Raises:
+        SuiteError: It has none, or they are not.
+    """
+    require_cases(tests.cases)
+    script_trees(tests)
+
+
+_PRELOADED = ("numpy", "pandas")
+"""What takes a process 0.1 s and more to import, and is common in suites."""
+
+
+@lru_cache(maxsize=4096)
+def _preload(tests: ScriptTests | PytestTests, image: str) -> tuple[str, ...]:
+    """Return the modules that a suite's processes should find imported already."""
+    if image != "science":
+        return ()
+    if isinstance(tests, ScriptTests):
+        sources = [tests.setup, *(case.source for case in tests.cases)]
+    else:
+        sources = [file.content.decode("utf-8", "replace") for file in tests.files]
+    return tuple(name for name in _PRELOADED if any(f"import {name}" in s for s in sources))

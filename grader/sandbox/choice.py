@@ -1,0 +1,56 @@
+"""Which backend the settings mean, on this machine."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from grader.config.settings import DockerSettings, SandboxChoice, Settings
+from grader.model.errors import SandboxError
+from grader.sandbox.contract import Sandbox
+
+if TYPE_CHECKING:
+    from grader.sandbox.docker.backend import DockerSandbox
+    from grader.sandbox.native.backend import NativeSandbox
+
+
+def choose_sandbox(settings: Settings) -> Sandbox:
+    """Return the backend that the settings name; for `auto`, the best that works here.
+
+    `auto` takes Docker where its SDK is installed and an engine answers that has the image, else
+    the native one.
+    """
+    match settings.sandbox:
+        case SandboxChoice.DOCKER:
+            return _docker(settings)
+        case SandboxChoice.NATIVE:
+            return _native(settings)
+        case SandboxChoice.AUTO:
+            if settings.docker == DockerSettings() and not _has_docker_sdk():
+                return _native(settings)
+            docker = _docker(settings)
+            try:
+                docker.check("python")
+            except SandboxError:
+                docker.close()
+                return _native(settings)
+            return docker
+
+
+def _has_docker_sdk() -> bool:
+    # A mere folder of that name, in the working directory, has no origin.
+    spec = find_spec("docker")
+    return spec is not None and spec.origin is not None
+
+
+# Imported only where chosen: either backend's modules take a while.
+
+
+def _docker(settings: Settings) -> "DockerSandbox":
+    from grader.sandbox.docker.backend import DockerSandbox
+
+    return DockerSandbox(settings)
+
+
+def _native(settings: Settings) -> "NativeSandbox":
+    from grader.sandbox.native.backend import NativeSandbox
+
+    return NativeSandbox(settings)

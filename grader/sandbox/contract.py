@@ -1,0 +1,164 @@
+"""The contract between the grader and whatever runs code for it.
+
+A *slot* is one long-lived locked-down place that runs one *job* at a time. A job is a
+program with the inputs of its *runs*: each run gets a fresh process, an empty work area and
+no way to tell that another run came before it. docs/how-it-works.md has the picture;
+tests/contract/ holds every implementation to what this file promises.
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from grader.model import Limits, SuiteFile, Usage
+from grader.model.verdict import LimitKind
+
+
+class Program(StrEnum):
+    """Which runner of the harness takes the job."""
+
+    STDIN = "stdin"
+    """Run the source as `__main__`, the run's bytes on standard input."""
+    CALL = "call"
+    """Call a function of the source with the run's encoded arguments."""
+    SCRIPT = "script"
+    """Run the source, then the run's statements case by case in its namespace."""
+    PYTEST = "pytest"
+    """Run pytest over the job's files, the source being one of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterpart:
+    """A program of the suite that talks to the submission, each on the other's standard streams."""
+
+    source: str
+    """Run as `__main__`, with the run's bytes in a file `input` and its answer in `answer`.
+
+    After exit code 0 or 7 the submission still has to end by itself; after any other it is ended.
+    """
+    answers: tuple[bytes, ...]
+    """One for each of `Job.runs`."""
+    limits: Limits
+    """Its own, whatever the submission's are. Wall time counts once the submission has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One submission's code and everything needed to run it."""
+
+    program: Program
+    source: str
+    """The submission's code: the whole of its file."""
+    runs: tuple[bytes, ...]
+    """Per run what its process is given: stdin, or a payload of `grader.sandbox.payload`."""
+    limits: Limits
+    """For each run."""
+    prelude: str = ""
+    """Executed before the source, in the same module. Line numbers are those of the source."""
+    files: tuple[SuiteFile, ...] = ()
+    """Put into the work area of every run."""
+    source_path: str = "solution.py"
+    preload: tuple[str, ...] = ()
+    """Modules that the process should find imported already, such as numpy."""
+    split: bool = False
+    """Scripts and pytest only: run the tests in one process and the submission in another."""
+    standing: bool = False
+    """Scripts apart from their submission only: the tests leave their process as they found it,
+    so that it may have run other tests before and run others afterwards."""
+    interactor: Counterpart | None = None
+    """Stdin programs only: who the submission talks to. The runs' bytes are for it alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """How one run ended. The program chose both streams and, for the most part, `report`."""
+
+    index: int
+    """Which of `Job.runs`."""
+    exit_code: int | None
+    exit_signal: int | None
+    """Never both; neither where a limit ended the run."""
+    stdout: bytes
+    stderr: bytes
+    dropped_bytes: int
+    """Output past `Limits.output_bytes`, of both streams together."""
+    report: bytes
+    """What the runner wrote to its private descriptor; see `grader.sandbox.payload`."""
+    usage: Usage
+    waited_s: float = 0.0
+    """Of its time on the clock, what it was ready but had no CPU, as far as that was seen."""
+    limit_hit: LimitKind | None = None
+    oom_killed: bool = False
+    forbidden_calls: tuple[str, ...] = ()
+    """Names of system calls that were tried and that no honest program needs."""
+    dialogue: "Dialogue | None" = None
+    """Only, and always, where the job has an interactor; `stdout` is then what it was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """How a submission's conversation with the suite's interactor ended."""
+
+    interactor: RunOutcome
+    """How the interactor ended; its `stdout` is what it told the submission."""
+    interactor_first: bool
+    """Whether it ended before the submission did."""
+    deadlock: bool = False
+    """Whether both waited for input that nobody would send; the submission's limit is wall time.
+
+    Found at once where the kernel shows what a process waits for, else by that limit.
+    """
+
+
+class Slot(Protocol):
+    """One place that runs one job at a time. Not safe to share between threads."""
+
+    @property
+    def name(self) -> str:
+        """The backend and the number, for logs: "docker-3"."""
+
+    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
+        """Run the job's runs one after another and yield each outcome as it ends.
+
+        Closing the iterator early stops the run in progress and drops the rest.
+
+        Raises:
+            SandboxUnavailableError: The slot broke. It is unusable from then on; runs that
+                were not yielded may or may not have happened. Retryable on another slot.
+        """
+
+    def is_alive(self) -> bool:
+        """Tell whether the slot, which runs nothing now, can take a job.
+
+        True of one that broke this very moment; never True of one that broke a while ago.
+        """
+
+    def close(self) -> None:
+        """Kill everything in the slot and remove it. Repeats harmlessly; never raises."""
+
+
+class Sandbox(Protocol):
+    """A backend: opens slots and says what protects them. Safe to use from many threads."""
+
+    @property
+    def name(self) -> str:
+        """The backend: "docker", "native" or "fake"."""
+
+    def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
+        """Start a slot and wait until it can take a job.
+
+        Args:
+            image: The image variant: "python" or "science".
+            memory_bytes: The most that any job of this slot may use.
+
+        Raises:
+            ImageNotFoundError: The image is missing or does not match this version.
+            SandboxUnavailableError: The engine or the jail did not start. Retryable.
+        """
+
+    def layers(self) -> Mapping[str, str]:
+        """Return each isolation layer with its state here, for `grader doctor`."""
+
+    def close(self) -> None:
+        """Close every slot that is still open. Repeats harmlessly."""

@@ -1,0 +1,1 @@
+"""A sandbox without a wall, for tests."""

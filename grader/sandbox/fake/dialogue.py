@@ -1,0 +1,161 @@
+"""Two programs of one process that talk to each other; for `grader.sandbox.fake.backend` only.
+
+Each runs in a thread of its own, and `sys.stdin` and the like are, for each, its own streams.
+"""
+
+import io
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from grader.sandbox.fake.interrupt import Stopped, WallTimeReached
+
+_TICK_S = 0.02
+_SATISFIED = (0, 7)
+"""As of an interactor in `grader.sandbox.contract.Counterpart`."""
+
+
+class Talk:
+    """A conversation: what was said and not yet heard, in both directions."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.submission = TalkSide(self)
+        self.interactor = TalkSide(self)
+        self.interactor_first = False
+        self.deadlock = False
+
+    def other(self, side: "TalkSide") -> "TalkSide":
+        """Return the one that `side` talks to."""
+        return self.interactor if side is self.submission else self.submission
+
+    def find_deadlock(self) -> None:
+        """See whether both wait and nothing is on its way."""
+        sides = (self.submission, self.interactor)
+        if all(side.waits and not side.unheard and not side.has_ended for side in sides):
+            self.deadlock = True
+            self.changed.notify_all()
+
+
+class TalkSide:
+    """One of the two programs, as the conversation sees it."""
+
+    def __init__(self, talk: Talk) -> None:
+        self.talk = talk
+        self.unheard = bytearray()
+        """What was said to it."""
+        self.waits = False
+        self.has_ended = False
+        self.is_stopped = False
+        self._stdout: io.TextIOWrapper | None = None
+
+    def open(self, kept: io.RawIOBase, stderr: io.TextIOWrapper) -> None:
+        """Make the streams of the calling thread those of this program."""
+        self._stdout = io.TextIOWrapper(io.BufferedWriter(_Mouth(self, kept)), encoding="utf-8")
+        stdin = io.TextIOWrapper(io.BufferedReader(_Ear(self)), encoding="utf-8")
+        for name, stream in (("stdin", stdin), ("stdout", self._stdout), ("stderr", stderr)):
+            getattr(sys, name).enter(stream)
+
+    def flush(self) -> None:
+        """Say what the program has printed so far, as when it ends in order."""
+        if self._stdout is not None and not self._stdout.closed:
+            self._stdout.flush()
+
+    def say(self, data: bytes) -> None:
+        """Let the other side hear `data`."""
+        with self.talk.changed:
+            self._check()
+            self.talk.other(self).unheard += data
+            self.talk.changed.notify_all()
+
+    def hear(self, most: int) -> bytes:
+        """Wait for something to be said; b"" once the other side has ended."""
+        other = self.talk.other(self)
+        with self.talk.changed:
+            self.waits = True
+            try:
+                while not self.unheard and not other.has_ended:
+                    self._check()
+                    self.talk.find_deadlock()
+                    # Not for longer: a limit can only interrupt Python code.
+                    self.talk.changed.wait(_TICK_S)
+                self._check()
+            finally:
+                self.waits = False
+            data = bytes(self.unheard[:most])
+            del self.unheard[:most]
+            return data
+
+    def end(self, exit_code: int | None) -> None:
+        """Take note that the program has ended; None: it was made to."""
+        talk, other = self.talk, self.talk.other(self)
+        with talk.changed:
+            self.has_ended = True
+            is_interactor = self is talk.interactor
+            if is_interactor and not other.has_ended and not self.is_stopped:
+                talk.interactor_first = not talk.deadlock
+            other.is_stopped = exit_code is None or (is_interactor and exit_code not in _SATISFIED)
+            talk.changed.notify_all()
+
+    def _check(self) -> None:
+        if self.talk.deadlock:
+            raise WallTimeReached if self is self.talk.submission else Stopped
+        if self.is_stopped:
+            raise Stopped
+
+
+class _Ear(io.RawIOBase):
+    def __init__(self, side: TalkSide) -> None:
+        super().__init__()
+        self._side = side
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._side.hear(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Mouth(io.RawIOBase):
+    def __init__(self, side: TalkSide, kept: io.RawIOBase) -> None:
+        super().__init__()
+        self._side = side
+        self._kept = kept
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        said = bytes(data)
+        self._kept.write(said)
+        self._side.say(said)
+        return len(said)
+
+
+class _ByThread:
+    """Stands for a stream of `sys`, and is another in each thread that has entered its own."""
+
+    def __init__(self) -> None:
+        self._own = threading.local()
+
+    def enter(self, stream: io.TextIOWrapper) -> None:
+        self._own.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own.stream, name)
+
+
+@contextmanager
+def by_thread() -> Iterator[None]:
+    """Have `sys.stdin`, `sys.stdout` and `sys.stderr` be those of each thread."""
+    streams = sys.stdin, sys.stdout, sys.stderr
+    stand_ins: Any = _ByThread(), _ByThread(), _ByThread()
+    sys.stdin, sys.stdout, sys.stderr = stand_ins
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = streams

@@ -1,0 +1,71 @@
+"""Interrupting Python code of this very process; for `grader.sandbox.fake.backend` only."""
+
+import ctypes
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from grader.model import Limits
+from grader.model.verdict import LimitKind
+
+_TICK_S = 0.01
+
+
+class Stopped(BaseException):
+    """Raised in the middle of a program that is to go no further."""
+
+    limit: LimitKind | None = None
+
+
+class LimitReached(Stopped):
+    """Raised in the middle of a program that hit a limit."""
+
+    limit: LimitKind
+
+
+class _CpuTimeReached(LimitReached):
+    limit = LimitKind.CPU_TIME
+
+
+class WallTimeReached(LimitReached):
+    """Time ran out on the clock, or is sure to."""
+
+    limit = LimitKind.WALL_TIME
+
+
+@contextmanager
+def watched(limits: Limits) -> Iterator[None]:
+    """Raise `LimitReached` in this block once the process has used up one of the time limits.
+
+    It lands between two instructions of Python code, so a sleep or a call into a library is
+    only cut short once it returns.
+    """
+    thread, done = threading.get_ident(), threading.Event()
+    watcher = threading.Thread(
+        target=_watch, args=(limits, thread, done), name="limit watcher", daemon=True
+    )
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        # It may have been raised too late to land in the block.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+
+
+def _watch(limits: Limits, thread: int, done: threading.Event) -> None:
+    wall_deadline = time.monotonic() + limits.wall_time_s
+    cpu_deadline = time.process_time() + limits.cpu_time_s
+    while not done.wait(_TICK_S):
+        if time.process_time() > cpu_deadline:
+            reached: type[LimitReached] = _CpuTimeReached
+        elif time.monotonic() > wall_deadline:
+            reached = WallTimeReached
+        else:
+            continue
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread), ctypes.py_object(reached)
+        )
+        return

@@ -1,0 +1,27 @@
+"""pytest inside this very process; for `grader.sandbox.fake.backend` only."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandbox_images.harness.runners.recorder import Recorder
+
+
+def run_pytest(
+    root: Path,
+    *,
+    args: list[str],
+    stop_early: bool,
+    emit: Callable[..., None],
+    describe: Callable[[BaseException], dict[str, str]],
+) -> None:
+    """Collect and run tests below `root`, and report as the harness in a sandbox does."""
+    options = [f"--rootdir={root}", f"-c{os.devnull}", "--capture=no"]
+    options += [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "terminal")]
+    if stop_early:
+        options.append("--maxfail=1")
+    autoload = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+    os.environ[autoload] = "1"
+    pytest.main([*options, *args], plugins=[Recorder(emit, describe)])

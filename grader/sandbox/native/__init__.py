@@ -1,0 +1,1 @@
+"""Slots in namespace jails."""

@@ -1,0 +1,181 @@
+"""A bounded set of warm slots that threads borrow, one submission at a time."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from grader.model.errors import ConfigurationError, SandboxUnavailableError
+from grader.sandbox.contract import Sandbox, Slot
+
+_log = logging.getLogger(__name__)
+
+_PAUSE_S = 0.5
+"""Between two tries to open a slot while the sandbox's engine is away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotKind:
+    """What a job needs of a slot."""
+
+    image: str
+    memory_bytes: int
+
+    def serves(self, need: "SlotKind", *, superset: str | None) -> bool:
+        """Tell whether a slot of this kind can take a job with that need.
+
+        Args:
+            need: What the job needs.
+            superset: The image that has all that the others have, if there is one.
+        """
+        return self.image in (need.image, superset) and self.memory_bytes >= need.memory_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotCounts:
+    """How many slots of a pool are in which state."""
+
+    busy: int
+    """Lent, or being opened to be lent."""
+    idle: int
+    unopened: int
+    """Not there yet, or no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Idle:
+    kind: SlotKind
+    slot: Slot
+
+
+class SlotPool:
+    """At most `size` slots of one sandbox, opened when first needed. Safe for many threads."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        size: int,
+        memory_bytes: int,
+        outage_s: float = 0.0,
+        superset: str | None = None,
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            sandbox: Opens the slots. The pool closes them, not the sandbox.
+            size: How many slots may exist at once.
+            memory_bytes: What a slot gets at least; jobs that need more get larger slots.
+            outage_s: How long slots may fail to open before that is an error, once one has been
+                opened: an engine that is restarted costs no submission its verdict.
+            superset: The image variant whose slots take jobs for any; None for none.
+        """
+        self._sandbox = sandbox
+        self._size = size
+        self._memory_bytes = memory_bytes
+        self._outage_s = outage_s
+        self._superset = superset
+        self._has_opened = False
+        self._changed = threading.Condition()
+        self._idle: list[_Idle] = []
+        self._count = 0
+        self._closed = False
+
+    @contextmanager
+    def borrow(self, *, image: str, memory_bytes: int) -> Iterator[Slot]:
+        """Wait for a slot and have it alone; a slot whose use raises is not used again.
+
+        Raises:
+            SandboxError: A slot could not be opened.
+            ConfigurationError: The pool is closed.
+        """
+        need = SlotKind(image=image, memory_bytes=max(memory_bytes, self._memory_bytes))
+        idle = self._take_living(need)
+        try:
+            if idle is None:
+                idle = _Idle(kind=need, slot=self._open(need))
+            yield idle.slot
+        except BaseException:
+            self._give_up(idle)
+            raise
+        self._give_back(idle)
+
+    def counts(self) -> SlotCounts:
+        """Return how many slots are in which state now."""
+        with self._changed:
+            idle = len(self._idle)
+            return SlotCounts(busy=self._count - idle, idle=idle, unopened=self._size - self._count)
+
+    def close(self) -> None:
+        """Close every idle slot, and each borrowed one when it comes back."""
+        with self._changed:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            self._count -= len(idle)
+            self._changed.notify_all()
+        for each in idle:
+            each.slot.close()
+
+    def _open(self, need: SlotKind) -> Slot:
+        deadline = time.monotonic() + self._outage_s
+        while True:
+            try:
+                slot = self._sandbox.open_slot(image=need.image, memory_bytes=need.memory_bytes)
+            except SandboxUnavailableError as error:
+                if not self._has_opened or time.monotonic() > deadline or self._closes_soon():
+                    raise
+                _log.warning("no slot could be opened; trying again: %s", error)
+            else:
+                self._has_opened = True
+                return slot
+
+    def _closes_soon(self) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._closed, _PAUSE_S)
+
+    def _take_living(self, need: SlotKind) -> _Idle | None:
+        """As `_take`, but give up the slots that died while they were idle."""
+        while (idle := self._take(need)) is not None:
+            if idle.slot.is_alive():
+                return idle
+            _log.warning("the slot %s died while it was idle", idle.slot.name)
+            self._give_up(idle)
+        return None
+
+    def _take(self, need: SlotKind) -> _Idle | None:
+        """Return an idle slot, or None with the right to open one."""
+        with self._changed:
+            while True:
+                if self._closed:
+                    message = "the grader is closed"
+                    raise ConfigurationError(message)
+                for idle in reversed(self._idle):
+                    if idle.kind.serves(need, superset=self._superset):
+                        self._idle.remove(idle)
+                        return idle
+                if self._count < self._size:
+                    self._count += 1
+                    return None
+                if self._idle:
+                    # Every slot exists and none of the idle ones fits: one makes room.
+                    self._idle.pop(0).slot.close()
+                    return None
+                self._changed.wait()
+
+    def _give_back(self, idle: _Idle) -> None:
+        with self._changed:
+            if not self._closed:
+                self._idle.append(idle)
+                self._changed.notify()
+                return
+            self._count -= 1
+        idle.slot.close()
+
+    def _give_up(self, idle: _Idle | None) -> None:
+        if idle is not None:
+            idle.slot.close()
+        with self._changed:
+            self._count -= 1
+            self._changed.notify()

@@ -1,0 +1,1 @@
+"""From verdicts to scores and rewards, to summaries, and to limits that fit."""

@@ -1,0 +1,183 @@
+"""Limits that follow from what a problem's own reference solution took.
+
+`grader check --calibrate` measures the references of a file of problems and keeps the times in a
+file beside it, keyed by the content of the tests: whoever brings the same tests later, in a label
+or in another file, finds them. They count only where neither the label nor its format names a
+limit of CPU time.
+"""
+
+import hashlib
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from grader.config.settings import Settings
+from grader.model import StdinTests, TestSuite
+from grader.model.errors import ConfigurationError
+from grader.model.limits import CalibrationSettings, Limits, LimitsFrom
+
+SUFFIX = ".limits.jsonl"
+"""What the name of a file of problems is followed by in that of its measured times."""
+
+_KEYS_REMEMBERED = 256
+_BYTES_PER_CHARACTER = 4
+"""Of an output that is as long as the expected one; as many as UTF-8 needs at most, so that other
+blanks between its words have room too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the longest process of a reference solution took."""
+
+    cpu_time_s: float
+    wall_time_s: float
+
+    def limits(self, settings: CalibrationSettings, usual: Limits) -> Limits:
+        """Return limits for submissions to the same problem.
+
+        CPU time is `factor` times the reference's, and never less than the floor. Wall time
+        stands in the proportion to it in which it stands in `usual`, and is never less than
+        `factor` times what the reference took on the clock.
+        """
+        cpu_time_s = max(settings.floor_s, settings.factor * self.cpu_time_s)
+        patience = usual.wall_time_s / usual.cpu_time_s
+        wall_time_s = max(patience * cpu_time_s, settings.factor * self.wall_time_s)
+        return replace(usual, cpu_time_s=cpu_time_s, wall_time_s=wall_time_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The limits for a suite, and where the one of CPU time comes from."""
+
+    limits: Limits
+    limits_from: LimitsFrom
+
+
+_override = lru_cache(maxsize=1024)(Limits.override)
+"""`Limits.override`, once for all submissions of a suite."""
+
+
+class Calibration:
+    """Measured times by the content of suites. Safe for many threads."""
+
+    def __init__(self, measured: Mapping[str, Measured], settings: CalibrationSettings) -> None:
+        self._measured = measured
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._keys: OrderedDict[int, tuple[TestSuite, str]] = OrderedDict()
+
+    def in_force(self, suite: TestSuite, usual: Limits) -> InForce:
+        """Return the limits for a suite; `usual` are those of the settings."""
+        limits_from = LimitsFrom.SETTINGS
+        if suite.limits.cpu_time_s is not None:
+            limits_from = LimitsFrom.SUITE
+        elif self._measured and (measured := self._measured.get(self._key(suite))) is not None:
+            limits_from = LimitsFrom.REFERENCE
+            usual = measured.limits(self._settings, usual)
+        limits = _override(usual, suite.limits)
+        room = _BYTES_PER_CHARACTER * _longest_output(suite)
+        if room > limits.output_bytes:
+            limits = replace(limits, output_bytes=room)
+        return InForce(limits=limits, limits_from=limits_from)
+
+    def _key(self, suite: TestSuite) -> str:
+        """Return `key_of` a suite, worked out once for the submissions that share it."""
+        with self._lock:
+            # The suite is kept along, so its id stays its own.
+            known = self._keys.get(id(suite))
+            if known is not None:
+                return known[1]
+        key = key_of(suite)
+        with self._lock:
+            self._keys[id(suite)] = (suite, key)
+            if len(self._keys) > _KEYS_REMEMBERED:
+                self._keys.popitem(last=False)
+        return key
+
+
+def _longest_output(suite: TestSuite) -> int:
+    """Return the characters of the longest output that a suite expects."""
+    tests = suite.tests
+    if not isinstance(tests, StdinTests):
+        return 0
+    return max((len(case.expected) for case in tests.cases), default=0)
+
+
+def key_of(suite: TestSuite) -> str:
+    """Return what suites have in common that run a submission in the same way."""
+    content = f"{suite.tests!r}\n{suite.prelude!r}\n{suite.image!r}"
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# ---------------------------------------------------------------- files
+
+
+def find(settings: Settings) -> Calibration:
+    """Return what was measured, from the file that the settings name, or that beside the problems.
+
+    Raises:
+        ConfigurationError: A file is named that is not there, or one is no such file.
+    """
+    path = settings.calibration.file
+    if path is None and settings.problems is not None:
+        path = beside(settings.problems)
+        if not path.is_file():
+            path = None
+    measured = {} if path is None else load(path)
+    return Calibration(measured, settings.calibration)
+
+
+def beside(problems: Path) -> Path:
+    """Return where the measured times of a file of problems are kept."""
+    return problems.with_name(problems.name + SUFFIX)
+
+
+def load(path: Path) -> dict[str, Measured]:
+    """Read a file of measured times.
+
+    Raises:
+        ConfigurationError: It cannot be read, or a line is none that `save` writes.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+        return dict(_parse(json.loads(line)) for line in lines)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise ConfigurationError(message) from error
+    except (ValueError, TypeError, LookupError) as error:
+        message = f"{path} is no file of measured times: {error!r}"
+        raise ConfigurationError(message) from error
+
+
+def _parse(row: Any) -> tuple[str, Measured]:
+    cpu_time_s, wall_time_s = float(row["cpu_time_s"]), float(row["wall_time_s"])
+    if not (0 <= cpu_time_s < float("inf") and 0 <= wall_time_s < float("inf")):
+        raise ValueError(row)
+    return str(row["tests"]), Measured(cpu_time_s=cpu_time_s, wall_time_s=wall_time_s)
+
+
+def save(path: Path, measured: Mapping[str, Measured]) -> None:
+    """Add to a file of measured times, whole or not at all; what it has is kept.
+
+    Raises:
+        ConfigurationError: It cannot be read or written.
+    """
+    every = {**(load(path) if path.is_file() else {}), **measured}
+    lines = [
+        json.dumps({"tests": key, "cpu_time_s": each.cpu_time_s, "wall_time_s": each.wall_time_s})
+        for key, each in every.items()
+    ]
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        message = f"cannot write {path}: {error.strerror}; calibration.file names another"
+        raise ConfigurationError(message) from error

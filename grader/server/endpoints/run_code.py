@@ -1,0 +1,111 @@
+"""`POST /run_code` and `GET /v1/ping`, as clients of SandboxFusion expect them; verl is one.
+
+A program runs once, its output comes back, and nothing is judged: right or wrong is decided by
+the client. Whatever is not the program's doing is an answer of status 200 with `SandboxError`;
+only an overload is a 504, which clients try again.
+"""
+
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, Body, HTTPException, Request, Response
+
+from grader.config.settings import Settings
+from grader.judging.report import read_report
+from grader.model import MiB
+from grader.model.errors import GraderError, InputError
+from grader.model.wire import json_bytes
+from grader.server.endpoints.run_code_answer import RunCodeResponse, Status, describe, sandbox_error
+from grader.server.endpoints.run_code_request import RunCodeRequest, job_of
+from grader.server.engine import Engine
+from grader.server.http.cancellation import StoppingError
+from grader.server.http.problems import REFUSALS, Problem
+from grader.server.http.request_context import Visit, current_visit
+from grader.server.programs.fetching import Fetching, Shown
+from grader.server.programs.running import NoSlotInTimeError
+
+_log = logging.getLogger(__name__)
+
+_CLIENT_GRACE_S = 10.0
+"""Clients wait for the two timeouts that they ask for, and this much longer."""
+_OWN_TIME_S = 3.0
+"""What remains of that for starting, stopping and the way back."""
+_FETCH_BYTES = 8 * MiB
+
+
+def make_router(engine: Engine) -> APIRouter:
+    """Return the endpoints."""
+    router = APIRouter(tags=["trainers"])
+
+    @router.get("/v1/ping", summary="Whether the process answers", response_model=str)
+    async def ping() -> str:
+        return "pong"
+
+    @router.post(
+        "/run_code",
+        summary="Run a program, as SandboxFusion does",
+        response_model=None,
+        responses={
+            200: {"model": RunCodeResponse},
+            504: {"model": Problem, "description": "every slot is busy: try again"},
+            **{status: how for status, how in REFUSALS.items() if status != 503},
+        },
+    )
+    async def run_code(request: Request, body: Annotated[RunCodeRequest, Body()]) -> Response:
+        """Run a program in a fresh process of a slot."""
+        try:
+            answer = await engine.attendance.wait(request, _answer(engine, body))
+        except (NoSlotInTimeError, StoppingError):
+            # Not 503: clients of this protocol try again after a 504 only.
+            engine.metrics.program("overload")
+            raise HTTPException(504, "every slot is busy, or the service is stopping") from None
+        return Response(json_bytes(answer.model_dump()), media_type="application/json")
+
+    return router
+
+
+async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
+    settings = engine.settings
+    try:
+        job = job_of(body, settings)
+    except InputError as error:
+        engine.metrics.program("refused")
+        return sandbox_error(str(error))
+    fetching = Fetching(job, body.fetch_files, _FETCH_BYTES) if body.fetch_files else None
+    try:
+        outcome = await engine.programs.run(
+            job if fetching is None else fetching.job,
+            image=settings.server.run_image,
+            begin_by=_begin_by(body, settings),
+            answer_by=_answer_by(body),
+        )
+    except GraderError as error:
+        _log.error("a program was not run: %s", error)
+        engine.metrics.program(Status.SANDBOX_ERROR.value, is_ours=True)
+        return sandbox_error(f"{type(error).__name__}: {error}")
+    if fetching is None:
+        compile_error = read_report(outcome.report).compile_error
+        shown = Shown(outcome=outcome, compile_error=compile_error)
+    else:
+        shown = fetching.shown(outcome)
+    answer = describe(shown)
+    step = answer.run_result
+    ended = "CompileError" if step is None else step.status.value
+    engine.metrics.program(answer.status.value if ended == "Finished" else ended)
+    return answer
+
+
+def _begin_by(body: RunCodeRequest, settings: Settings) -> float:
+    """Return when a program must have its slot, for its answer to find the client waiting."""
+    patience_s = _answer_by(body) - body.run_timeout
+    return min(_arrived() + settings.server.run_wait_s, patience_s)
+
+
+def _answer_by(body: RunCodeRequest) -> float:
+    """Return when the client must have an answer, so that it still waits for it."""
+    return _arrived() + body.compile_timeout + body.run_timeout + _CLIENT_GRACE_S - _OWN_TIME_S
+
+
+def _arrived() -> float:
+    visit = current_visit() or Visit(id="", endpoint="")
+    return visit.arrived

@@ -1,0 +1,127 @@
+"""What a client of `POST /run_code` asks for, and the job that it comes to."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from grader.config.settings import Settings
+from grader.model import MiB, SuiteFile
+from grader.model.errors import InputError
+from grader.sandbox.contract import Job, Program
+
+LANGUAGE = "python"
+_MOST_FILES = 1000
+_PATH_CHARS = 200
+
+
+class RunCodeRequest(BaseModel):
+    """A program and what it is given. Fields that are not listed are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    language: str = Field(description=f"only {LANGUAGE} runs here")
+    stdin: str | None = None
+    compile_timeout: float = Field(default=10, allow_inf_nan=False, description="seconds")
+    run_timeout: float = Field(
+        default=10, allow_inf_nan=False, description="seconds of CPU time and of wall time"
+    )
+    memory_limit_MB: int = Field(default=-1, description="MiB; -1 for the service's own limit")
+    files: dict[str, str | None] = Field(default={}, description="base64 by relative path")
+    fetch_files: list[str] = Field(default=[], description="paths to return afterwards")
+
+
+def job_of(body: RunCodeRequest, settings: Settings) -> Job:
+    """Return what is to be run.
+
+    Raises:
+        InputError: It cannot be, and why.
+    """
+    if not settings.server.run_code:
+        message = "this service runs no programs (server.run_code)"
+        raise InputError(message)
+    if body.language != LANGUAGE:
+        message = (
+            f"the language {body.language[:80]!r} is not supported; this service runs {LANGUAGE}"
+        )
+        raise InputError(message)
+    most_s = settings.server.max_time_s
+    for name, value in (
+        ("compile_timeout", body.compile_timeout),
+        ("run_timeout", body.run_timeout),
+    ):
+        if not 0 < value <= most_s:
+            message = f"{name} is {value:g} s; expected more than 0 and at most {most_s:g}"
+            raise InputError(message)
+    limits = replace(
+        settings.limits,
+        cpu_time_s=body.run_timeout,
+        wall_time_s=body.run_timeout,
+        memory_bytes=_memory_bytes(body.memory_limit_MB, settings),
+    )
+    files = _files(body.files)
+    for path in body.fetch_files[:_MOST_FILES]:
+        _require_inside(path)
+    if len(body.fetch_files) > _MOST_FILES:
+        message = f"{len(body.fetch_files)} fetch_files; at most {_MOST_FILES} are taken"
+        raise InputError(message)
+    return Job(
+        program=Program.STDIN,
+        source=body.code,
+        source_path=_free_path(files),
+        runs=((body.stdin or "").encode("utf-8", "surrogatepass"),),
+        limits=limits,
+        files=files,
+    )
+
+
+def _memory_bytes(limit_mb: int, settings: Settings) -> int:
+    if limit_mb <= 0:
+        return settings.limits.memory_bytes
+    if limit_mb * MiB > settings.server.max_memory_bytes:
+        most = settings.server.max_memory_bytes // MiB
+        message = f"memory_limit_MB is {limit_mb}; this service allows {most}"
+        raise InputError(message)
+    return limit_mb * MiB
+
+
+def _files(given: Mapping[str, str | None]) -> tuple[SuiteFile, ...]:
+    if len(given) > _MOST_FILES:
+        message = f"{len(given)} files; at most {_MOST_FILES} are taken"
+        raise InputError(message)
+    files = []
+    for path, text in given.items():
+        _require_inside(path)
+        try:
+            content = base64.b64decode(text or "", validate=True)
+        except (binascii.Error, ValueError) as error:
+            message = f"the content of {path} is not base64: {error}"
+            raise InputError(message) from error
+        files.append(SuiteFile(path=path, content=content))
+    paths = {file.path for file in files}
+    for path in paths:
+        parents = path.split("/")[:-1]
+        if any("/".join(parents[: depth + 1]) in paths for depth in range(len(parents))):
+            message = f"{path} lies in what is a file itself"
+            raise InputError(message)
+    return tuple(files)
+
+
+def _require_inside(path: str) -> None:
+    parts = path.split("/")
+    is_inside = path.isprintable() and not any(part in ("", ".", "..") for part in parts)
+    if not is_inside or len(path) > _PATH_CHARS:
+        message = f"a path must be relative and stay in the program's folder: {path[:80]!r}"
+        raise InputError(message)
+
+
+def _free_path(files: tuple[SuiteFile, ...]) -> str:
+    """Return where the program is put: beside the files, under a name that none of them has."""
+    taken = {file.path.partition("/")[0] for file in files}
+    number = 0
+    while (path := f"main{number or ''}.py") in taken:
+        number += 1
+    return path

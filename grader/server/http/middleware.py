@@ -1,0 +1,289 @@
+"""The first that a request meets: its id, its right to be here, and the size of its body.
+
+With a token nobody else has that right. Without one, a service that listens to its own machine
+only could still be reached from there by a page of any site in a browser: directly, which
+browsers tell of (`Sec-Fetch-Site`), or under a name that the site's owner has made to mean this
+machine (DNS rebinding), which the `Host` header shows.
+
+Bodies are read here, before anything else of a request is done, because only here a client can
+be made to wait without being refused: while the bodies of all open requests fill the room that
+is set, further ones stay in their sockets.
+"""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import hmac
+import ipaddress
+import json
+import secrets
+import time
+from collections import deque
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from grader.config.server import ServerSettings
+from grader.server.http.request_context import Visit, begin_visit
+from grader.server.metrics import Metrics
+
+OPEN_TO_ALL = frozenset(
+    {"/", "/healthz", "/readyz", "/v1/ping", "/docs", "/openapi.json", "/docs/oauth2-redirect"}
+)
+"""Where no token is needed: nothing here tells about submissions or their numbers."""
+ASSETS_PATH = "/assets/"
+"""Below this neither: the files of the service's page."""
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITES = frozenset({b"same-origin", b"none"})
+"""What browsers say of requests that a page of ours, or a person, caused. Others say nothing."""
+_BODY_TIMEOUT_S = 60.0
+"""How long a client may take to send a body, once it is being read."""
+_ID_CHARS = 128
+
+
+class Room:
+    """Room for bodies, given out in the order in which it was asked for."""
+
+    def __init__(self, size: int) -> None:
+        """Have `size` bytes of it."""
+        self._left = size
+        self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    async def take(self, size: int) -> None:
+        """Wait for `size` bytes, at most as many as there are in all, and have them."""
+        if not self._queue and size <= self._left:
+            self._left -= size
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (size, turn)
+        self._queue.append(entry)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.give_back(size)
+            else:
+                self._queue.remove(entry)
+                self._admit()
+            raise
+
+    def give_back(self, size: int) -> None:
+        """Let others have `size` bytes."""
+        self._left += size
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._queue and self._queue[0][0] <= self._left:
+            size, turn = self._queue.popleft()
+            self._left -= size
+            turn.set_result(None)
+
+
+class _Refusal(Exception):
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Gate:
+    """ASGI middleware; see the module."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
+        """Stand before `app`."""
+        self._app = app
+        self._settings = settings
+        self._metrics = metrics
+        self._token = None if settings.token is None else settings.token.encode()
+        self._room = Room(settings.held_bytes)
+        self._trusts_names = settings.token is not None or settings.anonymous
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        visit = Visit(id=_request_id(headers), endpoint=scope["path"])
+        answer = _Answer(send, visit)
+        end_visit = begin_visit(visit)
+        # A task of its own serves each request, and its context ends with it.
+        structlog.contextvars.bind_contextvars(request=visit.id)
+        self._metrics.open_requests.inc()
+        try:
+            with contextlib.ExitStack() as held:
+                try:
+                    _check_site(scope["method"], headers)
+                    self._check_name(scope["path"], headers)
+                    self._check_token(scope["path"], headers)
+                    receive = await self._read(headers, receive, held)
+                except _Refusal as refusal:
+                    await _refuse(answer, refusal)
+                    return
+                await self._app(scope, receive, answer)
+        finally:
+            end_visit()
+            self._metrics.open_requests.dec()
+            name = _endpoint(scope)
+            self._metrics.request(name, answer.status, time.monotonic() - visit.arrived)
+
+    def _check_token(self, path: str, headers: dict[bytes, bytes]) -> None:
+        if self._token is None or _is_open(path):
+            return
+        shown = _shown_token(headers.get(b"authorization", b""))
+        if shown is None or not hmac.compare_digest(shown, self._token):
+            reason = "a token is needed: Authorization: Bearer TOKEN, or http://any:TOKEN@host"
+            raise _Refusal(401, reason)
+
+    def _check_name(self, path: str, headers: dict[bytes, bytes]) -> None:
+        """Refuse a request by a name that anybody may have given to this machine."""
+        if self._trusts_names or _is_open(path):
+            return
+        host = headers.get(b"host", b"localhost").decode("latin-1")
+        name = host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host
+        if name != self._settings.host and not _is_plain(name.strip("[]")):
+            reason = f"this machine is not known as {name[:80]!r} here; use its address"
+            raise _Refusal(403, reason)
+
+    async def _read(
+        self, headers: dict[bytes, bytes], receive: Receive, held: contextlib.ExitStack
+    ) -> Receive:
+        """Read the body; return what gives it to the application."""
+        most = self._settings.body_bytes
+        declared = headers.get(b"content-length")
+        if declared is None and b"transfer-encoding" not in headers:
+            return receive
+        size = most if declared is None else int(declared)
+        if size > most:
+            reason = f"the body has {size} bytes; at most {most} are taken (server.body_bytes)"
+            raise _Refusal(413, reason)
+        await self._room.take(size)
+        held.callback(self._room.give_back, size)
+        try:
+            async with asyncio.timeout(_BODY_TIMEOUT_S):
+                body = await _read_all(receive, most)
+        except TimeoutError:
+            raise _Refusal(408, f"the body did not come within {_BODY_TIMEOUT_S:g} s") from None
+        return _Replay(body, receive)
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_TO_ALL or path.startswith(ASSETS_PATH)
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a host is an address, or the one name that nobody else can give away."""
+    if name == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_site(method: str, headers: dict[bytes, bytes]) -> None:
+    """Refuse what a page of another site has a browser send: it would run code here unasked."""
+    if method not in _READING and headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
+        raise _Refusal(403, "a page of another site may not send this")
+
+
+class _Replay:
+    """Gives a body that was read already, then what comes after it."""
+
+    def __init__(self, body: bytes | None, receive: Receive) -> None:
+        self._body = body
+        self._receive = receive
+        self._is_given = False
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return {"type": "http.disconnect"}
+        if self._is_given:
+            return await self._receive()
+        self._is_given = True
+        return {"type": "http.request", "body": self._body, "more_body": False}
+
+
+async def _read_all(receive: Receive, most: int) -> bytes | None:
+    """Return the whole body; None where the client hung up."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > most:
+            reason = f"the body has more than {most} bytes (server.body_bytes)"
+            raise _Refusal(413, reason)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+class _Answer:
+    """Passes an answer on, with the request's id, and notes its status."""
+
+    def __init__(self, send: Send, visit: Visit) -> None:
+        self._send = send
+        self._visit = visit
+        self.status = 500
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            own = (b"x-request-id", self._visit.id.encode())
+            message = {**message, "headers": [*message.get("headers", ()), own]}
+        await self._send(message)
+
+
+def _endpoint(scope: Scope) -> str:
+    """Return what a request is counted under: of all paths there are too many to count each."""
+    path: str = scope["path"]
+    if path in OPEN_TO_ALL:
+        return path
+    if "endpoint" not in scope:
+        return "none"
+    # What varies in the path of an endpoint is its end.
+    names = [f"{{{name}}}" for name in scope.get("path_params", ())]
+    parts = path.split("/")
+    return "/".join([*parts[: len(parts) - len(names)], *names])
+
+
+async def _refuse(send: Send, refusal: _Refusal) -> None:
+    body = json.dumps({"detail": refusal.reason}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        # What was not read of the body must not be taken for the next request.
+        (b"connection", b"close"),
+    ]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _request_id(headers: dict[bytes, bytes]) -> str:
+    given = headers.get(b"x-request-id", b"").decode("latin-1")
+    if 0 < len(given) <= _ID_CHARS and given.isascii() and given.isprintable():
+        return given
+    return secrets.token_hex(8)
+
+
+def _shown_token(authorization: bytes) -> bytes | None:
+    """Return the token of a header: a bearer's, or the password of an address with one in it."""
+    scheme, _, rest = authorization.partition(b" ")
+    match scheme.lower():
+        case b"bearer":
+            return rest.strip()
+        case b"basic":
+            try:
+                return base64.b64decode(rest, validate=True).partition(b":")[2]
+            except (binascii.Error, ValueError):
+                return None
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""Programs that run once, for their output and not for a verdict."""

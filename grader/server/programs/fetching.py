@@ -1,0 +1,112 @@
+"""Programs of which files are wanted after their end.
+
+What a run leaves in its work area is gone with its process. So a small program of ours, in the
+same box, starts the wanted one and shows its files when it is over.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any
+
+from grader.judging.report import Trouble
+from grader.model import KiB, SuiteFile
+from grader.sandbox.contract import Job, RunOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A run of which files were wanted, as if the program had run by itself."""
+
+    outcome: RunOutcome
+    compile_error: Trouble | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Contents as base64, by path; those that there are."""
+
+
+class Fetching:
+    """One such program."""
+
+    def __init__(self, job: Job, paths: Sequence[str], most_bytes: int) -> None:
+        """Prepare.
+
+        Args:
+            job: The program.
+            paths: Of the files, relative to the work area.
+            most_bytes: Of all contents together; what does not fit is left out.
+        """
+        self._mark = secrets.token_hex(16)
+        self._output_bytes = job.limits.output_bytes
+        own_path = f".{self._mark}.py"
+        order = {
+            "program": job.source_path,
+            "paths": list(paths),
+            "most_bytes": most_bytes,
+            "mark": self._mark,
+        }
+        program = job.source.encode("utf-8", "surrogatepass")
+        room = most_bytes * 4 // 3 + 64 * KiB
+        self.job = replace(
+            job,
+            source=_program(),
+            source_path=own_path,
+            files=(
+                *job.files,
+                SuiteFile(path=job.source_path, content=program),
+                SuiteFile(path=f"{own_path}.json", content=json.dumps(order).encode()),
+            ),
+            # One process more than the program itself may have, and room for what it shows.
+            limits=replace(
+                job.limits,
+                output_bytes=self._output_bytes + room,
+                processes=job.limits.processes + 1,
+            ),
+        )
+        """What is to be run instead."""
+
+    def shown(self, outcome: RunOutcome) -> Shown:
+        """Return what the run says about the program; believes no more than that it is text."""
+        stdout, mark, rest = outcome.stdout.partition(self._mark.encode())
+        cut = max(0, len(stdout) - self._output_bytes)
+        outcome = replace(
+            outcome,
+            stdout=stdout[: self._output_bytes],
+            dropped_bytes=outcome.dropped_bytes + cut,
+        )
+        told = _object(rest) if mark else {}
+        if isinstance(trouble := told.get("compile_error"), dict):
+            return Shown(outcome=outcome, compile_error=_trouble(trouble))
+        code, files = told.get("return_code"), told.get("files")
+        if type(code) is int and -64 <= code <= 255 and outcome.limit_hit is None:
+            outcome = replace(
+                outcome,
+                exit_code=code if code >= 0 else None,
+                exit_signal=-code if code < 0 else None,
+            )
+        if not isinstance(files, dict) or not all(isinstance(f, str) for f in files.values()):
+            files = {}
+        return Shown(outcome=outcome, files=files)
+
+
+def _program() -> str:
+    return (resources.files("grader.server.programs") / "fetch_program.py").read_text("utf-8")
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        # What other processes of the program printed meanwhile may follow.
+        found, _end = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _trouble(told: Mapping[str, Any]) -> Trouble:
+    line = told.get("line")
+    return Trouble(
+        type=str(told.get("type", ""))[:100],
+        message=str(told.get("message", ""))[:500],
+        line=line if type(line) is int else None,
+    )

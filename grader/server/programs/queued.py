@@ -1,0 +1,80 @@
+"""Programs that run on the workers of a queue."""
+
+import asyncio
+import time
+
+from grader.model.errors import SandboxUnavailableError
+from grader.queueing.grader import QueueGrader
+from grader.queueing.programs import ProgramResult, QueuedProgram
+from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.pool import SlotCounts
+from grader.server.http.request_context import current_visit
+from grader.server.programs.running import NoSlotInTimeError
+
+_BACKSTOP_S = 5.0
+_ON_THE_WAY_S = 1.0
+"""In which a program that finds a free slot has it, beside what it may wait for one."""
+
+
+class QueuedPrograms:
+    """Runs programs over a queue, whose workers need no word from us to be many."""
+
+    def __init__(self, grader: QueueGrader) -> None:
+        """Start nothing yet.
+
+        Args:
+            grader: Whose connection programs share with submissions.
+        """
+        self._grader = grader
+
+    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
+        """Run a job's only run; see `Programs.run`.
+
+        The worker is told how long it may run once it has its slot: as long as a program can that
+        gets its slot at half of the time in which it may. What gets it later and has not ended in
+        time counts as not begun.
+
+        Raises:
+            QueueUnavailableError: Redis does not answer.
+        """
+        if (visit := current_visit()) is not None:
+            visit.has_begun = True
+        now = time.monotonic()
+        wait_s, patience_s = max(0.0, begin_by - now), max(0.0, answer_by - now)
+        program = self._grader.run_program(
+            job,
+            image=image,
+            timeout_s=patience_s + _BACKSTOP_S,
+            clock_s=max(job.limits.wall_time_s, patience_s - wait_s / 2),
+        )
+        result = await self._result_of(program, min(wait_s + _ON_THE_WAY_S, patience_s), patience_s)
+        if result.outcome is None:
+            raise SandboxUnavailableError(result.reason)
+        return result.outcome
+
+    async def _result_of(
+        self, program: QueuedProgram, slot_in_s: float, result_in_s: float
+    ) -> ProgramResult:
+        """Wait for a program's result.
+
+        Raises:
+            NoSlotInTimeError: It has no slot after `slot_in_s`, or no result after `result_in_s`.
+            QueueUnavailableError: Redis does not answer.
+        """
+        future = asyncio.wrap_future(program.result)
+        try:
+            await asyncio.wait([future], timeout=slot_in_s)
+            if not future.done() and await asyncio.to_thread(self._grader.has_slot, program):
+                await asyncio.wait([future], timeout=result_in_s - slot_in_s)
+            if not future.done():
+                raise NoSlotInTimeError
+            return await future
+        finally:
+            future.cancel()
+
+    def counts(self) -> SlotCounts | None:
+        """Return nothing: the slots are the workers'."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: the grader settles what is open."""

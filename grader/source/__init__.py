@@ -1,0 +1,1 @@
+"""Reads Python source without running it."""

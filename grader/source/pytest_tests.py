@@ -1,0 +1,356 @@
+"""Find the tests of a pytest suite by reading it, before any of it runs.
+
+What pytest says it collected comes from a process in which the submission runs, so it cannot
+say what should have been collected. This look at the suite's own files can: it finds test
+functions, `Test*` classes and unittest cases with the methods they inherit in the module. It
+cannot see tests that are made at run time; a module with signs of such may have more.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from grader.model import PytestTests
+from grader.model.errors import SuiteError
+from grader.source.syntax import UNPARSABLE, parse
+
+_HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
+_ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
+_COMPOUND = (ast.If, ast.Try, ast.TryStar, ast.With, ast.For, ast.While, ast.Match)
+_LITERALS = (ast.Constant, ast.Dict, ast.JoinedStr, ast.List, ast.Set)
+_SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedTests:
+    """The tests that a suite has, by base id: a pytest node id without its parameters."""
+
+    required: tuple[str, ...]
+    """In the order of the files."""
+    waived: frozenset[str] = frozenset()
+    """Marked in the suite, without a condition, as skipped or expected to fail: no evidence."""
+    skip_reasons: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """What a test says where it skips itself, by base id; such a case is no evidence either."""
+    dynamic_paths: frozenset[str] = frozenset()
+    """Modules that may have tests which reading them does not show."""
+
+
+def find_tests(tests: PytestTests) -> ExpectedTests:
+    """Return the tests that `tests` should have; look once per suite, since this parses it.
+
+    Raises:
+        SuiteError: A module is missing or does not parse, or there is no test to pass.
+    """
+    sources = {file.path: file.content for file in tests.files}
+    solution = PurePosixPath(tests.solution_path).stem
+    found: dict[str, _Test] = {}
+    dynamic_paths = set()
+    for path in tests.test_paths:
+        if path not in sources:
+            message = f"the test module {path!r} is not among the suite's files"
+            raise SuiteError(message)
+        module = _Module(solution)
+        module.read(_parse(path, sources[path]))
+        found.update((f"{path}::{name}", test) for name, test in module.tests())
+        if module.dynamic:
+            dynamic_paths.add(path)
+    required = tuple(base for base, test in found.items() if not test.waived)
+    if not required and not dynamic_paths:
+        waived = f", and {len(found)} that are marked as skipped" if found else ""
+        message = f"no test in {', '.join(tests.test_paths) or 'a suite without modules'}{waived}"
+        raise SuiteError(message)
+    return ExpectedTests(
+        required=required,
+        waived=frozenset(base for base, test in found.items() if test.waived),
+        skip_reasons={base: test.skip_reasons for base, test in found.items() if test.skip_reasons},
+        dynamic_paths=frozenset(dynamic_paths),
+    )
+
+
+def _parse(path: str, source: bytes) -> ast.Module:
+    try:
+        return parse(source, path)
+    except UNPARSABLE as error:
+        message = f"the test module {path!r} does not parse: {error}"
+        raise SuiteError(message) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Test:
+    """A function or method that pytest collects."""
+
+    waived: bool = False
+    skip_reasons: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Class:
+    """What matters of a class, inherited members included."""
+
+    members: "dict[str, _Test | _Class]" = field(default_factory=dict)
+    unittest: bool = False
+    waived: bool = False
+    collected: bool = True
+    """What `__test__` says."""
+    has_constructor: bool = False
+    runs_itself: bool = False
+    """Whether it has unittest's `runTest`, which counts where there is no test method."""
+    unknown_base: bool = False
+
+
+class _Module:
+    """One test module as reading it shows it: the names it ends up with, and what they are."""
+
+    def __init__(self, solution: str) -> None:
+        self.dynamic = False
+        self._solution = solution
+        self._names: dict[str, _Test | _Class] = {}
+        self._waived = False
+
+    def read(self, module: ast.Module) -> None:
+        """Take in the statements of the module in order."""
+        for statement in module.body:
+            self._read_statement(statement)
+
+    def tests(self) -> Iterator[tuple[str, _Test]]:
+        """Yield the tests with their ids inside the module."""
+        for name, member in self._names.items():
+            yield from self._tests_of(name, member, waived=self._waived)
+
+    def _read_statement(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._names.pop(statement.name, None)
+                if _is_test(statement):
+                    self._names[statement.name] = _test_of(statement)
+            case ast.ClassDef():
+                self._names[statement.name] = self._class_of(statement)
+            case ast.Import() | ast.ImportFrom():
+                self._read_import(statement)
+            case _:
+                bound = self._read_other(statement, self._names)
+                if "pytestmark" in bound and isinstance(statement, ast.Assign):
+                    value = statement.value
+                    marks = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+                    self._waived |= any(map(_is_waiver, marks))
+
+    def _read_other(
+        self, statement: ast.stmt, members: "dict[str, _Test | _Class]"
+    ) -> frozenset[str]:
+        """Take in a statement that defines no function or class; return the names it binds."""
+        bound = frozenset(_names_bound(statement))
+        self.dynamic |= any(map(_looks_like_test, bound)) and not _binds_literal(statement)
+        if not isinstance(statement, _COMPOUND):  # which may leave names as they were
+            for name in bound.union(_names_deleted(statement)):
+                members.pop(name, None)
+        return bound
+
+    def _read_import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        # Tests that come from the submission's own module are not tests of the suite, and what
+        # unittest exports, `TestCase` above all, holds none.
+        sources = (self._solution, "unittest")
+        if isinstance(statement, ast.ImportFrom) and statement.module not in sources:
+            names = [alias.asname or alias.name for alias in statement.names]
+            self.dynamic |= any(name == "*" or _looks_like_test(name) for name in names)
+
+    def _class_of(self, definition: ast.ClassDef) -> _Class:
+        made = _Class(waived=any(map(_is_waiver, definition.decorator_list)))
+        for base in reversed(definition.bases):
+            self._inherit(made, base)
+        for statement in definition.body:
+            match statement:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    made.members.pop(statement.name, None)
+                    made.has_constructor |= statement.name in ("__init__", "__new__")
+                    made.runs_itself |= statement.name == "runTest"
+                    if _is_test(statement):
+                        made.members[statement.name] = _test_of(statement)
+                case ast.ClassDef():
+                    made.members[statement.name] = self._class_of(statement)
+                case _:
+                    bound = self._read_other(statement, made.members)
+                    if "__test__" in bound and isinstance(statement, ast.Assign):
+                        made.collected = not _is_false(statement.value)
+        return made
+
+    def _find(self, dotted_name: str) -> "tuple[_Test | _Class | None, str]":
+        """Return what a dotted name means in the module, if it is known, and its last part."""
+        first, *rest = dotted_name.split(".")
+        found = self._names.get(first)
+        for name in rest:
+            found = found.members.get(name) if isinstance(found, _Class) else None
+        return found, (rest or [first])[-1]
+
+    def _inherit(self, made: _Class, base: ast.expr) -> None:
+        known, name = self._find(_dotted_name(base))
+        if isinstance(known, _Class):
+            made.members.update(known.members)
+            made.unittest |= known.unittest
+            made.waived |= known.waived
+            made.collected = known.collected
+            made.has_constructor |= known.has_constructor
+            made.runs_itself |= known.runs_itself
+            made.unknown_base |= known.unknown_base
+        elif name.endswith("TestCase"):
+            made.unittest = True
+        elif name not in _HARMLESS_BASES:
+            made.unknown_base = True
+
+    def _tests_of(
+        self, name: str, member: _Test | _Class, *, waived: bool
+    ) -> Iterator[tuple[str, _Test]]:
+        if isinstance(member, _Test):
+            both = _Test(waived=waived or member.waived, skip_reasons=member.skip_reasons)
+            yield name, both
+            return
+        if member.unknown_base:
+            self.dynamic = True  # it may inherit tests
+        by_name = name.startswith("Test") and not member.has_constructor
+        if not member.collected or not (member.unittest or by_name):
+            return
+        waived = waived or member.waived
+        tests = {n: m for n, m in member.members.items() if isinstance(m, _Test)}
+        if member.unittest and member.runs_itself and not tests:
+            tests = {"runTest": _Test()}
+        inner = tests if member.unittest else member.members
+        for inner_name, inner_member in inner.items():
+            for suffix, test in self._tests_of(inner_name, inner_member, waived=waived):
+                yield f"{name}::{suffix}", test
+
+
+# ---------------------------------------------------------------- what a piece of syntax says
+
+
+def _is_test(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    decorators = (_dotted_name(decorator) for decorator in definition.decorator_list)
+    is_fixture = any(name.rpartition(".")[2] in ("fixture", "property") for name in decorators)
+    return definition.name.startswith("test") and not is_fixture
+
+
+def _test_of(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> _Test:
+    return _Test(
+        waived=any(map(_is_waiver, definition.decorator_list)),
+        skip_reasons=frozenset(_skip_reasons(definition)),
+    )
+
+
+def _is_waiver(decorator: ast.expr) -> bool:
+    """Return whether a decorator or mark takes its test out, whatever the circumstances."""
+    name = _dotted_name(decorator)
+    last = name.rpartition(".")[2]
+    if last == "xfail":  # its positional argument is a condition
+        return not (isinstance(decorator, ast.Call) and decorator.args)
+    return last in _ALWAYS_WAIVED
+
+
+def _skip_reasons(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """Yield the reasons of skips that the submission has no say in.
+
+    They stand under no condition but ones about parameters and the standard library.
+    """
+    known = sys.stdlib_module_names.union(
+        *(_parametrised(decorator) for decorator in definition.decorator_list)
+    )
+    pending: list[ast.AST] = list(definition.body)
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.If(test=test) if not _names_read(test) <= known:
+                pass
+            case ast.Try() | ast.While() | ast.IfExp() | ast.BoolOp():
+                pass
+            case ast.Call() if _dotted_name(node).rpartition(".")[2] in _SKIPS:
+                given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "reason")]
+                for value in given:
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        yield value.value
+            case _:
+                pending += ast.iter_child_nodes(node)
+
+
+def _parametrised(decorator: ast.expr) -> Iterator[str]:
+    """Yield the parameters that a decorator gives values to."""
+    match decorator:
+        case ast.Call(args=[ast.Constant(value=str(names)), *_]):
+            yield from (name.strip() for name in names.split(","))
+        case _:
+            pass
+
+
+def _names_read(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+def _dotted_name(expression: ast.expr) -> str:
+    """Return `a.b.c` for that expression, for a call of it, and for a subscript of it."""
+    parts: list[str] = []
+    while True:
+        match expression:
+            case ast.Call(func=inner) | ast.Subscript(value=inner):
+                expression = inner
+            case ast.Attribute(value=inner, attr=name):
+                parts.append(name)
+                expression = inner
+            case ast.Name(id=name):
+                return ".".join([name, *reversed(parts)])
+            case _:
+                return ".".join(["?", *reversed(parts)])
+
+
+def _names_bound(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement gives a value in the scope where it stands."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        match node:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                yield name
+                continue  # the names in it are its own
+            case ast.Lambda() | ast.AnnAssign(value=None):
+                continue
+            case ast.comprehension(iter=iterable, ifs=conditions):
+                pending += [iterable, *conditions]  # its target is its own
+                continue
+            case ast.alias(name=name, asname=renamed):
+                yield renamed or name.partition(".")[0]
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yield name
+            case _:
+                pass
+        pending += ast.iter_child_nodes(node)
+
+
+def _binds_literal(statement: ast.stmt) -> bool:
+    """Tell whether a statement gives names a literal, which is no test whatever it is called."""
+    match statement:
+        case ast.Assign(targets=targets, value=value):
+            return isinstance(value, _LITERALS) and all(isinstance(t, ast.Name) for t in targets)
+        case ast.AnnAssign(value=value):
+            return isinstance(value, _LITERALS)
+        case _:
+            return False
+
+
+def _names_deleted(statement: ast.stmt) -> Iterator[str]:
+    targets = statement.targets if isinstance(statement, ast.Delete) else []
+    return (node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name))
+
+
+def _looks_like_test(name: str) -> bool:
+    return name.startswith(("test", "Test"))
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and not value.value

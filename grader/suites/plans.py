@@ -1,0 +1,178 @@
+"""What grades a sample: its tests, its answer, a model, or several of these; its label says.
+
+Pure; what a label tells each of its graders is read by these.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from grader.config.rewards import Task
+from grader.model.errors import LabelError
+from grader.suites.plain import plain
+
+_MAX_PARTS = 16
+_MAX_WEIGHT = 1e6
+_NAMES_A_GRADER = re.compile(r'\{\s*"(?:math|conversation|code)"\s*:')
+
+_MAX_ANSWER_CHARS = 500
+_COMMAND = re.compile(r"\\(?:text|mathrm|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_QUANTITY = re.compile(r"[-+$]*[0-9][0-9.,]*\s*(?:%|\\%|[^\W\d_]{1,2})?|[A-Z]")
+_FORMULA = re.compile(r"[0-9\\].*[=+*/^()<>\\_]|[=+*/^()<>\\_].*[0-9\\]|\\")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One grader's share of a sample's reward."""
+
+    task: Task
+    """Never `AUTO`."""
+    label: object
+    """What it is told."""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a sample is graded."""
+
+    parts: tuple[Part, ...]
+    """At least one."""
+    length_weight: float | None = None
+    """None: as set."""
+    format_weight: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the one grader; of several, or of one with other terms, `combine`."""
+        is_shaped = self.length_weight is not None or self.format_weight is not None
+        return self.parts[0].task.value if len(self.parts) == 1 and not is_shaped else "combine"
+
+    @property
+    def is_tests(self) -> bool:
+        """Whether tests alone decide: those that the label of the only part holds."""
+        return self.name == Task.CODE and self.parts[0].weight == 1
+
+
+def plan_for(label: object, task: Task) -> Plan:
+    """Return how a sample with this label is graded.
+
+    Args:
+        label: As the dataset holds it: text, or what JSON text stands for; NumPy's arrays in it
+            become lists.
+        task: The setting. Other than for `AUTO`, the whole label is for that rater, save that
+            one which names raters itself is still taken at its word. For `AUTO`, what can only
+            be a final answer is for the math rater, else tests are expected.
+
+    Raises:
+        LabelError: It names raters, but not in a way that makes sense.
+    """
+    if isinstance(label, str):
+        return _plan_for_text(label, task)
+    label = plain(label)
+    return _plan(label, label, task)
+
+
+def _plan_for_text(label: str, task: Task) -> Plan:
+    text = label.strip()
+    # A label may have megabytes of tests, which nobody should decode twice.
+    if not (text.startswith("{") and (_NAMES_A_GRADER.match(text) or '"combine"' in text)):
+        return _plan(label, label, task)
+    try:
+        decoded = json.loads(text)
+    except (ValueError, RecursionError):
+        # Whoever takes the label says what is wrong with it.
+        return _plan(label, label, task)
+    return _plan(decoded, label, task)
+
+
+def _plan(decoded: object, label: object, task: Task) -> Plan:
+    if isinstance(decoded, Mapping):
+        if "combine" in decoded:
+            return _combination(decoded)
+        if len(decoded) == 1 and (part := _named(decoded)) is not None:
+            return Plan(parts=(part,))
+    if task is not Task.AUTO:
+        return Plan(parts=(Part(task=task, label=label),))
+    answer = _answer(decoded)
+    if answer is not None:
+        return Plan(parts=(Part(task=Task.MATH, label=answer),))
+    return Plan(parts=(Part(task=Task.CODE, label=label),))
+
+
+def _answer(label: object) -> str | int | float | None:
+    """Return the final answer that a label, or the label in a trainer's row, is; None: no answer.
+
+    That is a number, or one line of text with no words but units and what LaTeX has.
+    """
+    if isinstance(label, Mapping):
+        row = next((label[c] for c in ("reward_model", "reward_spec") if label.get(c)), label)
+        inner = row.get("ground_truth") if isinstance(row, Mapping) else None
+        return _answer(inner) if isinstance(inner, str | int | float) else None
+    if isinstance(label, list):
+        return _answer(label[0]) if len(label) == 1 and isinstance(label[0], str) else None
+    if isinstance(label, int | float) and not isinstance(label, bool):
+        return label
+    if not isinstance(label, str):
+        return None
+    text = label.strip()
+    if len(text) > _MAX_ANSWER_CHARS or "\n" in text:
+        return None
+    if text.startswith(('["', '"')):
+        return _answer(_decoded(text))
+    if _WORD.search(_COMMAND.sub("", text)):
+        return None
+    return label if _QUANTITY.fullmatch(text) or _FORMULA.search(text) else None
+
+
+def _decoded(text: str) -> object:
+    try:
+        decoded: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return decoded
+
+
+def _named(row: Mapping[str, object], weight: float = 1.0) -> Part | None:
+    for task in (Task.MATH, Task.CONVERSATION, Task.CODE):
+        if task in row:
+            return Part(task=task, label=row[task], weight=weight)
+    return None
+
+
+def _combination(row: Mapping[str, object]) -> Plan:
+    """Read `{"combine": [{"code": ..., "weight": 0.8}, {"length": true, "weight": 0.1}]}`."""
+    entries = row["combine"]
+    if not isinstance(entries, list) or not 0 < len(entries) <= _MAX_PARTS:
+        message = f"combine must be a list of 1 to {_MAX_PARTS} objects"
+        raise LabelError(message)
+    parts: list[Part] = []
+    terms: dict[str, float] = {}
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            message = f"combine holds {type(entry).__name__}; expected objects"
+            raise LabelError(message)
+        weight = _weight(entry)
+        part = _named(entry, weight)
+        if part is not None:
+            parts.append(part)
+        elif term := next((name for name in ("length", "format") if entry.get(name)), None):
+            terms[f"{term}_weight"] = weight
+        else:
+            message = "a part of combine names none of code, math, conversation, length and format"
+            raise LabelError(message)
+    if not any(part.weight for part in parts):
+        message = "combine gives no weight to any of code, math and conversation"
+        raise LabelError(message)
+    return Plan(parts=tuple(parts), **terms)
+
+
+def _weight(entry: Mapping[str, object]) -> float:
+    weight = entry.get("weight", 1.0)
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not abs(weight) <= _MAX_WEIGHT:  # type: ignore[arg-type]
+        message = f"a weight must be a number up to {_MAX_WEIGHT:g}, but is {weight!r}"
+        raise LabelError(message)
+    return float(weight)  # type: ignore[arg-type]

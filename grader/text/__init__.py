@@ -1,0 +1,1 @@
+"""Text from outside made safe to show, and numbers as people write them."""

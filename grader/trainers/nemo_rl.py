@@ -1,0 +1,111 @@
+"""NeMo-RL's environment: code, math or what else a row's label asks for, in one turn.
+
+Written for NeMo-RL as published in 2026. In the script that starts the training:
+
+    from grader.trainers.nemo_rl import register
+
+    register("grader")
+
+Then `env.grader: {}` in its configuration, and rows whose task is `grader`. docs/trainers/nemo.md
+has more.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from grader.rewards.sample import Rating, Sample
+from grader.trainers.shared import label_of, rate_all, response_of, text_of
+
+_NAME = f"{__name__}.CodeEnvironment"
+
+
+class CodeGrading:
+    """What the environment does, without NeMo-RL's base class and without Ray."""
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            config: `env.grader` of the configuration; nothing of it is used.
+        """
+        self.config = config
+
+    def step(
+        self, message_log_batch: Sequence[Sequence[Mapping[str, Any]]], metadata: Sequence[Any]
+    ) -> Any:
+        """Grade the answer of each conversation; each is over then.
+
+        Args:
+            message_log_batch: Messages of each.
+            metadata: Of each what its row has in `extra_env_info`: the column `label`, or the
+                columns of a known format.
+
+        Returns:
+            NeMo-RL's `EnvironmentReturn`. What could not be graded has the neutral reward, and
+            `graded` is 0 in its metadata.
+
+        Raises:
+            ConfigurationError: Nothing can be graded in this process; only in its first call.
+        """
+        import torch
+        from nemo_rl.environments.interfaces import EnvironmentReturn
+
+        ratings = rate_all(
+            [_sample(*pair) for pair in zip(message_log_batch, metadata, strict=True)]
+        )
+        # A trainer may have set another default device.
+        tensor = partial(torch.tensor, device="cpu")
+        return EnvironmentReturn(
+            observations=[{"role": "environment", "content": each.note} for each in ratings],
+            metadata=[_noted(*pair) for pair in zip(metadata, ratings, strict=True)],
+            next_stop_strings=[None] * len(ratings),
+            rewards=tensor([each.reward for each in ratings], dtype=torch.float32),
+            terminateds=tensor([True] * len(ratings), dtype=torch.bool),
+            answers=[each.answer for each in ratings],
+        )
+
+    def global_post_process_and_metrics(self, batch: Any) -> tuple[Any, dict[str, float]]:
+        """Return the batch, in which what did not end by itself is worth 0, and its metrics."""
+        batch["rewards"] = batch["rewards"] * batch["is_end"]
+        return batch, {
+            "mean_reward": batch["rewards"].mean().item(),
+            "fraction_of_samples_properly_ended": batch["is_end"].float().mean().item(),
+        }
+
+
+def register(name: str = "grader") -> None:
+    """Make the environment known to NeMo-RL by a name, and where its actor runs."""
+    from nemo_rl.distributed.ray_actor_environment_registry import ACTOR_ENVIRONMENT_REGISTRY
+    from nemo_rl.distributed.virtual_cluster import PY_EXECUTABLES
+    from nemo_rl.environments.utils import register_env
+
+    ACTOR_ENVIRONMENT_REGISTRY[_NAME] = PY_EXECUTABLES.SYSTEM
+    register_env(name, _NAME)
+
+
+def __getattr__(name: str) -> Any:
+    """Make `CodeEnvironment`, the actor, when NeMo-RL looks it up: this needs NeMo-RL and Ray."""
+    if name != "CodeEnvironment":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    import ray
+    from nemo_rl.environments.interfaces import EnvironmentInterface
+
+    class CodeEnvironment(CodeGrading, EnvironmentInterface):  # type: ignore[misc]
+        """NeMo-RL's kind of environment."""
+
+    return ray.remote(CodeEnvironment)
+
+
+def _sample(messages: Sequence[Mapping[str, Any]], row: Any) -> Sample:
+    prompts = [message for message in messages if message.get("role") != "assistant"]
+    return Sample(
+        query=response_of(list(messages)),
+        prompt=text_of(prompts),
+        label=label_of(row if isinstance(row, Mapping) else {}),
+    )
+
+
+def _noted(row: Any, rating: Rating) -> dict[str, Any]:
+    return {**(row if isinstance(row, Mapping) else {}), "graded": float(rating.graded)}

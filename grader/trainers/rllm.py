@@ -1,0 +1,38 @@
+"""rLLM's reward function: `code_reward(task_info, action) -> RewardOutput`.
+
+docs/trainers/others.md has more.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from grader.rewards.sample import Sample
+from grader.trainers.shared import label_of, rate_one, text_of
+
+
+def code_reward(task_info: Mapping[str, object], action: object) -> Any:
+    """Return the reward of one action.
+
+    Args:
+        task_info: The row. Its column `label`, or the row itself, which has a `ground_truth` in
+            rLLM, is the label.
+        action: The model's answer, or an `Action` that holds it.
+
+    Returns:
+        A `RewardOutput`: in its metadata every log, and `note`, a line that says why. Where we
+        could not grade, the reward is the neutral one and `metadata["graded"]` is 0.
+
+    Raises:
+        ConfigurationError: Nothing can be graded in this process; only in its first call.
+    """
+    from rllm.rewards.reward_types import RewardOutput
+
+    answer = getattr(action, "action", action)
+    prompt = task_info.get("question") or task_info.get("problem")
+    sample = Sample(query=text_of(answer), prompt=text_of(prompt), label=label_of(task_info))
+    rating = rate_one(sample)
+    return RewardOutput(
+        reward=rating.reward,
+        metadata={**rating.all_logs(), "note": rating.note},
+        is_correct=rating.score == 1,
+    )

@@ -1,0 +1,113 @@
+"""What all adapters do: read what a trainer hands over, and call the core."""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from grader.config.rewards import Task
+from grader.rewards.calls import in_thread
+from grader.rewards.complaints import complaints
+from grader.rewards.core import RewardCore, checked_core, shared_core
+from grader.rewards.sample import Rating, Sample
+
+# ---------------------------------------------------------------- the core
+
+_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def ready_core() -> RewardCore:
+    """Return this process's core; the first call sees that something can be graded with it.
+
+    Raises:
+        ConfigurationError: It cannot. These trainers stop at an exception, with its message,
+            which is better than to train on rewards that mean nothing.
+    """
+    with _lock:
+        return _checked(shared_core())
+
+
+@lru_cache(maxsize=1)
+def _checked(core: RewardCore) -> RewardCore:  # noqa: ARG001 - a new core is checked anew
+    return checked_core()
+
+
+def rate_one(sample: Sample, *, task: str | None = None, deadline_s: float | None = None) -> Rating:
+    """Return the rating of one sample.
+
+    Args:
+        sample: What to grade.
+        task: What grades it where its label does not say; None: as set.
+        deadline_s: Seconds by which it is graded or given up; None: as set.
+
+    Raises:
+        ConfigurationError: As `ready_core`.
+        ValueError: There is no such task.
+    """
+    chosen = None if task is None else Task(task)
+    (rating,) = rate_all([sample], task=chosen, deadline_s=deadline_s)
+    return rating
+
+
+def rate_all(
+    samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
+) -> list[Rating]:
+    """Return the ratings of samples; the log says why any was not graded.
+
+    Raises:
+        ConfigurationError: As `ready_core`.
+    """
+    ratings = ready_core().rate(samples, task=task, deadline_s=deadline_s)
+    complaints.add(ratings)
+    return ratings
+
+
+async def rate_soon(sample: Sample, *, task: str | None = None) -> Rating:
+    """As `rate_one`, for an event loop: many at once. Cancelling the task stops the grading."""
+    return await in_thread(lambda: rate_one(sample, task=task))
+
+
+# ---------------------------------------------------------------- what trainers hand over
+
+
+def text_of(said: object) -> str:
+    """Return a prompt or response as text.
+
+    Args:
+        said: Text; or messages, of which the last that says something counts: the model's last
+            turn, or what it was asked last. Content may be a list of parts.
+    """
+    if isinstance(said, str):
+        return said
+    if isinstance(said, Mapping):
+        return text_of(said.get("content") or said.get("text") or "")
+    if isinstance(said, Sequence) and not isinstance(said, bytes):
+        if any(isinstance(each, Mapping) and "role" in each for each in said):
+            return next((text for each in reversed(said) if (text := text_of(each))), "")
+        return "".join(text_of(each) for each in said)
+    return ""
+
+
+def response_of(said: object) -> str:
+    """Return a response as text; of messages only the assistant's count."""
+    if isinstance(said, str | Mapping) or not isinstance(said, Sequence):
+        return text_of(said)
+    return text_of([m for m in said if not isinstance(m, Mapping) or m.get("role") == "assistant"])
+
+
+def label_of(row: Mapping[str, object]) -> object:
+    """Return the label of a dataset's row: its column `label`, else the row itself.
+
+    A row is a label too: the columns of open-r1, verl, rLLM, MBPP, APPS and others are known
+    formats; see docs/formats.md.
+    """
+    label = row.get("label")
+    return dict(row) if label is None else label

@@ -1,0 +1,286 @@
+"""What a fresh fork of a zygote does to itself before hostile code may have it.
+
+All of it in as few steps as can be: what a fork touches, the kernel copies, so that even a
+convenience such as `open` costs more here than the call behind it.
+
+It comes into pid, mount, ipc and uts namespaces that were made for it. Here it gets an empty,
+bounded work area and a /proc of its own processes, moves to a user namespace of its own, and
+gives up every capability and most system calls.
+"""
+
+import gc
+import os
+import resource
+import socket
+import struct
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+from sandbox_images.harness.lock_in import calls, namespaces, reduced, seccomp
+from sandbox_images.harness.lock_in.calls import AT_FDCWD, Calls
+from sandbox_images.harness.slot import orders
+from sandbox_images.harness.slot.orders import Bundle, RunOrder
+
+WORK = "/work"
+_BASE = "/box"
+INSIDE_UID = 20000
+_STACK_BYTES = 64 * 1024 * 1024
+_THREAD_STACKS_BYTES = 1024**3
+"""Threads may be given stacks of this size in all, most of which is never touched. What is touched
+counts as memory, and the supervisor and the control group look at that."""
+_OPEN_FILES = 256
+_NULL = 0
+"""Descriptor of /dev/null, as every zygote is started."""
+_STARTED = {"event": "started"}
+_PREPARED = 64
+"""As many kinds of orders are remembered."""
+_HAS_CLOSE_RANGE = calls.is_known("close_range")
+CORE_BYTES = 1
+"""Too little for a core file; and the one limit at which the kernel, where it hands cores to a
+program of the host's, does not start that either. At 0 it does."""
+_SAFE = namespaces.MS_NOSUID | namespaces.MS_NODEV
+_COVERED = ("/sys", "/dev/mqueue")
+"""Mounts of the slot that a run must not see or write; an empty folder is put over each."""
+
+ENVIRONMENT = {
+    "HOME": WORK,
+    "LANG": "C.UTF-8",
+    "LOGNAME": "submission",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONINTMAXSTRDIGITS": "0",
+    "TMPDIR": "/tmp",  # noqa: S108 - each run mounts its own
+    "TZ": "UTC",
+    "USER": "submission",
+}
+
+
+class Run(NamedTuple):
+    """What a run's own process works with, once it is locked in."""
+
+    program: str
+    bundle: Bundle
+    payload: int
+    """Descriptor of this run's bytes."""
+    report: int
+    """Descriptor that only the runner writes to."""
+    channel: int | None
+    """Descriptor to the other process, where tests and submission have one each."""
+
+    @property
+    def connection(self) -> int:
+        """The channel of a run that has one.
+
+        Raises:
+            ValueError: It has none: the supervisor ordered another program.
+        """
+        if self.channel is None:
+            raise ValueError(f"a {self.program} run has no channel")
+        return self.channel
+
+
+class Confinement:
+    """Makes forks of this process ones that hostile code may have.
+
+    The process that forks prepares all of it, so that the fork has little left to do but to go
+    through two lists; see `calls`. Most orders of a slot differ in nothing that is in them.
+    """
+
+    def __init__(self, control: socket.socket, room: reduced.Room | None) -> None:
+        """Prepare what is the same for all.
+
+        Args:
+            control: To the supervisor, which is told when all went well; closed afterwards, like
+                every other descriptor of the harness.
+            room: Where there are no mount namespaces.
+        """
+        self._control = control
+        self._room = room
+        self._telling = seccomp.can_tell()
+        self._filter = seccomp.build_candidate_filter(telling=self._telling)
+        self._prepared: dict[Hashable, tuple[Calls, Calls]] = {}
+
+    def prepare(self, order: RunOrder) -> Callable[[], Run]:
+        """Return what a fork has to call first.
+
+        That raises OSError where a layer of the isolation is not to be had.
+        """
+        key = (
+            order.program == "stdin",
+            (order.staged_bytes, order.staged_files),
+            order.channel is None,
+            *order.descriptors,
+            *order.limits.values(),
+        )
+        if key not in self._prepared:
+            if len(self._prepared) >= _PREPARED:
+                self._prepared.clear()
+            self._prepared[key] = self._write_down(order)
+        first, last = self._prepared[key]
+        return lambda: self._enter(order, first, last)
+
+    def _enter(self, order: RunOrder, first: Calls, last: Calls) -> Run:
+        first.make()
+        if self._room is not None:
+            work_bytes = order.limits["work_bytes"] + order.staged_bytes
+            self._room.enter(work_bytes, (INSIDE_UID, INSIDE_UID))
+        bundle = orders.read_bundle(order.bundle)
+        _stage(bundle)
+        last.make()
+        self._control.detach()
+        gc.enable()
+        return Run(order.program, bundle, order.payload, order.report, order.channel)
+
+    def _write_down(self, order: RunOrder) -> tuple[Calls, Calls]:
+        """Return the calls before the submission's files are put in place, and those after."""
+        is_full = self._room is None
+        limits = order.limits
+        proc_self, other = _free_descriptors(2)
+        first, last = Calls(), Calls()
+        first.add("setsid")
+        # The run's own /proc is going to be read-only, and this one out of reach by its name.
+        first.add("openat", AT_FDCWD, b"/proc/self", os.O_RDONLY)
+        _write_file(first, proc_self, other, "oom_score_adj", "1000")
+        if is_full:
+            # What is put there for a run comes on top of what it may write itself: a submission
+            # that is longer than its work area is large is no fault of ours.
+            _mount_work_area(
+                first,
+                limits["work_bytes"] + order.staged_bytes,
+                limits["work_files"] + order.staged_files,
+            )
+        last.add("chdir", WORK.encode())
+        stdin = order.payload if order.program == "stdin" else _NULL
+        for number, descriptor in enumerate((stdin, order.stdout, order.stderr)):
+            if descriptor != number:
+                last.add("dup3", descriptor, number, 0)
+        if is_full:
+            _enter_own_user(last, proc_self, other)
+        control = self._control.fileno()
+        keep = {0, 1, 2, order.payload, order.report, control}
+        if order.channel is not None:
+            keep.add(order.channel)
+        _close_all_but(last, keep)
+        # Only now: the number of processes is counted in the new user namespace.
+        # A candidate may have a copy beside it, which no submission asked for.
+        processes = limits["processes"] + (order.channel is not None)
+        _set_rlimits(last, {**limits, "processes": processes}, is_full=is_full)
+        namespaces.add_drop_capabilities(last)
+        seccomp.add_install(last, self._filter, telling=self._telling)
+        listener = min(set(range(len(keep) + 1)) - keep) if self._telling else None
+        orders.add_send(last, control, _STARTED, listener)
+        if listener is not None:
+            last.add("close", listener)
+        last.add("close", control)
+        return first, last
+
+
+def cover_mounts() -> None:
+    """Hide what no run may see in this mount namespace, of which every run gets a copy."""
+    for target in _COVERED:
+        if os.path.isdir(target):
+            flags = _SAFE | namespaces.MS_RDONLY
+            namespaces.mount("none", target, "tmpfs", flags, "size=0,nr_inodes=1")
+
+
+def _mount_work_area(calls: Calls, work_bytes: int, work_files: int) -> None:
+    """Mount one bounded tmpfs as the only writable places, and a /proc of this pid namespace."""
+    options = f"size={work_bytes},nr_inodes={work_files + 4},mode=755"
+    calls.add("mount", b"work", _BASE.encode(), b"tmpfs", _SAFE, options.encode(), of="tmpfs")
+    for name, target in (("work", WORK), ("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108
+        folder = f"{_BASE}/{name}".encode()
+        calls.add("mkdirat", AT_FDCWD, folder, 0o777)
+        calls.add("mount", folder, target.encode(), 0, namespaces.MS_BIND, of=target)
+    # Read-only, or a process could take back, in oom_score_adj, that it is the first to be killed.
+    flags = _SAFE | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
+    calls.add("mount", b"proc", b"/proc", b"proc", flags, b"subset=pid", of="/proc")
+
+
+def _enter_own_user(calls: Calls, proc_self: int, other: int) -> None:
+    calls.add("unshare", namespaces.CLONE_NEWUSER)
+    outside = (os.getuid(), os.getgid())
+    for name, text in namespaces.own_user_files((INSIDE_UID, INSIDE_UID), outside):
+        _write_file(calls, proc_self, other, name, text)
+
+
+def _write_file(calls: Calls, folder: int, descriptor: int, name: str, text: str) -> None:
+    """Write a file of /proc; `descriptor` is what opening it returns."""
+    calls.add("openat", folder, name.encode(), os.O_WRONLY, of=name)
+    calls.add("write", descriptor, text.encode(), len(text), of=name)
+    calls.add("close", descriptor)
+
+
+def _free_descriptors(count: int) -> list[int]:
+    """Return the numbers that the next files to be opened here, or in a fork, will have."""
+    found = [os.dup(_NULL) for _ in range(count)]
+    for descriptor in found:
+        os.close(descriptor)
+    return found
+
+
+def _stage(bundle: Bundle) -> None:
+    """Put the submission and its files into the work area."""
+    contents = bundle.files
+    if bundle.source is not None:
+        source = bundle.source.encode("utf-8", "surrogatepass")
+        contents = {**contents, bundle.source_path: source}
+    # The submission's folder is a package for the tests even where its file is elsewhere.
+    for path in (bundle.source_path, *contents):
+        folder, slash, _name = path.rpartition("/")
+        if slash:
+            os.makedirs(f"{WORK}/{folder}", exist_ok=True)
+    for path, content in contents.items():
+        file = os.open(f"{WORK}/{path}", os.O_WRONLY | os.O_CREAT, 0o644)
+        view = memoryview(content)
+        while view:
+            view = view[os.write(file, view) :]
+        os.close(file)
+
+
+def _close_all_but(calls: Calls, keep: set[int]) -> None:
+    """Close every other descriptor, such as those of the box and the zygote."""
+    if not _HAS_CLOSE_RANGE:
+        # The listing has a descriptor of its own, which in the fork is that of /proc/self.
+        for number in map(int, os.listdir("/proc/self/fd")):
+            if number not in keep:
+                calls.add("close", number)
+        return
+    low = 3
+    for descriptor in sorted(keep):
+        if descriptor > low:
+            calls.add("close_range", low, descriptor - 1, 0)
+        low = max(low, descriptor + 1)
+    calls.add("close_range", low, (1 << 32) - 1, 0)
+
+
+def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool) -> None:
+    """Set the per-process limits that stand behind the supervisor's own."""
+    values = {
+        resource.RLIMIT_CORE: CORE_BYTES,
+        # Its clock goes by whole ticks: on a busy machine it runs a sixth ahead of what was used,
+        # and its signal tells of no limit. It is for when the supervisor does not get to look.
+        resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
+        resource.RLIMIT_DATA: limits["memory_bytes"] + _THREAD_STACKS_BYTES,
+        resource.RLIMIT_FSIZE: limits["work_bytes"],
+        resource.RLIMIT_NOFILE: _OPEN_FILES,
+        # gVisor lets a user have one process more.
+        resource.RLIMIT_NPROC: limits["processes"] - (not is_full),
+        resource.RLIMIT_MEMLOCK: 0,
+    }
+    if is_full:  # gVisor does not know this one, which only stands behind the filter anyway
+        values[resource.RLIMIT_MSGQUEUE] = 0
+    for kind, value in values.items():
+        ceiling = _below_hard_limit(kind, value)
+        calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
+    # A program may raise this one as it may elsewhere: what it touches of a stack is memory.
+    _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, _STACK_BYTES), hard % 2**64)
+    calls.add("prlimit64", 0, resource.RLIMIT_STACK, both, 0)
+
+
+def _below_hard_limit(kind: int, value: int) -> int:
+    _soft, hard = resource.getrlimit(kind)
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -1,0 +1,256 @@
+"""Build the native jail, a slot without Docker, and become its supervisor.
+
+The grader runs this program once per slot, as `__main__.py jail PLAN`;
+grader.sandbox.native.jail_plan makes the plan. All of it happens after exec, so the grader may
+have threads. Two processes come of it:
+
+- the warden, which the grader knows by its process id, stays outside and only waits. When the
+  grader says SIGTERM or is gone, it kills the jail, and it ends no sooner than everything in the
+  jail has ended;
+- process 1 of the jail, which builds the root file system, gives up every power it needed for
+  that, and executes the supervisor on the same standard streams.
+
+Started by root, the power to build is root's, and both processes then take a kernel user of the
+slot's own. Started by anybody else, it comes from a user namespace.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sandbox_images.harness.lock_in import namespaces, seccomp
+from sandbox_images.harness.lock_in.confinement import CORE_BYTES
+from sandbox_images.harness.lock_in.syscalls import NUMBERS
+
+_FLAGS = (
+    namespaces.CLONE_NEWNS
+    | namespaces.CLONE_NEWNET
+    | namespaces.CLONE_NEWIPC
+    | namespaces.CLONE_NEWUTS
+    | namespaces.CLONE_NEWCGROUP
+)
+_INSIDE_UID = 20000
+_FAILED = 1
+_GOODBYE_S = 2.0
+"""How long a supervisor may take to end by itself once the grader is gone."""
+
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_ATTRIBUTE_READ_ONLY = 1
+_ATTRIBUTE_NO_SETUID = 2
+_ATTRIBUTE_NO_DEVICES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the jail is made of. Paths in it are absolute; `inside` ones count from its root."""
+
+    command: list[str]
+    environment: dict[str, str]
+    stage: str
+    """A folder of the host over which the new root is put together; nothing is bound from it."""
+    folders: list[str]
+    """Empty folders, inside."""
+    files: dict[str, str]
+    """Small files: inside path, content."""
+    links: dict[str, str]
+    """Symbolic links: inside path, target."""
+    binds: dict[str, str]
+    """Files and folders of the host to show read-only: inside path, host path."""
+    devices: list[str]
+    """Device nodes, the same path inside as outside."""
+    cgroups: list[str]
+    """Folders of cgroups to join."""
+    uid: int | None = None
+    """The kernel's user and group id for the slot; None to stay oneself, in a user namespace."""
+
+
+def main(args: list[str]) -> NoReturn:
+    """Build the jail that the plan, the only argument, describes; be its warden."""
+    plan = Plan(**json.loads(args[0]))
+    # Held back until the warden knows whom to kill.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        _enter_namespaces(plan)
+        child = namespaces.clone(namespaces.CLONE_NEWPID)
+        if child == 0:
+            _become_supervisor(plan)
+        _drop_power(plan)
+    except (OSError, NotImplementedError) as error:
+        _fail(error)
+    os._exit(_watch(child))
+
+
+def _fail(error: Exception) -> NoReturn:
+    os.write(2, f"jail: {error}\n".encode(errors="backslashreplace"))
+    os._exit(_FAILED)
+
+
+def _enter_namespaces(plan: Plan) -> None:
+    for folder in plan.cgroups:
+        with open(f"{folder}/cgroup.procs", "w") as file:
+            file.write("0")
+    if plan.uid is not None:
+        namespaces.unshare(_FLAGS)
+        return
+    outside = (os.getuid(), os.getgid())
+    namespaces.unshare(namespaces.CLONE_NEWUSER)
+    namespaces.map_own_user((_INSIDE_UID, _INSIDE_UID), outside)
+    namespaces.unshare(_FLAGS)
+
+
+def _become_supervisor(plan: Plan) -> NoReturn:
+    try:
+        os.umask(0o022)
+        _build_root(plan)
+        _enter_root(plan.stage)
+        namespaces.set_hostname("sandbox")
+        _drop_power(plan)
+        # A change of user forgets this, so it comes late; until here the warden watches stdin.
+        namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        seccomp.install(seccomp.build_supervisor_filter())
+        os.execve(plan.command[0], plan.command, plan.environment)
+    except (OSError, NotImplementedError) as error:
+        _fail(error)
+
+
+# ---------------------------------------------------------------- the root file system
+
+
+def _build_root(plan: Plan) -> None:
+    """Put the new root together on `plan.stage`, in this mount namespace only."""
+    stage = plan.stage
+    namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
+    safe = namespaces.MS_NOSUID | namespaces.MS_NODEV
+    namespaces.mount("root", stage, "tmpfs", safe, "size=1m,nr_inodes=1k,mode=755")
+    for folder in plan.folders:
+        os.makedirs(stage + folder, exist_ok=True)
+    for inside, content in plan.files.items():
+        _make_file(stage + inside, content)
+    for inside, target in plan.links.items():
+        os.makedirs(os.path.dirname(stage + inside), exist_ok=True)
+        os.symlink(target, stage + inside)
+    for inside, outside in plan.binds.items():
+        _bind(outside, stage + inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
+    for device in plan.devices:
+        _bind(device, stage + device, 0)
+    os.makedirs(f"{stage}/proc", exist_ok=True)
+    # Nothing of it may be covered: the kernel lets a submission's user namespace have a /proc
+    # of its own only where its parent's is whole.
+    namespaces.mount("proc", f"{stage}/proc", "proc", safe | namespaces.MS_NOEXEC)
+
+
+def _make_file(path: str, content: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(content)
+
+
+def _bind(outside: str, target: str, attributes: int) -> None:
+    """Show `outside`, with all that is mounted below it, at `target`."""
+    if os.path.isdir(outside):
+        os.makedirs(target, exist_ok=True)
+    elif not os.path.exists(target):
+        _make_file(target, "")
+    namespaces.mount(outside, target, None, namespaces.MS_BIND | namespaces.MS_REC)
+    _restrict(target, attributes | _ATTRIBUTE_NO_SETUID)
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = (
+        ("to_set", ctypes.c_uint64),
+        ("to_clear", ctypes.c_uint64),
+        ("propagation", ctypes.c_uint64),
+        ("user_namespace", ctypes.c_uint64),
+    )
+
+
+def _restrict(target: str, attributes: int) -> None:
+    """Set attributes on a mount and every mount below it (mount_setattr(2), Linux 5.12)."""
+    record = _MountAttributes(to_set=attributes)
+    result = namespaces.libc.syscall(
+        ctypes.c_long(NUMBERS[os.uname().machine]["mount_setattr"]),
+        ctypes.c_int(_AT_FDCWD),
+        target.encode(),
+        ctypes.c_uint(_AT_RECURSIVE),
+        ctypes.byref(record),
+        ctypes.c_size_t(ctypes.sizeof(record)),
+    )
+    if result != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"mount_setattr {target}: {os.strerror(code)}")
+
+
+def _enter_root(stage: str) -> None:
+    """Make `stage` the root, read-only, and let go of the host's."""
+    os.chdir(stage)
+    namespaces.pivot_root(".", ".")
+    # The old root now lies over the new one, at the same place.
+    namespaces.unmount(".")
+    os.chdir("/")
+    read_only = (
+        namespaces.MS_REMOUNT
+        | namespaces.MS_BIND
+        | namespaces.MS_RDONLY
+        | namespaces.MS_NOSUID
+        | namespaces.MS_NODEV
+    )
+    namespaces.mount("none", "/", None, read_only)
+
+
+# ---------------------------------------------------------------- giving up power
+
+
+def _drop_power(plan: Plan) -> None:
+    """Become the slot's user, for good, with no capability and no core dumps."""
+    if plan.uid is not None:
+        _drop_bounding_set()
+        os.setgroups([])
+        os.setresgid(plan.uid, plan.uid, plan.uid)
+        os.setresuid(plan.uid, plan.uid, plan.uid)
+    namespaces.drop_capabilities()
+    namespaces.prctl(namespaces.PR_SET_NO_NEW_PRIVS, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (CORE_BYTES, CORE_BYTES))
+
+
+def _drop_bounding_set() -> None:
+    """Limit what this process could ever gain to nothing; possible only while it is root."""
+    with open("/proc/sys/kernel/cap_last_cap") as file:
+        last = int(file.read())
+    for capability in range(last + 1):
+        namespaces.prctl(namespaces.PR_CAPBSET_DROP, capability)
+
+
+# ---------------------------------------------------------------- the warden
+
+
+def _watch(child: int) -> int:
+    """Wait for the jail's end, hastening it when it is due; return the exit status to give."""
+    # The number of a child that was not waited for cannot be anybody else's.
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    poll = select.poll()
+    ended = os.pidfd_open(child)
+    poll.register(ended, select.POLLIN)
+    # With no event asked for, the poll still tells when the last writer has hung up.
+    poll.register(sys.stdin.fileno(), 0)
+    deadline_ms: float | None = None
+    while True:
+        ready: list[tuple[int, Any]] = poll.poll(deadline_ms)
+        if any(descriptor == ended for descriptor, _ in ready):
+            break
+        if deadline_ms is None:
+            poll.unregister(sys.stdin.fileno())
+            deadline_ms = _GOODBYE_S * 1000
+        else:
+            os.kill(child, signal.SIGKILL)
+    # Process 1 can be waited for only once the kernel has killed and reaped the rest.
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else _FAILED

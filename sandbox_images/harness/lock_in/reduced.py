@@ -1,0 +1,210 @@
+"""Runs on a kernel without mount namespaces, such as gVisor's of 2022.
+
+There a run cannot get a view of the files that is its own. In place of that it gets a root of
+its own: the image's files, bound to a folder, into which a fresh work area and a fresh /proc are
+mounted for each run, and which it enters by chroot. All the rest is as elsewhere: pid, ipc, uts
+and, besides, net namespaces; a kernel user of its own, which the runs of other kernels have not;
+a user namespace; no capabilities; limits and the filter.
+
+To mount, and to give out users, supervisor and zygotes hold the capabilities in `POWER`. That is
+why a slot may be in this state only if its kernel is not the host's, and these capabilities are
+worth nothing outside of it: grader.sandbox.docker.backend sees to that.
+"""
+
+import errno
+import os
+import time
+
+from sandbox_images.harness.lock_in import namespaces
+from sandbox_images.harness.slot import processes
+
+POWER = ("CHOWN", "DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SYS_ADMIN", "SYS_CHROOT")
+"""Capabilities that supervisor and zygotes hold, and no run has."""
+
+POWER_CALLS = frozenset({"setgroups"})
+"""System calls that they make besides those of every supervisor."""
+
+LACKS = (
+    "no mount namespace (a root and a user of its own per run instead)",
+    "the number of files is looked at now and then",
+    "CPU time and wall time count waiting for a CPU",
+    "no telling of refused system calls",
+)
+"""What a run of a full slot has and one of these has not; for reports and `grader doctor`."""
+
+_BASE = "/box"
+_SAFE = namespaces.MS_NOSUID | namespaces.MS_NODEV
+_DEVICES = ("full", "null", "random", "urandom", "zero")
+_DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+_FOLDERS = {"work": "/work", "tmp": "/tmp", "shm": "/dev/shm"}  # noqa: S108 - of each run
+_CLEARING_S = 10.0
+_ENTRY_BYTES = 20
+"""What an entry adds to the size of its folder in a tmpfs."""
+_ENTRIES_OF_EMPTY = 2
+_LINKS_OF_A_LEAF = 2
+_CAP_SYS_ADMIN = 21
+
+
+def why_needed() -> str | None:
+    """Try what a run of a full slot needs; return what the kernel said where it refuses."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            namespaces.enter_own_user((os.getuid(), os.getgid()))
+            namespaces.unshare(namespaces.CLONE_NEWPID | namespaces.CLONE_NEWNS)
+            namespaces.mount("none", _BASE, "tmpfs", _SAFE, "size=4096")
+        except OSError as error:
+            os.write(writer, (error.strerror or str(error)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(pid, 0)
+    with open(reader, "rb") as said:
+        return said.read().decode() or None
+
+
+def has_power() -> bool:
+    """Tell whether this process may do what it takes to run submissions in this way."""
+    with open("/proc/self/status") as file:
+        effective = next(line.split()[1] for line in file if line.startswith("CapEff:"))
+    return bool(int(effective, 16) >> _CAP_SYS_ADMIN & 1)
+
+
+def prepare() -> None:
+    """Make the place where zygotes put the roots of their runs; once per slot."""
+    namespaces.mount("none", _BASE, "tmpfs", _SAFE, "size=1048576,mode=711")
+
+
+def memory_bytes() -> int:
+    """Return the memory in use now in a slot whose kernel is its own.
+
+    Files in memory count, and what that kernel takes for itself, such as for pipes, where it tells.
+    """
+    return _kibibytes("/proc/meminfo", b"AnonPages:") + _kibibytes(
+        "/proc/sentry-meminfo", b"HeapAlloc:"
+    )
+
+
+def _kibibytes(path: str, name: bytes) -> int:
+    """Return, in bytes, what one of the kernel's lists of sizes says; 0 where it does not."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            found = file.read().partition(name)[2].split(maxsplit=1)
+    except OSError:
+        return 0
+    return 1024 * int(found[0]) if found else 0
+
+
+def is_crowded(allowed: int, staged: list[str]) -> bool:
+    """Tell whether there are more files and folders in the work areas than a run may make.
+
+    A folder's size tells how many entries it has, and its links how many of them are folders, so
+    that only folders with folders in them are read.
+
+    Args:
+        allowed: How many it may make.
+        staged: Paths of the files that it was given.
+    """
+    left = allowed + 2 * len(_FOLDERS) + sum(path.count("/") + 1 for path in staged)
+    for name in os.listdir(_BASE):
+        image = os.lstat(f"{_BASE}/{name}").st_dev
+        waiting = [f"{_BASE}/{name}{_BASE}"]
+        while waiting and left >= 0:
+            try:
+                found = os.lstat(folder := waiting.pop())
+                if found.st_dev == image:
+                    continue  # nothing is mounted there, not yet or not any more
+                left -= found.st_size // _ENTRY_BYTES - _ENTRIES_OF_EMPTY
+                if found.st_nlink > _LINKS_OF_A_LEAF:
+                    with os.scandir(folder) as entries:
+                        waiting += [e.path for e in entries if e.is_dir(follow_symlinks=False)]
+            except OSError as error:
+                if error.errno == errno.ENAMETOOLONG:
+                    return True
+                # Else the run has removed it, or is over.
+    return left < 0
+
+
+class Room:
+    """The root of a zygote's runs, one after another. Lives in the zygote and its forks."""
+
+    def __init__(self) -> None:
+        """Mount what every run sees in the same way."""
+        pid = os.getpid()
+        self._root = f"{_BASE}/{pid}"
+        # No two runs of a slot have the same user, nor has the harness any of them.
+        self._uid = pid << 16 | 1
+        os.mkdir(self._root, 0o711)
+        namespaces.mount("/", self._root, None, namespaces.MS_BIND)
+        dev = f"{self._root}/dev"
+        namespaces.mount("none", dev, "tmpfs", namespaces.MS_NOSUID, "size=65536,mode=755")
+        os.mkdir(f"{dev}/shm")
+        for name in _DEVICES:
+            os.close(os.open(f"{dev}/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
+            namespaces.mount(f"/dev/{name}", f"{dev}/{name}", None, namespaces.MS_BIND)
+        for name, target in _DEVICE_LINKS.items():
+            os.symlink(target, f"{dev}/{name}")
+
+    def enter(self, work_bytes: int, inside: tuple[int, int]) -> None:
+        """Lock a fresh fork into the room, with an empty work area.
+
+        Args:
+            work_bytes: What fits into the work area.
+            inside: User and group as the run sees them.
+        """
+        mask = os.umask(0)
+        area = f"{self._root}{_BASE}"
+        namespaces.mount("work", area, "tmpfs", _SAFE, f"size={work_bytes},mode=755")
+        for name, target in _FOLDERS.items():
+            os.mkdir(f"{area}/{name}", 0o755)
+            os.chown(f"{area}/{name}", self._uid, self._uid)
+            namespaces.mount(f"{area}/{name}", self._root + target, None, namespaces.MS_BIND)
+        flags = _SAFE | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
+        namespaces.mount("proc", f"{self._root}/proc", "proc", flags)
+        os.umask(mask)
+        os.setgroups([])
+        os.setresgid(self._uid, self._uid, self._uid)
+        os.setresuid(self._uid, self._uid, self._uid)
+        # After a change of user, /proc/self is root's, and so out of reach for what follows.
+        namespaces.prctl(namespaces.PR_SET_DUMPABLE, 1)
+        namespaces.enter_own_user(inside)
+        os.chroot(self._root)
+
+    def clear(self) -> None:
+        """Leave nothing of the last run, and make sure that nothing is left.
+
+        Raises:
+            OSError: Something is; the slot cannot be used again.
+        """
+        deadline = time.monotonic() + _CLEARING_S
+        while left := self._left():
+            if time.monotonic() > deadline:
+                raise OSError(f"processes of a run do not end: {left}")
+            for pid in left:
+                processes.kill(pid)
+            time.sleep(0.001)
+        for target in ("/proc", *_FOLDERS.values(), _BASE):
+            self._unmount(self._root + target, deadline)
+        self._uid += 1
+
+    def _left(self) -> list[int]:
+        """Return the processes that belong to the last run."""
+        found = []
+        for pid in processes.all_pids():
+            try:
+                if os.stat(f"/proc/{pid}").st_uid == self._uid:
+                    found.append(pid)
+            except OSError:
+                pass  # it ended while we looked
+        return found
+
+    def _unmount(self, target: str, deadline: float) -> None:
+        """Unmount for good: not lazily, so that it fails where something still holds on."""
+        while os.path.ismount(target):
+            try:
+                namespaces.unmount(target, 0)
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.001)

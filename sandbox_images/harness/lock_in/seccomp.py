@@ -1,0 +1,314 @@
+"""A system call filter, assembled here and installed by every forked candidate.
+
+The kernel runs the filter for each call; it is classic BPF over the call's number, machine and
+arguments. It looks the number up by binary search, so that a call costs some seven comparisons
+however long the list is. What the filter answers:
+
+- the call is allowed: it runs;
+- allowed with certain arguments only: see `CANDIDATE_RULES`;
+- known, but not allowed: EPERM;
+- `clone3`, whose flags a filter cannot see, and calls newer than our tables: ENOSYS, upon which
+  C libraries use the older call;
+- a call of another machine (i386 or x32 on x86_64): the process is killed.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from sandbox_images.harness.lock_in.calls import Calls
+from sandbox_images.harness.lock_in.syscalls import (
+    CANDIDATE_ALLOWED,
+    LAST_KNOWN,
+    NUMBERS,
+    SUPERVISOR_EXTRA,
+    WATCHED,
+)
+
+_PR_SET_NO_NEW_PRIVS = 38
+_SECCOMP_SET_MODE_FILTER = 1
+_SECCOMP_GET_ACTION_AVAIL = 2
+_FILTER_FLAG_NEW_LISTENER = 8
+
+# Offsets into the record that the filter sees (struct seccomp_data); both machines are
+# little-endian, so an argument's low half comes first.
+_NUMBER = 0
+_MACHINE = 4
+_ARGUMENTS = 16
+
+_AUDIT_MACHINE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT = 0x40000000
+
+_LOAD = 0x20
+_JUMP = 0x05
+_JUMP_IF_EQUAL = 0x15
+_JUMP_IF_AT_LEAST = 0x35
+_JUMP_IF_ANY_BIT = 0x45
+_RETURN = 0x06
+
+_ALLOW = 0x7FFF0000
+_KILL_PROCESS = 0x80000000
+_ERRNO = 0x00050000
+_TELL = 0x7FC00000
+
+_LONGEST_JUMP = 255
+
+
+class _Instruction(NamedTuple):
+    """One instruction; the jumps count the instructions to skip."""
+
+    code: int
+    value: int
+    if_true: int = 0
+    if_false: int = 0
+
+
+_Block = tuple[_Instruction, ...]
+"""Instructions every path of which ends in a return."""
+
+
+class OneOf(NamedTuple):
+    """The low 32 bits of an argument must be one of `values`."""
+
+    argument: int
+    """Counted from 0."""
+    values: tuple[int, ...]
+    error: int = errno.EPERM
+
+    def block(self, refusal: _Instruction) -> _Block:
+        """Return the instructions that check the argument."""
+        compare = (
+            _Instruction(_JUMP_IF_EQUAL, value, if_true=len(self.values) - i)
+            for i, value in enumerate(self.values)
+        )
+        return (_load_argument(self.argument), *compare, refusal, _return(_ALLOW))
+
+
+class NoneOf(NamedTuple):
+    """The low 32 bits of an argument must have no bit of `mask`."""
+
+    argument: int
+    """Counted from 0."""
+    mask: int
+    error: int = errno.EPERM
+
+    def block(self, refusal: _Instruction) -> _Block:
+        """Return the instructions that check the argument."""
+        test = _Instruction(_JUMP_IF_ANY_BIT, self.mask, if_false=1)
+        return (_load_argument(self.argument), test, refusal, _return(_ALLOW))
+
+
+Rule = OneOf | NoneOf
+
+_AF_UNIX = 1
+_NEW_NAMESPACES = 0x7E020000
+_CLONE_PARENT = 0x00008000
+_MAP_HUGETLB = 0x00040000
+_DEVICES = 0x2000
+"""A bit of a file's mode that devices have, and nothing else that this call can make."""
+_IOCTLS = (
+    0x5401,  # TCGETS: isatty
+    0x540F,  # TIOCGPGRP: is this shell in the foreground?
+    0x5413,  # TIOCGWINSZ: how wide is the terminal?
+    0x541B,  # FIONREAD
+    0x5421,  # FIONBIO
+    0x5450,  # FIONCLEX
+    0x5451,  # FIOCLEX
+    0x40049409,  # FICLONE: shutil and pathlib try it before they copy
+)
+_PRCTLS = (
+    1,  # PR_SET_PDEATHSIG
+    2,  # PR_GET_PDEATHSIG
+    3,  # PR_GET_DUMPABLE; setting it would let a relative look into this process
+    15,  # PR_SET_NAME
+    16,  # PR_GET_NAME
+    38,  # PR_SET_NO_NEW_PRIVS
+    39,  # PR_GET_NO_NEW_PRIVS
+    0x53564D41,  # PR_SET_VMA: allocators name their mappings
+)
+
+_RLIMIT_CORE = 4
+_OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
+
+_SHARED_RULES: Mapping[str, Rule] = {
+    "socketpair": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
+    # The machine's pool of huge pages counts towards no memory limit.
+    "mmap": NoneOf(argument=3, mask=_MAP_HUGETLB, error=errno.ENOMEM),
+}
+
+CANDIDATE_RULES: Mapping[str, Rule] = {
+    **_SHARED_RULES,
+    # There is no network to speak to; with no other family, none of its code can be reached.
+    "socket": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
+    # No new namespace, and no child that hangs under somebody else.
+    "clone": NoneOf(argument=0, mask=_NEW_NAMESPACES | _CLONE_PARENT),
+    "ioctl": OneOf(argument=1, values=_IOCTLS),
+    # Pipes, sockets and files, but no devices, though capabilities refuse those too.
+    "mknod": NoneOf(argument=1, mask=_DEVICES),
+    "mknodat": NoneOf(argument=2, mask=_DEVICES),
+    "prctl": OneOf(argument=0, values=_PRCTLS),
+    # See `confinement.CORE_BYTES`.
+    "setrlimit": OneOf(argument=0, values=_OTHER_LIMITS),
+    "prlimit64": OneOf(argument=1, values=_OTHER_LIMITS),
+}
+"""Allowed calls whose arguments matter."""
+
+
+def build_candidate_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
+    """Return the filter for a submission's processes.
+
+    Args:
+        machine: As `os.uname().machine` names it; this machine when None.
+        telling: Whether to tell the supervisor of calls in `WATCHED`, which then refuses them;
+            only for `add_install`.
+
+    Raises:
+        NotImplementedError: There is no table of system calls for that machine.
+    """
+    watched = WATCHED if telling else frozenset()
+    return build_filter(CANDIDATE_ALLOWED, CANDIDATE_RULES, machine, watched)
+
+
+def build_supervisor_filter(machine: str | None = None) -> bytes:
+    """Return the filter for the supervisor and its zygotes; arguments as above."""
+    return build_filter(CANDIDATE_ALLOWED | SUPERVISOR_EXTRA, _SHARED_RULES, machine)
+
+
+def build_filter(
+    allowed: frozenset[str],
+    rules: Mapping[str, Rule],
+    machine: str | None = None,
+    watched: frozenset[str] = frozenset(),
+) -> bytes:
+    """Assemble a filter.
+
+    Args:
+        allowed: Names of system calls; those that the machine lacks are passed over.
+        rules: Of the allowed ones, those that depend on an argument.
+        machine: As `os.uname().machine` names it; this machine when None.
+        watched: Names whose refusal is left to the listener that `add_install` opens.
+
+    Returns:
+        The instructions as `install` takes them.
+
+    Raises:
+        NotImplementedError: There is no table of system calls for that machine.
+    """
+    machine = machine or os.uname().machine
+    numbers = NUMBERS.get(machine)
+    if numbers is None:
+        message = f"no system call table for {machine}; there are {', '.join(NUMBERS)}"
+        raise NotImplementedError(message)
+    blocks: dict[int, _Block] = {}
+    for name, number in numbers.items():
+        refusal = _return(_TELL) if name in watched else _refuse(refusal_of(name))
+        if name not in allowed:
+            blocks[number] = (refusal,)
+        elif name in rules:
+            blocks[number] = rules[name].block(refusal)
+        else:
+            blocks[number] = (_return(_ALLOW),)
+    blocks[numbers["clone3"]] = (_refuse(errno.ENOSYS),)
+    program = (
+        _Instruction(_LOAD, _MACHINE),
+        _Instruction(_JUMP_IF_EQUAL, _AUDIT_MACHINE[machine], if_true=1),
+        _return(_KILL_PROCESS),
+        _Instruction(_LOAD, _NUMBER),
+        *_search(list(_ranges(blocks, x32=machine == "x86_64"))),
+    )
+    return b"".join(struct.pack("<HBBI", i.code, i.if_true, i.if_false, i.value) for i in program)
+
+
+def refusal_of(name: str) -> int:
+    """Return the error that a refused call gets."""
+    rule = CANDIDATE_RULES.get(name)
+    return errno.EPERM if rule is None else rule.error
+
+
+def can_tell() -> bool:
+    """Tell whether this kernel can leave the refusal of a call to another process."""
+    number = ctypes.c_long(NUMBERS[os.uname().machine]["seccomp"])
+    action = ctypes.byref(ctypes.c_uint32(_TELL))
+    return bool(_libc().syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, action) == 0)
+
+
+def install(program: bytes) -> None:
+    """Put this process, and what it forks or executes, under a filter for good.
+
+    Privileges can no longer be gained by executing a file either. Filters add up: a call must
+    pass all that were installed. Other threads of the process are not touched.
+
+    Raises:
+        OSError: The kernel refused.
+    """
+    calls = Calls()
+    add_install(calls, program, telling=False)
+    calls.make()
+
+
+def add_install(calls: Calls, program: bytes, *, telling: bool) -> None:
+    """Write down what `install` does.
+
+    A filter that tells opens a descriptor where another process is told of watched calls. Who
+    holds it answers each; once nobody does, such calls fail.
+    """
+    calls.add("prctl", _PR_SET_NO_NEW_PRIVS, 1)
+    flags = _FILTER_FLAG_NEW_LISTENER if telling else 0
+    calls.add("seccomp", _SECCOMP_SET_MODE_FILTER, flags, calls.keep(_as_struct(program)))
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+@lru_cache(maxsize=4)
+def _as_struct(program: bytes) -> _FilterProgram:
+    return _FilterProgram(len(program) // 8, program)
+
+
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.PyDLL:
+    return ctypes.PyDLL(None, use_errno=True)
+
+
+def _return(action: int) -> _Instruction:
+    return _Instruction(_RETURN, action)
+
+
+def _refuse(error: int) -> _Instruction:
+    return _return(_ERRNO | error)
+
+
+def _load_argument(index: int) -> _Instruction:
+    return _Instruction(_LOAD, _ARGUMENTS + 8 * index)
+
+
+def _ranges(blocks: Mapping[int, _Block], *, x32: bool) -> Iterator[tuple[int, _Block]]:
+    """Yield where each run of numbers with the same answer starts, in order from 0."""
+    previous: _Block | None = None
+    for number in range(LAST_KNOWN + 1):
+        block = blocks.get(number, (_refuse(errno.EPERM),))
+        if block != previous:
+            yield number, block
+        previous = block
+    yield LAST_KNOWN + 1, (_refuse(errno.ENOSYS),)
+    if x32:
+        yield _X32_BIT, (_return(_KILL_PROCESS),)
+
+
+def _search(ranges: list[tuple[int, _Block]]) -> _Block:
+    """Return the instructions that find the range of the loaded number and do as it says."""
+    if len(ranges) == 1:
+        return ranges[0][1]
+    middle = len(ranges) // 2
+    low, high = _search(ranges[:middle]), _search(ranges[middle:])
+    boundary = ranges[middle][0]
+    if len(low) <= _LONGEST_JUMP:
+        return (_Instruction(_JUMP_IF_AT_LEAST, boundary, if_true=len(low)), *low, *high)
+    # A conditional jump reaches 255 instructions; an unconditional one reaches any.
+    hop = _Instruction(_JUMP, len(low))
+    return (_Instruction(_JUMP_IF_AT_LEAST, boundary, if_false=1), hop, *low, *high)

@@ -1,0 +1,1 @@
+"""The processes of a slot: its supervisor, its zygotes, and the runs that they watch."""

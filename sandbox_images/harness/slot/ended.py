@@ -1,0 +1,45 @@
+"""How a run ended, whoever watched it."""
+
+import os
+from dataclasses import dataclass
+
+from sandbox_images.harness.slot.zygotes import SlotBroken
+
+_SAID_CHARS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended; the fields of grader.sandbox.contract.RunOutcome."""
+
+    exit_code: int | None
+    exit_signal: int | None
+    stdout: bytes
+    stderr: bytes
+    report: bytes
+    dropped_bytes: int
+    cpu_time_s: float
+    wall_time_s: float
+    waited_s: float = 0.0
+    peak_memory_bytes: int
+    limit_hit: str | None
+    oom_killed: bool
+    forbidden_calls: tuple[str, ...]
+
+    @property
+    def streams(self) -> tuple[bytes, bytes, bytes]:
+        """What the run wrote: output, errors, report."""
+        return self.stdout, self.stderr, self.report
+
+
+def exit_of(status: int) -> tuple[int | None, int | None]:
+    """Return exit code and signal of a wait status; one of them is None."""
+    if os.WIFSIGNALED(status):
+        return None, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None
+
+
+def broken(what: str, stderr: bytes) -> SlotBroken:
+    """Return the error of a run that did not get as far as the code that it was to run."""
+    said = stderr.decode(errors="replace")[-_SAID_CHARS:]
+    return SlotBroken(f"{what}: {said}")

@@ -1,0 +1,84 @@
+"""Whether a process waits for something that only another can bring it, told from /proc.
+
+Asked about programs that talk to each other: where all of them wait so, and nothing is on its way,
+they will wait for ever.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+
+from sandbox_images.harness.lock_in.syscalls import NUMBERS
+
+_SIGALRM_BIT = 1 << 13
+_INFINITE_MS = 0xFFFFFFFF
+"""A timeout of -1, in the lower half of a register."""
+
+
+def _always(_arguments: Sequence[int]) -> bool:
+    return True
+
+
+def _no_timeout_at(position: int) -> Callable[[Sequence[int]], bool]:
+    """Return whether the pointer to a timeout is null."""
+    return lambda arguments: arguments[position] == 0
+
+
+def _endless_at(position: int) -> Callable[[Sequence[int]], bool]:
+    """Return whether a number of milliseconds is negative."""
+    return lambda arguments: arguments[position] & _INFINITE_MS == _INFINITE_MS
+
+
+_WAITING: dict[str, Callable[[Sequence[int]], bool]] = {
+    "epoll_pwait": _endless_at(3),
+    "epoll_wait": _endless_at(3),
+    "futex": _no_timeout_at(3),
+    "pause": _always,
+    "poll": _endless_at(2),
+    "ppoll": _no_timeout_at(2),
+    "pselect6": _no_timeout_at(4),
+    "read": _always,
+    "readv": _always,
+    "rt_sigsuspend": _always,
+    "select": _no_timeout_at(4),
+    "wait4": _always,
+    "waitid": _always,
+}
+"""Calls that a task may be blocked in, and which of their arguments say that it is for good."""
+
+
+def wait_for_others(pids: Sequence[int]) -> bool:
+    """Tell whether no task of these processes goes on by itself.
+
+    False where that is unclear: a task is at work, sleeps, or waits with a timeout; a process
+    has a handler for an alarm; or the kernel does not say.
+    """
+    return bool(pids) and all(_waits(pid) for pid in pids)
+
+
+def _waits(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/status", "rb", buffering=0) as file:
+            status = file.read()
+        if int(status.partition(b"SigCgt:")[2].split(maxsplit=1)[0], 16) & _SIGALRM_BIT:
+            return False
+        return all(_task_waits(f"/proc/{pid}/task/{task}") for task in _tasks(pid))
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def _tasks(pid: int) -> list[str]:
+    return os.listdir(f"/proc/{pid}/task")
+
+
+def _task_waits(folder: str) -> bool:
+    with open(f"{folder}/syscall", "rb", buffering=0) as file:
+        number, *arguments = file.read().split()
+    if len(arguments) < 6:  # "running", or blocked outside of any call
+        return False
+    may_wait = _waiting_by_number().get(int(number))
+    return may_wait is not None and may_wait([int(argument, 16) for argument in arguments[:6]])
+
+
+def _waiting_by_number() -> dict[int, Callable[[Sequence[int]], bool]]:
+    numbers = NUMBERS[os.uname().machine]
+    return {numbers[name]: wait for name, wait in _WAITING.items() if name in numbers}

@@ -1,0 +1,270 @@
+"""Watch a submission and the suite's interactor talk to each other, each in a run of its own.
+
+They share nothing: not a descriptor, not a file, not a namespace. The supervisor carries what one
+prints to the other's standard input, keeps the clock of both, and decides when either sees the
+other's end, so that it is always known who ended first.
+"""
+
+import select
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from sandbox_images.harness.slot import idleness, processes
+from sandbox_images.harness.slot.cgroup import CgroupReader
+from sandbox_images.harness.slot.ended import Ended, exit_of
+from sandbox_images.harness.slot.relay import Relay
+from sandbox_images.harness.slot.sides import Side, Talker
+from sandbox_images.harness.slot.watch import RunStopped
+
+_TICK_S = 0.025
+_SATISFIED = (0, 7)
+"""Exit statuses of an interactor after which the submission still has to end in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """How a conversation ended."""
+
+    submission: Ended
+    interactor: Ended
+    interactor_first: bool
+    """Whether the interactor ended before the submission did, or was made to."""
+    deadlock: bool
+    """Whether each waited for the other, with nothing on its way between them."""
+
+
+class Interaction:
+    """One conversation, from the orders for both processes to the end of both."""
+
+    def __init__(
+        self,
+        *,
+        submission: Talker,
+        interactor: Talker,
+        cgroup: CgroupReader | None,
+        harness_pids: frozenset[int],
+        host_descriptor: int,
+        is_stopped: Callable[[], bool],
+        is_crowded: Callable[[], bool] | None = None,
+    ) -> None:
+        """Prepare; arguments as of `Watch`, but for the two programs."""
+        questions = Relay(interactor.limits["output_bytes"])
+        answers = Relay(submission.limits["output_bytes"])
+        self._submission = Side(submission, prints=answers, reads=questions)
+        self._interactor = Side(interactor, prints=questions, reads=answers)
+        # Where both ended at once, the interactor's word counts: it is heard first.
+        self._sides = (self._interactor, self._submission)
+        self._cgroup = cgroup
+        self._harness_pids = harness_pids
+        self._host_descriptor = host_descriptor
+        self._is_stopped = is_stopped
+        self._is_crowded = is_crowded
+        self._oom_kills = cgroup.oom_kills() if cgroup else 0
+        self._slot_cpu_before_s: float | None = None
+        self._relays = (questions, answers)
+        self._moved_bytes = 0
+        self._moved_at = 0.0
+        self._deadlock = False
+        self._interactor_first = False
+        self._asked_at = 0.0
+
+    def run(self) -> Dialogue:
+        """Start both programs and wait for the end of both.
+
+        Raises:
+            RunStopped: The grader lost interest; nothing of the run lives.
+            SlotBroken: A process did not get as far as the code that it was to run.
+        """
+        try:
+            self._asked_at = self._moved_at = time.monotonic()
+            for side in self._sides:
+                side.start()
+            for side in self._sides:
+                side.prints.start()
+            self._loop()
+            now = time.monotonic()
+            oom_happened = self._oom_happened()
+            submission, interactor = (
+                side.summary(self._age_s(side, now), oom_happened=oom_happened)
+                for side in (self._submission, self._interactor)
+            )
+            return Dialogue(
+                submission=submission,
+                interactor=interactor,
+                interactor_first=self._interactor_first,
+                deadlock=self._deadlock,
+            )
+        finally:
+            for side in self._sides:
+                side.close()
+                side.prints.close()
+
+    # ------------------------------------------------------------ what happens
+
+    def _loop(self) -> None:
+        next_tick = self._asked_at + _TICK_S
+        while any(side.is_alive for side in self._sides):
+            self._step(max(0.0, next_tick - time.monotonic()))
+            for side in self._sides:
+                if not side.is_alive:
+                    side.prints.finish()
+            if time.monotonic() >= next_tick:
+                self._check()
+                next_tick = time.monotonic() + _TICK_S
+
+    def _step(self, wait_s: float) -> None:
+        """Wait for something to happen, and deal with it."""
+        handlers: dict[int, Callable[[], object]] = {}
+        poll = select.poll()
+        for descriptor, event, handler in self._awaited():
+            handlers[descriptor] = handler
+            poll.register(descriptor, event)
+        for descriptor, _event in poll.poll(wait_s * 1000):
+            handlers[descriptor]()
+
+    def _awaited(self) -> Iterator[tuple[int, int, Callable[[], object]]]:
+        """Yield the descriptors that matter now, each with what to do when it is ready."""
+        yield self._host_descriptor, select.POLLIN, self._hear_host
+        for side in self._sides:
+            if side.is_alive:
+                yield side.party.source.control.fileno(), select.POLLIN, partial(self._hear, side)
+            if side.prints.wants_to_read:
+                yield side.prints.source, select.POLLIN, side.prints.read
+            if side.prints.wants_to_write:
+                yield side.prints.sink, select.POLLOUT, side.prints.write
+            yield from side.awaited()
+
+    def _hear_host(self) -> None:
+        if self._is_stopped():
+            self._kill(*self._sides)
+            raise RunStopped
+
+    def _hear(self, side: Side) -> None:
+        """Take a message about a process, which may have been heard already."""
+        if not side.is_alive:
+            return
+        side.party.hear()
+        if side.is_alive:
+            return
+        side.ended_at = time.monotonic()
+        if side is self._interactor and self._submission.is_alive:
+            self._interactor_first = True
+            if exit_of(side.party.status)[0] not in _SATISFIED:
+                self._kill(self._submission)
+
+    def _kill(self, *sides: Side) -> None:
+        """Kill programs and wait until nothing of them lives."""
+        for side in sides:
+            side.was_killed = side.was_killed or side.is_alive
+        while living := [side for side in sides if side.is_alive]:
+            # Over and over: what a zygote has yet to fork cannot be killed.
+            pids = self._pids()
+            for side in living:
+                for pid in pids[side.zygote_pid]:
+                    processes.kill(pid)
+            controls = {side.party.source.control: side for side in living}
+            for control in select.select(list(controls), [], [], _TICK_S)[0]:
+                controls[control].party.hear()
+
+    # ------------------------------------------------------------ limits
+
+    def _check(self) -> None:
+        pids = self._pids()
+        for side in self._sides:
+            if side.is_alive:
+                side.look(pids[side.zygote_pid])
+        self._count_orphans()
+        if not (self._check_submission() or self._check_interactor()):
+            self._check_deadlock()
+
+    def _check_submission(self) -> bool:
+        """Stop both where the submission has hit a limit, and tell whether it has."""
+        side, other = self._submission, self._interactor
+        if not side.is_alive:
+            return False
+        # While the interactor works, the submission can do nothing but wait.
+        at_work_s = other.reading.cpu_time_s + other.reading.run_delay_s
+        wall_time_s = self._age_s(side, time.monotonic()) - side.reading.run_delay_s - at_work_s
+        limit = side.find_limit(wall_time_s)
+        if limit is None and self._oom_happened() and other.is_alive:
+            limit = "memory"
+        if limit is None and self._is_crowded is not None and self._is_crowded():
+            limit = "memory"  # which files are, in such a kernel
+        if limit is None:
+            return False
+        is_held_up = limit == "wall_time" and self._is_held_up()
+        (other if is_held_up else side).limit_hit = limit
+        self._kill(*self._sides)
+        return True
+
+    def _is_held_up(self) -> bool:
+        """Tell whether it is the interactor's doing that the submission has got no further.
+
+        Not where it has been silent for a short while only: what it is at work on may have been
+        sent to it just before the time was up.
+        """
+        side, other = self._submission, self._interactor
+        silent_s = time.monotonic() - self._moved_at
+        if not other.is_alive or silent_s < side.limits["wall_time_s"] / 2:
+            return False
+        return self._waits(side) and not self._waits(other)
+
+    def _check_interactor(self) -> bool:
+        """Stop both where the interactor has hit a limit of its own, and tell whether it has.
+
+        How long it lives is the submission's affair, until that has ended.
+        """
+        side, other = self._interactor, self._submission
+        if not side.is_alive:
+            return False
+        since = None if other.is_alive else other.ended_at
+        alone_s = 0.0 if since is None else time.monotonic() - since
+        side.limit_hit = side.find_limit(alone_s - side.reading.run_delay_s)
+        if side.limit_hit is None:
+            return False
+        self._kill(*self._sides)
+        return True
+
+    def _check_deadlock(self) -> None:
+        moved, self._moved_bytes = self._moved_bytes, sum(r.moved_bytes for r in self._relays)
+        if moved != self._moved_bytes:
+            self._moved_at = time.monotonic()
+            return
+        if not all(side.is_alive for side in self._sides):
+            return
+        # In this order: who is seen waiting has sent before whatever it had to send.
+        if all(map(self._waits, self._sides)) and all(relay.is_empty for relay in self._relays):
+            self._deadlock = True
+            self._submission.limit_hit = "wall_time"
+            self._kill(*self._sides)
+
+    def _count_orphans(self) -> None:
+        """Add to the submission's CPU time that of processes which ended without a parent left."""
+        if self._cgroup is None:
+            return
+        slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
+        seen, others = self._submission.reading, self._interactor.reading.cpu_time_s
+        if self._slot_cpu_before_s is None:
+            self._slot_cpu_before_s = slot_s - seen.cpu_time_s - others
+        cpu_time_s = max(seen.cpu_time_s, slot_s - self._slot_cpu_before_s - others)
+        self._submission.reading = seen._replace(cpu_time_s=cpu_time_s)
+
+    def _pids(self) -> dict[int, list[int]]:
+        """Return the processes of both programs, by the zygote that they come from."""
+        zygotes = frozenset(side.zygote_pid for side in self._sides)
+        return processes.descendants(zygotes, self._harness_pids)
+
+    def _waits(self, side: Side) -> bool:
+        """Tell whether a program does nothing but wait for the other one."""
+        # Its main process, and process 1 of its namespace, which waits before the other is there
+        # and after it has ended, too.
+        both = processes.count_children(self._harness_pids, side.pids) == 2
+        return both and idleness.wait_for_others(side.pids)
+
+    def _oom_happened(self) -> bool:
+        return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
+
+    def _age_s(self, side: Side, now: float) -> float:
+        return (side.ended_at or now) - (side.party.started_at or self._asked_at)

@@ -1,0 +1,84 @@
+"""One process of a run, as the supervisor sees it."""
+
+import os
+import time
+from typing import Any
+
+from sandbox_images.harness.lock_in.telling import Tellings
+from sandbox_images.harness.slot import orders
+from sandbox_images.harness.slot.zygotes import RunSource
+
+
+class Party:
+    """A process, from the order for it to its end."""
+
+    def __init__(
+        self,
+        source: RunSource,
+        program: str,
+        *,
+        bundle: orders.Parcel,
+        channel: int | None = None,
+    ) -> None:
+        """Order nothing yet.
+
+        Args:
+            source: The process comes from it; it has no other run at the time.
+            program: Which runner it is for.
+            bundle: What is put into its work area.
+            channel: Descriptor of its end of the connection to the other process; closed here.
+        """
+        self.source = source
+        self.program = program
+        self.bundle = bundle
+        self.channel = channel
+        self.started_at: float | None = None
+        self.ended: dict[str, Any] | None = None
+        self.listener: int | None = None
+        """Where the kernel tells of calls that no honest program makes; this object's own."""
+        self.tellings = Tellings()
+
+    def order(
+        self, limits: dict[str, Any], *, payload: int, stdout: int, stderr: int, report: int
+    ) -> None:
+        """Have the process forked; all arguments but `limits` are descriptors that it gets."""
+        self.source.start(
+            orders.RunOrder(
+                program=self.program,
+                limits=limits,
+                staged_bytes=self.bundle.bytes,
+                staged_files=self.bundle.files,
+                bundle=self.bundle.descriptor,
+                payload=payload,
+                stdout=stdout,
+                stderr=stderr,
+                report=report,
+                channel=self.channel,
+            )
+        )
+        if self.source.is_standing:
+            self.started_at = time.monotonic()
+        if self.channel is not None:
+            # Only the two processes hold it, so that each sees the end of the other.
+            os.close(self.channel)
+
+    def hear(self) -> None:
+        """Take a message about the process; waits for it."""
+        message, descriptors = self.source.receive()
+        if message["event"] == "started":
+            self.started_at = time.monotonic()
+            self.listener = descriptors[0] if descriptors else None
+        else:
+            self.ended = message
+
+    def close(self) -> None:
+        """Close what the process sent."""
+        if self.listener is not None:
+            os.close(self.listener)
+            self.listener = None
+
+    @property
+    def status(self) -> int:
+        """The wait status of a process that has ended."""
+        status: int = (self.ended or {})["status"]
+        return status

@@ -1,0 +1,160 @@
+"""One of two programs that talk to each other, with what it takes and how it ended."""
+
+import select
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from sandbox_images.harness.slot import orders, processes
+from sandbox_images.harness.slot.ended import Ended, broken, exit_of
+from sandbox_images.harness.slot.limit_hit import limit_of
+from sandbox_images.harness.slot.party import Party
+from sandbox_images.harness.slot.pipes import CappedPipe
+from sandbox_images.harness.slot.relay import Relay
+from sandbox_images.harness.slot.zygotes import Zygote
+
+_REPORT_BYTES = 1024 * 1024
+
+
+class Talker(NamedTuple):
+    """One of two programs that are to talk to each other."""
+
+    zygote: Zygote
+    """Forks its process; the other's has another."""
+    bundle: orders.Parcel
+    """What is put into its work area."""
+    limits: dict[str, Any]
+    """The fields of grader.model.Limits, for this program alone."""
+
+
+class Side:
+    """One of the two programs: its process, what it prints, and what it may take."""
+
+    def __init__(self, talker: Talker, *, prints: Relay, reads: Relay) -> None:
+        """Start nothing yet.
+
+        Args:
+            talker: The program.
+            prints: Carries what it prints.
+            reads: Brings what it reads.
+        """
+        self.zygote_pid = talker.zygote.pid
+        self.party = Party(talker.zygote, "stdin", bundle=talker.bundle)
+        self.limits = limits = talker.limits
+        self.prints = prints
+        self.reads = reads
+        self.stderr = CappedPipe(limits["output_bytes"])
+        self.report = CappedPipe(_REPORT_BYTES)
+        self._drained = [self.stderr, self.report]
+        self._listens = True
+        self.pids: list[int] = []
+        self.reading = processes.Reading(
+            cpu_time_s=0.0, run_delay_s=0.0, run_delays_s={}, memory_bytes=0
+        )
+        self.limit_hit: str | None = None
+        self.was_killed = False
+        self.ended_at: float | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.party.ended is None
+
+    def start(self) -> None:
+        """Have its process forked."""
+        self.party.order(
+            self.limits,
+            payload=self.reads.sink_reader,
+            stdout=self.prints.source_writer,
+            stderr=self.stderr.writer,
+            report=self.report.writer,
+        )
+        for pipe in (self.stderr, self.report):
+            pipe.close_writer()
+
+    def awaited(self) -> Iterator[tuple[int, int, Callable[[], object]]]:
+        """Yield its descriptors that matter now, each with what to do when it is ready."""
+        for pipe in self._drained:
+            yield pipe.reader, select.POLLIN, partial(self._drain, pipe)
+        if self.party.listener is not None and self.is_alive and self._listens:
+            yield self.party.listener, select.POLLIN, self._hear_telling
+
+    def _drain(self, pipe: CappedPipe) -> None:
+        if not pipe.drain():
+            self._drained.remove(pipe)
+
+    def _hear_telling(self) -> None:
+        """Hear of a refused call; where there is none, nobody is left who could make one."""
+        listener = self.party.listener
+        if listener is None:
+            return
+        poll = select.poll()
+        poll.register(listener, select.POLLIN)
+        self._listens = any(event & select.POLLIN for _listener, event in poll.poll(0))
+        if self._listens:
+            self.party.tellings.hear(listener)
+
+    def look(self, pids: list[int]) -> None:
+        """Take note of what its processes take."""
+        self.pids = pids
+        seen = self.reading
+        now = processes.read(pids, self.party.source.memory_bytes)
+        self.reading = processes.Reading(
+            cpu_time_s=max(seen.cpu_time_s, now.cpu_time_s),
+            run_delay_s=max(seen.run_delay_s, now.run_delay_s),
+            run_delays_s=now.run_delays_s,
+            memory_bytes=now.memory_bytes,
+        )
+
+    def find_limit(self, wall_time_s: float) -> str | None:
+        """Return the limit that it has hit, by what was seen last."""
+        if self.reading.memory_bytes > self.limits["memory_bytes"]:
+            return "memory"
+        if self.reading.cpu_time_s > self.limits["cpu_time_s"]:
+            return "cpu_time"
+        if wall_time_s > self.limits["wall_time_s"]:
+            return "wall_time"
+        if self.prints.dropped_bytes or self.stderr.dropped_bytes:
+            return "output"
+        return None
+
+    def summary(self, wall_time_s: float, *, oom_happened: bool) -> Ended:
+        """Return how it ended."""
+        for pipe in (self.stderr, self.report):
+            pipe.drain_rest()
+        ended = self.party.ended
+        if ended is None or (self.party.started_at is None and not self.was_killed):
+            raise broken("a run did not start", self.stderr.content)
+        cpu_time_s = max(ended["cpu_time_s"], self.reading.cpu_time_s)
+        exit_code, exit_signal = exit_of(self.party.status)
+        oom_killed = oom_happened and exit_signal == signal.SIGKILL and not self.was_killed
+        dropped = self.prints.dropped_bytes + self.stderr.dropped_bytes
+        limit = limit_of(
+            "memory" if oom_killed else self.limit_hit,
+            dropped_bytes=dropped,
+            cpu_time_s=cpu_time_s,
+            limits=self.limits,
+        )
+        if limit is not None:
+            exit_code = exit_signal = None
+        return Ended(
+            exit_code=exit_code,
+            exit_signal=exit_signal,
+            stdout=self.prints.content,
+            stderr=self.stderr.content,
+            report=self.report.content,
+            dropped_bytes=dropped,
+            cpu_time_s=cpu_time_s,
+            wall_time_s=wall_time_s,
+            peak_memory_bytes=ended["peak_memory_bytes"],
+            limit_hit=limit,
+            oom_killed=oom_killed,
+            forbidden_calls=tuple(self.party.tellings.names),
+        )
+
+    def close(self) -> None:
+        """Close every descriptor of its own."""
+        for pipe in (self.stderr, self.report):
+            pipe.close()
+        self.party.close()

@@ -1,0 +1,393 @@
+"""The slot's main process: takes one job at a time as frames, and answers with outcomes.
+
+It is process 1 of the slot. It never imports, parses or runs anything of a submission: bytes
+from the wire go into memory files, bytes from pipes go back over the wire.
+
+    grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
+                       "preload", "split", "standing", "interactor"}
+                                                           blobs: source, prelude,
+                                                           files.., runs..,
+                                                           perhaps interactor, answers..
+                      {"op": "stop", "seq"}                no more outcomes of this job, please
+    slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
+                      {"op": "powerless", "kernel", "message"}  the slot has to be made anew, see
+                                                           `reduced`, or cannot be; it ends
+                      {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
+                                                           and those of the interactor
+                      {"op": "end", "seq"}                 the job is over, nothing of it lives
+                      {"op": "fault", "message"}           the slot is broken and ends
+"""
+
+import os
+import platform
+import signal
+import site
+import socket
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_images.harness.lock_in import reduced
+from sandbox_images.harness.slot import cgroup, orders
+from sandbox_images.harness.slot.ended import Ended
+from sandbox_images.harness.slot.interaction import Dialogue, Interaction
+from sandbox_images.harness.slot.party import Party
+from sandbox_images.harness.slot.sides import Talker
+from sandbox_images.harness.slot.watch import RunStopped, Watch
+from sandbox_images.harness.slot.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
+from sandbox_images.harness.wire import frames
+from sandbox_images.harness.wire.frames import Header
+
+_STDIN = 0
+_CHUNK = 1 << 20
+_CGROUP_ROOT = "/sys/fs/cgroup"
+
+
+class Powerless(Exception):
+    """Without more power over its kernel, the slot cannot lock submissions in."""
+
+
+class HostGone(Exception):
+    """The grader closed the frames: there is nobody left to work for."""
+
+
+class Host:
+    """The frames to and from the grader."""
+
+    def __init__(self) -> None:
+        self._reader = frames.FrameReader()
+        self._jobs: deque[tuple[Header, list[bytes]]] = deque()
+        self._stopped = -1
+        """The last job that is not wanted any more; 0 is the supervisor's own."""
+        self._out = os.dup(1)
+        # From here on nothing that happens to print can end up between two frames.
+        os.dup2(2, 1)
+
+    def send(self, header: Header, *blobs: bytes) -> None:
+        """Write one frame."""
+        view = memoryview(frames.encode(header, *blobs))
+        try:
+            while view:
+                view = view[os.write(self._out, view) :]
+        except OSError as error:
+            raise HostGone from error
+
+    def receive(self) -> None:
+        """Read what there is; wait if there is nothing."""
+        data = os.read(_STDIN, _CHUNK)
+        if not data:
+            raise HostGone
+        for header, blobs in self._reader.feed(data):
+            if header["op"] == "stop":
+                self._stopped = max(self._stopped, header["seq"])
+            else:
+                self._jobs.append((header, blobs))
+
+    def next_job(self) -> tuple[Header, list[bytes]]:
+        """Wait for a job."""
+        while not self._jobs:
+            self.receive()
+        return self._jobs.popleft()
+
+    def is_stopped(self, seq: int) -> bool:
+        """Tell whether the grader wants no more of job `seq`."""
+        return seq <= self._stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Interactor:
+    """The suite's program that a submission talks to."""
+
+    source: bytes
+    limits: dict[str, Any]
+    answers: list[bytes]
+    """One for each run of the job, whose bytes are the interactor's too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """A job frame, taken apart."""
+
+    seq: int
+    program: str
+    limits: dict[str, Any]
+    source_path: str
+    source: bytes
+    prelude: bytes
+    files: list[tuple[str, bytes]]
+    preload: tuple[str, ...]
+    split: bool
+    standing: bool
+    runs: list[bytes]
+    interactor: _Interactor | None = None
+
+    @classmethod
+    def parse(cls, header: Header, blobs: list[bytes]) -> "_Job":
+        source, prelude, *contents = blobs
+        paths = header["paths"]
+        runs = contents[len(paths) :]
+        interactor = None
+        if header["interactor"] is not None:
+            half = len(runs) // 2
+            runs, (program, *answers) = runs[:half], runs[half:]
+            limits = header["interactor"]["limits"]
+            interactor = _Interactor(source=program, limits=limits, answers=answers)
+        return cls(
+            seq=header["seq"],
+            program=header["program"],
+            limits=header["limits"],
+            source_path=header["source_path"],
+            source=source,
+            prelude=prelude,
+            files=list(zip(paths, contents[: len(paths)], strict=True)),
+            preload=tuple(header["preload"]),
+            split=header["split"],
+            standing=header["standing"],
+            runs=runs,
+            interactor=interactor,
+        )
+
+
+_TEST_JOB = _Job(
+    seq=0,
+    program="stdin",
+    limits={
+        "cpu_time_s": 10.0,
+        "wall_time_s": 30.0,
+        "memory_bytes": 1 << 28,
+        "output_bytes": 1 << 16,
+        "processes": 16,
+        "work_bytes": 1 << 20,
+        "work_files": 16,
+    },
+    source_path="solution.py",
+    source=b"",
+    prelude=b"",
+    files=[],
+    preload=(),
+    split=False,
+    standing=False,
+    runs=[b""],
+)
+"""Run once at the start, so that what a slot lacks is found out before a job comes."""
+
+
+class Supervisor:
+    """Carries out jobs, one after another."""
+
+    def __init__(self, host: Host, site_folders: list[str]) -> None:
+        self._host = host
+        self._lacks: tuple[str, ...] = ()
+        if refusal := reduced.why_needed():
+            if not reduced.has_power():
+                raise Powerless(refusal)
+            reduced.prepare()
+            self._lacks = reduced.LACKS
+        self._zygotes = Zygotes(site_folders, reduced=bool(self._lacks))
+        self._cgroup = cgroup.open_reader(_CGROUP_ROOT)
+        self._idle: tuple[frozenset[int], int] | None = None
+        self._slot_memory: Callable[[], int] | None = None
+        if self._cgroup:
+            self._slot_memory = self._cgroup.memory_bytes
+        elif self._lacks:
+            self._slot_memory = reduced.memory_bytes
+
+    def serve(self) -> None:
+        """Take jobs until the grader hangs up.
+
+        Raises:
+            HostGone: It did.
+            SlotBroken: The slot cannot go on.
+        """
+        for _index, ended in self._run(_TEST_JOB):
+            if not isinstance(ended, Ended) or ended.exit_code != 0:
+                raise SlotBroken(f"an empty program does not run here: {ended}")
+        self._host.send(
+            {
+                "op": "ready",
+                "python": platform.python_version(),
+                "cgroup": self._cgroup.version if self._cgroup else None,
+                "lacks": self._lacks,
+            }
+        )
+        while True:
+            job = _Job.parse(*self._host.next_job())
+            for index, ended in self._run(job):
+                self._host.send(*_outcome(job.seq, index, ended))
+            self._host.send({"op": "end", "seq": job.seq})
+
+    def _run(self, job: _Job) -> Iterator[tuple[int, Ended | Dialogue]]:
+        """Run a job; when this returns, nothing of it lives."""
+        with ExitStack() as held:
+            run_once = self._interactive(job, held) or self._alone(job, held)
+            for index in range(len(job.runs)):
+                if self._host.is_stopped(job.seq):
+                    return
+                try:
+                    yield index, run_once(index)
+                except RunStopped:
+                    return
+
+    def _parties(self, job: _Job, held: ExitStack) -> Callable[[], list[Party]]:
+        """Return what makes the processes for one run of a job, in the order of their start."""
+
+        def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> orders.Parcel:
+            prelude = b"" if source is None else job.prelude
+            parcel = orders.write_bundle(job.source_path, source, files, prelude=prelude)
+            held.callback(os.close, parcel.descriptor)
+            return parcel
+
+        kind = "pytest" if job.program == "pytest" else "plain"
+        if not job.split:
+            both = bundle(job.source, job.files)
+            zygote = self._zygotes.get(kind, job.preload)
+            return lambda: [Party(zygote, job.program, bundle=both)]
+        code, tests = bundle(job.source, []), bundle(None, job.files)
+        candidates = self._zygotes.get("plain", job.preload)
+
+        def judges() -> Zygote | StandingJudge:
+            if job.standing:
+                return self._zygotes.standing_judge(job.limits)
+            return self._zygotes.get("judge" if kind == "plain" else kind, job.preload)
+
+        def pair() -> list[Party]:
+            ends = [end.detach() for end in socket.socketpair()]
+            return [
+                Party(candidates, "serve", bundle=code, channel=ends[0]),
+                Party(judges(), f"judge_{job.program}", bundle=tests, channel=ends[1]),
+            ]
+
+        return pair
+
+    def _alone(self, job: _Job, held: ExitStack) -> Callable[[int], Ended]:
+        """Return what carries out a run of a job without an interactor."""
+        parties = self._parties(job, held)
+        return lambda index: self._run_once(job, parties(), job.runs[index])
+
+    def _interactive(self, job: _Job, held: ExitStack) -> Callable[[int], Dialogue] | None:
+        """Return what carries out a run of a job with an interactor; None where it has none."""
+        interactor = job.interactor
+        if interactor is None:
+            return None
+        code = orders.write_bundle(job.source_path, job.source, job.files, prelude=job.prelude)
+        held.callback(os.close, code.descriptor)
+        submissions = self._zygotes.get("plain", job.preload)
+        interactors = self._zygotes.get("interactor", ())
+
+        def talk(index: int) -> Dialogue:
+            files = [("input", job.runs[index]), ("answer", interactor.answers[index])]
+            program = orders.write_bundle("interactor.py", interactor.source, files)
+            try:
+                return Interaction(
+                    submission=Talker(submissions, code, job.limits),
+                    interactor=Talker(interactors, program, interactor.limits),
+                    cgroup=self._cgroup,
+                    harness_pids=self._zygotes.harness_pids,
+                    host_descriptor=_STDIN,
+                    is_stopped=lambda: self._heard_stop(job.seq),
+                    is_crowded=self._crowd_check(job) if self._lacks else None,
+                ).run()
+            finally:
+                os.close(program.descriptor)
+
+        return talk
+
+    def _run_once(self, job: _Job, parties: list[Party], run_bytes: bytes) -> Ended:
+        payload = orders.memory_file("payload", run_bytes)
+        try:
+            watch = Watch(
+                parties=parties,
+                limits=job.limits,
+                cgroup=self._cgroup,
+                idle_memory_bytes=self._idle_memory_bytes(),
+                slot_memory=self._slot_memory,
+                harness_pids=self._zygotes.harness_pids,
+                host_descriptor=_STDIN,
+                is_stopped=lambda: self._heard_stop(job.seq),
+                is_crowded=self._crowd_check(job) if self._lacks else None,
+            )
+            ended = watch.run(payload)
+            if watch.was_long:
+                self._idle = None
+            return ended
+        finally:
+            os.close(payload)
+
+    def _idle_memory_bytes(self) -> int:
+        """Return the memory that the slot takes without a run.
+
+        Counted anew when a process of the harness is new and after a run that may have changed it;
+        to count it costs as much as a short run's order.
+        """
+        if self._slot_memory is None:
+            return 0
+        pids = self._zygotes.harness_pids
+        if self._idle is None or self._idle[0] != pids:
+            self._idle = (pids, self._slot_memory())
+        return self._idle[1]
+
+    def _crowd_check(self, job: _Job) -> Callable[[], bool]:
+        staged = [job.source_path, *(path for path, _ in job.files)]
+        return lambda: reduced.is_crowded(job.limits["work_files"], staged)
+
+    def _heard_stop(self, seq: int) -> bool:
+        self._host.receive()
+        return self._host.is_stopped(seq)
+
+
+def _outcome(seq: int, index: int, ended: Ended | Dialogue) -> tuple[Header, *tuple[bytes, ...]]:
+    """Return the frame that tells of a run."""
+    header: Header = {"op": "outcome", "seq": seq, "index": index}
+    if isinstance(ended, Ended):
+        return header | _end(ended), *ended.streams
+    header["dialogue"] = {
+        "interactor": _end(ended.interactor),
+        "interactor_first": ended.interactor_first,
+        "deadlock": ended.deadlock,
+    }
+    submission = ended.submission
+    return header | _end(submission), *submission.streams, *ended.interactor.streams
+
+
+def _end(ended: Ended) -> Header:
+    return {
+        "exit_code": ended.exit_code,
+        "exit_signal": ended.exit_signal,
+        "dropped_bytes": ended.dropped_bytes,
+        "cpu_time_s": ended.cpu_time_s,
+        "wall_time_s": ended.wall_time_s,
+        "waited_s": ended.waited_s,
+        "peak_memory_bytes": ended.peak_memory_bytes,
+        "limit_hit": ended.limit_hit,
+        "oom_killed": ended.oom_killed,
+        "forbidden_calls": ended.forbidden_calls,
+    }
+
+
+def main(args: list[str]) -> None:
+    """Be a slot's supervisor; `args` are folders with third-party packages, if not the usual."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    host = Host()
+    try:
+        Supervisor(host, args or site.getsitepackages()).serve()
+    except HostGone:
+        pass
+    except Powerless as error:
+        kernel = platform.release()
+        _send_last(host, {"op": "powerless", "kernel": kernel, "message": str(error)})
+    except SlotBroken as error:
+        _send_last(host, {"op": "fault", "message": str(error)})
+    except Exception:  # noqa: BLE001 - whatever it is, the grader must learn of it
+        _send_last(host, {"op": "fault", "message": traceback.format_exc()})
+    os._exit(0)
+
+
+def _send_last(host: Host, header: Header) -> None:
+    try:
+        host.send(header)
+    except HostGone:
+        pass

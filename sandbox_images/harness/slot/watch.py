@@ -1,0 +1,270 @@
+"""Watch one run: drain its pipes, keep its clock, and stop it at the first limit it hits."""
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sandbox_images.harness.slot import orders, processes
+from sandbox_images.harness.slot.cgroup import CgroupReader
+from sandbox_images.harness.slot.ended import Ended, broken, exit_of
+from sandbox_images.harness.slot.limit_hit import limit_of
+from sandbox_images.harness.slot.party import Party
+from sandbox_images.harness.slot.pipes import CappedPipe
+from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
+
+_TICK_S = 0.025
+_REPORT_BYTES = 16 * 1024 * 1024
+_FAREWELL_S = 0.2
+_FLOOD_FACTOR = 16
+"""A program that prints this many times its limit is stopped; one that prints less may end."""
+
+
+class RunStopped(Exception):
+    """The grader wants no more of this job."""
+
+
+class Watch:
+    """One run, from its order to its end. The last of its parties decides when that is."""
+
+    def __init__(
+        self,
+        *,
+        parties: list[Party],
+        limits: dict[str, Any],
+        cgroup: CgroupReader | None,
+        slot_memory: Callable[[], int] | None,
+        idle_memory_bytes: int,
+        harness_pids: frozenset[int],
+        host_descriptor: int,
+        is_stopped: Callable[[], bool],
+        is_crowded: Callable[[], bool] | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            parties: The run's processes; the main one last.
+            limits: The fields of grader.model.Limits, for all of them together.
+            cgroup: Counters of the slot, where it has any.
+            slot_memory: Reads the bytes in use in the slot, where anything tells.
+            idle_memory_bytes: What they count while there is no run.
+            harness_pids: Processes of the slot that are not the run's.
+            host_descriptor: Readable when the grader says something.
+            is_stopped: Reads what the grader said and tells whether to stop this job.
+            is_crowded: Tells whether there are too many files, where the kernel does not see to it.
+        """
+        self._parties = parties
+        self._main = parties[-1]
+        self._limits = limits
+        self._cgroup = cgroup
+        self._harness_pids = harness_pids.difference(*(party.source.pids for party in parties))
+        self._host_descriptor = host_descriptor
+        self._is_stopped = is_stopped
+        self._is_crowded = is_crowded
+        self._stdout = CappedPipe(limits["output_bytes"])
+        self._stderr = CappedPipe(limits["output_bytes"])
+        self._report = CappedPipe(_REPORT_BYTES)
+        self._pipes = (self._stdout, self._stderr, self._report)
+        self._asked_at = 0.0
+        self._seen_cpu_time_s = 0.0
+        self._waiting = processes.Waiting()
+        self._cpu_time_before_s: float | None = None
+        self._limit_hit: str | None = None
+        self._oom_kills = cgroup.oom_kills() if cgroup else 0
+        self._slot_memory = slot_memory
+        self._memory_before = idle_memory_bytes
+        self.was_long = False
+        """Whether it lasted long enough to be looked at."""
+
+    def run(self, payload: int) -> Ended:
+        """Start the run and wait for its end.
+
+        Raises:
+            RunStopped: The grader lost interest; nothing of the run lives.
+            SlotBroken: A process did not get as far as the code that it was to run.
+        """
+        try:
+            self._asked_at = time.monotonic()
+            for party in self._parties:
+                self._start(party, payload)
+            for pipe in self._pipes:
+                pipe.close_writer()
+            self._loop()
+            wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
+            self._end_all()
+            for pipe in self._pipes:
+                pipe.drain_rest()
+            return self._summary(wall_time_s)
+        finally:
+            for pipe in self._pipes:
+                pipe.close()
+            for party in self._parties:
+                party.close()
+
+    def _start(self, party: Party, payload: int) -> None:
+        # The tests and the report are the main process's alone: with either in hand, the
+        # submission could read what is expected, or write its own verdict.
+        is_main = party is self._main
+        party.order(
+            self._limits,
+            payload=payload if is_main else orders.nothing(),
+            stdout=self._stdout.writer,
+            stderr=self._stderr.writer,
+            report=self._report.writer if is_main else orders.nothing(),
+        )
+
+    def _loop(self) -> None:
+        poll = select.poll()
+        drains: dict[int, CappedPipe] = {pipe.reader: pipe for pipe in self._pipes}
+        controls = {party.source.control.fileno(): party for party in self._parties}
+        listeners: dict[int, Party] = {}
+        for descriptor in (*drains, *controls, self._host_descriptor):
+            poll.register(descriptor, select.POLLIN)
+        next_tick = self._asked_at + _TICK_S
+        while self._main.ended is None and self._limit_hit is None:
+            now = time.monotonic()
+            for descriptor, event in poll.poll(max(0.0, next_tick - now) * 1000):
+                if descriptor in controls:
+                    party = controls[descriptor]
+                    party.hear()
+                    if party.listener is not None and party.ended is None:
+                        listeners[party.listener] = party
+                        poll.register(party.listener, select.POLLIN)
+                elif descriptor in listeners:
+                    if event & select.POLLIN:
+                        listeners[descriptor].tellings.hear(descriptor)
+                    else:  # nobody is left who could be refused anything
+                        poll.unregister(descriptor)
+                elif descriptor == self._host_descriptor:
+                    if self._is_stopped():
+                        self._kill()
+                        raise RunStopped
+                elif not drains[descriptor].drain():
+                    poll.unregister(descriptor)
+            self._check_flood()
+            if time.monotonic() >= next_tick and self._main.ended is None:
+                self._check_limits()
+                next_tick = time.monotonic() + _TICK_S
+
+    def _end_all(self) -> None:
+        """Leave no process of the run alive, though the main one ended by itself."""
+        if self._limit_hit is None:
+            self._await_farewell()
+        if any(party.ended is None for party in self._parties):
+            self._kill()
+
+    def _await_farewell(self) -> None:
+        """Give the candidate the moment that it takes to end when the conversation is over."""
+        # Where it broke that off, its end decides what is said of the run.
+        timeout_s = _FAREWELL_S if self._candidate_left else _TICK_S
+        for party in self._parties[:-1]:
+            if party.ended is None and select.select([party.source.control], [], [], timeout_s)[0]:
+                party.hear()
+
+    def _kill(self) -> None:
+        """Kill the run and wait until nothing of it lives."""
+        while living := [party for party in self._parties if party.ended is None]:
+            # Over and over: what a zygote has yet to fork cannot be killed.
+            processes.kill_run(self._harness_pids.union(*self._spared_pids()))
+            controls = {party.source.control: party for party in living}
+            for control in select.select(list(controls), [], [], _TICK_S)[0]:
+                controls[control].hear()
+
+    def _spared_pids(self) -> Iterator[frozenset[int]]:
+        """Yield the processes that have done their part in order and stay."""
+        for party in self._parties:
+            if party.ended is not None:
+                yield party.source.pids
+
+    @property
+    def _candidate_left(self) -> bool:
+        """Whether the judge says that the candidate broke off the conversation."""
+        return self._judge_said(CANDIDATE_GONE)
+
+    def _judge_said(self, exit_status: int) -> bool:
+        """Whether there is a judge, and it ended with this."""
+        if len(self._parties) == 1 or self._main.ended is None:
+            return False
+        status = self._main.status
+        return os.WIFEXITED(status) and os.WEXITSTATUS(status) == exit_status
+
+    def _check_flood(self) -> None:
+        dropped = max(self._stdout.dropped_bytes, self._stderr.dropped_bytes)
+        if self._limit_hit is None and dropped > _FLOOD_FACTOR * self._limits["output_bytes"]:
+            self._stop("output")
+
+    def _check_limits(self) -> None:
+        self.was_long = True
+        reading = processes.read_run(
+            self._harness_pids, min(party.source.memory_bytes for party in self._parties)
+        )
+        cpu_time_s = self._seen_cpu_time_s = max(self._seen_cpu_time_s, self._cpu_time_s(reading))
+        used = reading.memory_bytes
+        if self._slot_memory:
+            used = self._slot_memory() - self._memory_before
+        wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
+        self._waiting.look(reading.run_delays_s)
+        wall_time_s -= self._waiting.time_s
+        if self._oom_happened() or used > self._limits["memory_bytes"]:
+            self._stop("memory")
+        elif cpu_time_s > self._limits["cpu_time_s"]:
+            self._stop("cpu_time")
+        elif wall_time_s > self._limits["wall_time_s"]:
+            self._stop("wall_time")
+        elif self._is_crowded and self._is_crowded():
+            # No limit that has a verdict: elsewhere, the program would get an error of its own.
+            self._kill()
+
+    def _cpu_time_s(self, reading: processes.Reading) -> float:
+        """Return the CPU time so far, with that of processes which ended and had no parent left."""
+        run_s = reading.cpu_time_s - sum(party.source.cpu_time_s for party in self._parties)
+        if self._cgroup is None:
+            return run_s
+        slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
+        if self._cpu_time_before_s is None:
+            self._cpu_time_before_s = slot_s - run_s
+        return max(run_s, slot_s - self._cpu_time_before_s)
+
+    def _oom_happened(self) -> bool:
+        return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
+
+    def _stop(self, limit: str) -> None:
+        self._limit_hit = limit
+        self._kill()
+
+    def _summary(self, wall_time_s: float) -> Ended:
+        oom_killed = self._oom_happened()
+        if oom_killed:
+            self._limit_hit = "memory"
+        if any(party.started_at is None for party in self._parties):
+            raise broken("a run did not start", self._stderr.content)
+        if self._judge_said(JUDGE_BROKEN):
+            raise broken("a judge did not begin", self._stderr.content)
+        ends = [party.ended for party in self._parties if party.ended is not None]
+        # The kernel's account of a process lacks what processes took that outlived it.
+        cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._seen_cpu_time_s)
+        exit_code = exit_signal = None
+        if self._limit_hit is None:
+            decisive = self._parties[0] if self._candidate_left else self._main
+            exit_code, exit_signal = exit_of(decisive.status)
+        dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
+        limit_hit = limit_of(
+            self._limit_hit, dropped_bytes=dropped, cpu_time_s=cpu_time_s, limits=self._limits
+        )
+        return Ended(
+            exit_code=exit_code,
+            exit_signal=exit_signal,
+            stdout=self._stdout.content,
+            stderr=self._stderr.content,
+            report=self._report.content,
+            dropped_bytes=dropped,
+            cpu_time_s=cpu_time_s,
+            wall_time_s=wall_time_s,
+            waited_s=self._waiting.time_s,
+            peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
+            limit_hit=limit_hit,
+            oom_killed=oom_killed,
+            # Where there are two, the first is the candidate, and what tests do is their affair.
+            forbidden_calls=tuple(self._parties[0].tellings.names),
+        )

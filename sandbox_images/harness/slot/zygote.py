@@ -1,0 +1,179 @@
+"""A warmed interpreter that forks runs on the supervisor's word.
+
+There are several: a small one for programs, calls and scripts, one inside a started pytest
+session, and any of the two with more modules loaded. A zygote never sees a submission's code
+or tests: it passes on descriptors of files that only the run's own process reads.
+
+It holds all capabilities over a user namespace of its own, and so may make namespaces; every
+run leaves that namespace, and the capabilities, before hostile code has it.
+"""
+
+import gc
+import importlib
+import json
+import os
+import random
+import signal
+import site
+import socket
+import sys
+from functools import partial
+from typing import Any
+
+from sandbox_images.harness.lock_in import confinement, namespaces, reduced
+from sandbox_images.harness.slot import orders, processes
+from sandbox_images.harness.slot.orders import RunOrder
+
+COMMON_MODULES = (
+    "abc bisect collections contextlib copy datetime decimal enum fractions functools heapq io "
+    "itertools json linecache math operator os re statistics string struct sys time traceback "
+    "types typing"
+).split()
+"""What submissions import most. A fork has them for nothing, where an import costs milliseconds;
+but every page of memory that a module takes makes every fork slower."""
+
+_RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
+_REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
+
+
+def main(args: list[str]) -> None:
+    """Become the zygote that `args` describe.
+
+    They are: kind, control descriptor, site folders, modules to load, whether it is a reduced one.
+    """
+    kind, descriptor, site_folders, preload, is_reduced = args
+    control = socket.socket(fileno=int(descriptor))
+    room = None
+    if json.loads(is_reduced):
+        _die_with_parent()
+        room = reduced.Room()
+    else:
+        _enter_namespaces()
+    # The environment of every run, since a run inherits it.
+    os.environ.clear()
+    os.environ.update(confinement.ENVIRONMENT)
+    sys.set_int_max_str_digits(0)  # as the environment says to programs that are started anew
+    sys.path += json.loads(site_folders)
+    _add_interactive_names()
+    for name in [*COMMON_MODULES, *json.loads(preload)]:
+        importlib.import_module(name)
+    if kind == "pytest":
+        from sandbox_images.harness.runners import pytest_suite
+
+        pytest_suite.serve_from_session(partial(_wait_for_tests, control, room))
+    else:
+        from sandbox_images.harness import runners
+
+        runners.execute(wait_for_run(control, room))
+
+
+def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
+    from sandbox_images.harness.runners import loading, streams
+
+    run = wait_for_run(control, room)
+    streams.renew()
+    loading.precede_import(run.bundle)
+    return run
+
+
+def _enter_namespaces() -> None:
+    """Go on as process 1 of a pid namespace, in a user namespace that owns it.
+
+    Only in a pid namespace that its own user namespace owns may a zygote come back from the
+    ones that it makes for its runs. The process that was started waits, and dies with it.
+    """
+    namespaces.enter_own_user((confinement.INSIDE_UID, confinement.INSIDE_UID))
+    _die_with_parent()
+    namespaces.unshare(namespaces.CLONE_NEWPID | namespaces.CLONE_NEWNS)
+    confinement.cover_mounts()
+    pid = os.fork()
+    if pid != 0:
+        os.waitpid(pid, 0)
+        os._exit(1)
+    _die_with_parent()
+
+
+def _add_interactive_names() -> None:
+    """Define `exit`, `quit`, `help` and the like, which start with `site` and programs do use."""
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+
+
+def _die_with_parent() -> None:
+    namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
+    """Carry out run orders until the supervisor hangs up, in a room where namespaces do not do.
+
+    Returns only in the processes that it forks for runs, locked in and ready to start; the
+    zygote itself ends here.
+    """
+    confined = confinement.Confinement(control, room)
+    # A handler of ours would be one of process 1 of each pid namespace too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    pid_namespaces = namespaces.PidNamespaces()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
+    while (received := orders.receive(control)) is not None:
+        order = RunOrder.parse(*received)
+        enter = confined.prepare(order)
+        init = pid_namespaces.enter_new()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
+        if pid == 0:
+            for number in (signal.SIGTERM, signal.SIGHUP):  # which the supervisor ignores
+                signal.signal(number, signal.SIG_DFL)
+            random.seed()  # or every run would draw the same numbers, the tests' among them
+            return enter()
+        for descriptor in order.descriptors:
+            os.close(descriptor)
+        # All else waits for the end: what is touched while there is a fork, the kernel copies.
+        end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if room is not None:
+            room.clear()
+        orders.send(control, end)
+    os._exit(0)
+
+
+def _fork_run(init: int, flags: int) -> int | None:
+    """Fork a run's main process into the namespace of `init`; None where that has ended.
+
+    The supervisor may kill a run of which there is no more than process 1 yet.
+    """
+    try:
+        return namespaces.clone(flags)
+    except OSError:
+        if _is_dead(init):
+            return None
+        raise
+
+
+def _is_dead(init: int) -> bool:
+    """Tell whether process 1 of a namespace has ended, and reap it."""
+    try:
+        return os.waitpid(init, os.WNOHANG)[0] == init
+    except ChildProcessError:
+        return True  # it ended while the kernel was to reap children by itself
+
+
+def _await_end(pid: int, init: int) -> dict[str, Any]:
+    """Wait for a run's main process, leave nothing of the run alive, and tell how it went."""
+    _, status, usage = os.wait4(pid, 0)
+    # When process 1 is reaped, the kernel has killed all that was left in its namespace.
+    os.kill(init, signal.SIGKILL)
+    os.waitpid(init, 0)
+    return _ended(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def _ended(status: int, cpu_time_s: float = 0.0, peak_memory_bytes: int = 0) -> dict[str, Any]:
+    return {
+        "event": "ended",
+        "status": status,
+        "cpu_time_s": cpu_time_s,
+        "peak_memory_bytes": peak_memory_bytes,
+    }

@@ -1,0 +1,239 @@
+"""The supervisor's side of zygotes."""
+
+import contextlib
+import json
+import os
+import select
+import socket
+import sys
+from typing import Any, Protocol
+
+from sandbox_images.harness.slot import orders, processes
+
+_START_TIMEOUT_S = 60.0
+_STANDING_RUNS = 512
+_STANDING_GROWTH_BYTES = 64 * 1024 * 1024
+_STANDING_CPU_TIME_S = 3600
+_LIMITS_OF_A_RUN = ("cpu_time_s", "wall_time_s", "output_bytes")
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PYTHONHASHSEED": "0",
+}
+"""The same hash seed everywhere, so that the order of a set changes no verdict."""
+
+
+class SlotBroken(Exception):
+    """A part of the slot is gone or does not answer; the slot must be replaced."""
+
+
+class RunSource(Protocol):
+    """Where a run's process comes from: it is forked for the run, or was there before."""
+
+    control: socket.socket
+    """Readable when there is something to `receive`."""
+    memory_bytes: int
+    """What such a process has in common with all others of its kind."""
+    cpu_time_s: float
+    """What a process that was there before took until then."""
+    pids: frozenset[int]
+    """Processes that stay when the run is over."""
+    is_standing: bool
+    """Whether the process was there before, locked in, so that nothing says that it started."""
+
+    def start(self, order: orders.RunOrder) -> None:
+        """Begin a run."""
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Wait for the next message about the run, with the descriptors that came along."""
+
+
+class Zygote:
+    """A zygote process; see `RunSource`. It forks a process for each run."""
+
+    cpu_time_s = 0.0
+    pids: frozenset[int] = frozenset()
+    is_standing = False
+
+    def __init__(
+        self, kind: str, preload: tuple[str, ...], site: list[str], *, reduced: bool
+    ) -> None:
+        self._name = " ".join((kind, *preload))
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        theirs.set_inheritable(True)
+        descriptor = str(theirs.fileno())
+        main = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+        arguments = [kind, descriptor, json.dumps(site), json.dumps(preload), json.dumps(reduced)]
+        command = [sys.executable, "-s", "-S", "-P", "-B", main, "zygote", *arguments]
+        self.pid = os.posix_spawn(
+            sys.executable,
+            command,
+            _ENVIRONMENT,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, 2, 1),
+            ],
+        )
+        theirs.close()
+        self.control.settimeout(_START_TIMEOUT_S)
+        self.memory_bytes: int = self.receive()[0]["memory_bytes"]
+        self.control.settimeout(None)
+
+    def start(self, order: orders.RunOrder) -> None:
+        """Have a run forked; what becomes of it is said on `control`."""
+        message = order.message
+        try:
+            orders.send(self.control, message, order.descriptors)
+        except OSError as error:
+            raise self._broken(f"does not answer: {error}") from error
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """See `RunSource.receive`."""
+        try:
+            received = orders.receive(self.control)
+        except OSError as error:
+            raise self._broken(f"does not answer: {error}") from error
+        if received is None:
+            raise self._broken("is gone")
+        return received
+
+    def _broken(self, what: str) -> SlotBroken:
+        return SlotBroken(f"the {self._name} zygote {what}")
+
+
+class StandingJudge:
+    """A run's process that stays to judge the next script; see `RunSource`.
+
+    One that is killed, or ends because a run does not go as runs should, is replaced.
+    """
+
+    is_standing = True
+
+    def __init__(self, zygote: Zygote, limits: dict[str, Any]) -> None:
+        """Have it forked by a zygote that has nothing else to do until it ends."""
+        self.memory_bytes = zygote.memory_bytes
+        self.cpu_time_s = 0.0
+        self._zygote = zygote
+        self._limits = _limits_of_a_process(limits)
+        self._runs = 0
+        self._peak_memory_bytes = 0
+        self._has_ended = False
+        self._is_in_doubt = False
+        before = processes.all_pids()
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            order = _standing_order(limits, theirs.fileno())
+            zygote.start(order)
+            os.close(order.bundle)
+        message, descriptors = zygote.receive()
+        for descriptor in descriptors:
+            os.close(descriptor)  # calls that are told of in a candidate fail here
+        if message["event"] != "started":
+            raise SlotBroken(f"a judge did not start: {message}")
+        self.pids = processes.all_pids() - before
+
+    def serves(self, limits: dict[str, Any]) -> bool:
+        """Tell whether it can judge a run with these limits."""
+        return (
+            not self._has_ended
+            and not self._is_in_doubt
+            and _limits_of_a_process(limits) == self._limits
+            and self._runs < _STANDING_RUNS
+            and self._peak_memory_bytes < self.memory_bytes + _STANDING_GROWTH_BYTES
+            and not select.select([self.control], [], [], 0)[0]  # which says that it has ended
+        )
+
+    def start(self, order: orders.RunOrder) -> None:
+        """Have a script judged."""
+        message = {**order.message, "limits": {}}
+        with contextlib.suppress(OSError):  # its end is heard of like that of any run
+            orders.send(self.control, message, order.descriptors)
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Wait for the end of the run, or of the process."""
+        received = orders.receive(self.control)
+        if received is None:
+            return self.end(), []
+        ended, _ = received
+        self._runs += 1
+        self.cpu_time_s += ended["cpu_time_s"]
+        self._is_in_doubt = ended["in_doubt"]
+        self._peak_memory_bytes = max(self._peak_memory_bytes, ended["peak_memory_bytes"])
+        return received
+
+    def end(self) -> dict[str, Any]:
+        """Make it end, and return how it ended."""
+        if self._has_ended:
+            return {}
+        self._has_ended = True
+        self.control.close()
+        self.pids = frozenset()  # which the kernel may give to others now
+        ended, _ = self._zygote.receive()
+        return {**ended, "cpu_time_s": max(0.0, ended["cpu_time_s"] - self.cpu_time_s)}
+
+
+def _limits_of_a_process(limits: dict[str, Any]) -> dict[str, Any]:
+    """Return those that a process is given once; the others are its runs' watches' to enforce."""
+    return {name: value for name, value in limits.items() if name not in _LIMITS_OF_A_RUN}
+
+
+def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
+    nothing = orders.nothing()
+    parcel = orders.write_bundle("solution.py", None, [])
+    return orders.RunOrder(
+        program="judge_scripts",
+        limits={**limits, "cpu_time_s": _STANDING_CPU_TIME_S},
+        staged_bytes=parcel.bytes,
+        staged_files=parcel.files,
+        bundle=parcel.descriptor,
+        payload=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        report=nothing,
+        channel=channel,
+    )
+
+
+class Zygotes:
+    """Every zygote of the slot, each started when it is first needed.
+
+    New processes are made here only while no run exists.
+    """
+
+    def __init__(self, site: list[str], *, reduced: bool) -> None:
+        """Start none yet.
+
+        Args:
+            site: Folders with third-party packages.
+            reduced: Whether runs are to be locked in as `harness.reduced` does it.
+        """
+        self._site = site
+        self._reduced = reduced
+        self._zygotes: dict[tuple[str, tuple[str, ...]], Zygote] = {}
+        self._standing: StandingJudge | None = None
+        self._lasting_pids = processes.all_pids()
+
+    @property
+    def harness_pids(self) -> frozenset[int]:
+        """Every process of the slot that belongs to no run."""
+        return self._lasting_pids | (self._standing.pids if self._standing else frozenset())
+
+    def get(self, kind: str, preload: tuple[str, ...]) -> Zygote:
+        """Return the zygote of a kind ("plain", "judge", "pytest") with these modules loaded."""
+        key = (kind, preload)
+        if key not in self._zygotes:
+            before = processes.all_pids()
+            self._zygotes[key] = Zygote(kind, preload, self._site, reduced=self._reduced)
+            self._lasting_pids |= processes.all_pids() - before
+        return self._zygotes[key]
+
+    def standing_judge(self, limits: dict[str, Any]) -> StandingJudge:
+        """Return a judge that has perhaps judged before, and is as good as new."""
+        if self._standing is not None and not self._standing.serves(limits):
+            self._standing.end()
+            self._standing = None
+        if self._standing is None:
+            self._standing = StandingJudge(self.get("standing", ()), limits)
+        return self._standing
