@@ -15,6 +15,7 @@ _STANDING_RUNS = 512
 _STANDING_GROWTH_BYTES = 64 * 1024 * 1024
 _STANDING_CPU_TIME_S = 3600
 _LIMITS_OF_A_RUN = ("cpu_time_s", "wall_time_s", "output_bytes")
+_PROGRAM = os.path.abspath(os.path.join(__file__, "../../__main__.py"))
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
@@ -64,9 +65,8 @@ class Zygote:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         theirs.set_inheritable(True)
         descriptor = str(theirs.fileno())
-        main = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
         arguments = [kind, descriptor, json.dumps(site), json.dumps(preload), json.dumps(reduced)]
-        command = [sys.executable, "-s", "-S", "-P", "-B", main, "zygote", *arguments]
+        command = [sys.executable, "-s", "-S", "-P", "-B", _PROGRAM, "zygote", *arguments]
         self.pid = os.posix_spawn(
             sys.executable,
             command,

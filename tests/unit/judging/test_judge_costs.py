@@ -17,7 +17,7 @@ from grader.judging.verdicts import judge_call
 from grader.model import CallCase, CaseResult, Comparison, Limits
 from grader.model.verdict import Verdict
 from sandbox_images.harness.wire.values import encode
-from tests.unit.judging import make_outcome
+from tests.outcomes import make_outcome
 
 REPORT_BYTES = 16 * 1024 * 1024
 CPU_TIME_S = 0.6
@@ -144,7 +144,7 @@ def test_array_is_no_larger_than_what_is_expected(with_numpy: bool) -> None:
     source = f"""
 import resource, sys
 {"import numpy" if with_numpy else ""}
-from tests.unit.test_judge_costs import call
+from tests.unit.judging.test_judge_costs import call
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for report in {reports!r}:
     print(call(report).verdict)

@@ -25,7 +25,7 @@ from grader.sandbox.contract import Job, RunOutcome
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.calibration import Calibration
 from tests.factories import make_submission, make_suite
-from tests.unit.judging import make_outcome
+from tests.outcomes import make_outcome
 
 P, F, T, S = Verdict.PASSED, Verdict.FAILED, Verdict.TIME_LIMIT, Verdict.SKIPPED
 

@@ -168,6 +168,6 @@ def test_loading_with_a_variable_imports_no_pydantic() -> None:
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     assert done.stdout == "False\n"

@@ -10,7 +10,7 @@ from grader.judging.verdicts import find_tests, judge_pytest
 from grader.model import CaseResult, PytestTests, SuiteFile
 from grader.model.verdict import LimitKind, Verdict
 from grader.source.pytest_sources import source_of
-from tests.unit.judging import LIMITS, events, make_outcome
+from tests.outcomes import LIMITS, events, make_outcome
 
 P, F, R, S = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR, Verdict.SKIPPED
 CE, T, M = Verdict.COMPILE_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT

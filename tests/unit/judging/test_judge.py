@@ -33,7 +33,7 @@ from grader.model import (
 from grader.model.verdict import LimitKind, Verdict
 from grader.sandbox.contract import RunOutcome
 from sandbox_images.harness.wire.values import encode
-from tests.unit.judging import LIMITS, events, make_outcome
+from tests.outcomes import LIMITS, events, make_outcome
 
 P, F, R, S = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR, Verdict.SKIPPED
 CE, T, M = Verdict.COMPILE_ERROR, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT
