@@ -160,9 +160,12 @@ class SlotPool:
                     return None
                 if self._idle:
                     # Every slot exists and none of the idle ones fits: one makes room.
-                    self._idle.pop(0).slot.close()
-                    return None
+                    evicted = self._idle.pop(0)
+                    break
                 self._changed.wait()
+        # Closing takes seconds for a container, and the other threads need the lock meanwhile.
+        evicted.slot.close()
+        return None
 
     def _give_back(self, idle: _Idle) -> None:
         with self._changed:

@@ -92,3 +92,34 @@ def test_closing_the_pool_ends_the_waiting(engine: Engine, pool: SlotPool) -> No
     with pytest.raises(SandboxUnavailableError):
         borrowed_name(pool)
     assert time.monotonic() - start < 15
+
+
+def test_slot_that_is_slow_to_close_holds_up_no_other_thread(
+    engine: Engine, pool: SlotPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        pool.borrow(image="python", memory_bytes=1),
+        pool.borrow(image="python", memory_bytes=1),
+    ):
+        pass
+    closing, may_close = threading.Event(), threading.Event()
+
+    def close() -> None:
+        closing.set()
+        assert may_close.wait(30)
+
+    monkeypatch.setattr(engine.opened[1], "close", close)  # given back first
+
+    def make_room() -> None:
+        with pool.borrow(image="science", memory_bytes=1):
+            pass
+
+    evicting = threading.Thread(target=make_room)
+    evicting.start()
+    try:
+        assert closing.wait(30)
+        assert borrowed_name(pool) == "fake-0"
+        assert pool.counts().idle == 1
+    finally:
+        may_close.set()
+        evicting.join()
