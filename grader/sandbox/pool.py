@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from grader.model.errors import ConfigurationError, SandboxUnavailableError
@@ -146,7 +146,7 @@ class SlotPool:
 
     def _take(self, need: SlotKind) -> _Idle | None:
         """Return an idle slot, or None with the right to open one."""
-        with self._changed:
+        with ExitStack() as unlocked, self._changed:
             while True:
                 if self._closed:
                     message = "the grader is closed"
@@ -159,13 +159,11 @@ class SlotPool:
                     self._count += 1
                     return None
                 if self._idle:
-                    # Every slot exists and none of the idle ones fits: one makes room.
-                    evicted = self._idle.pop(0)
-                    break
+                    # Every slot exists and none of the idle ones fits: one makes room. Closing a
+                    # container takes seconds, in which other threads need the lock.
+                    unlocked.callback(self._idle.pop(0).slot.close)
+                    return None
                 self._changed.wait()
-        # Closing takes seconds for a container, and the other threads need the lock meanwhile.
-        evicted.slot.close()
-        return None
 
     def _give_back(self, idle: _Idle) -> None:
         with self._changed:
