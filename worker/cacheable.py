@@ -6,12 +6,10 @@ The store itself is in Redis (`grader.queueing`).
 """
 
 from grader.model import GradeReport, Limits, Usage
-from grader.model.verdict import Verdict
+from grader.model.verdict import LIMIT_VERDICTS, Verdict
 
 NEAR = 0.5
 """The share of a time or memory limit beyond which a run counts as near it."""
-
-_OF_LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
 
 
 def is_cacheable(report: GradeReport, limits: Limits) -> bool:
@@ -24,7 +22,7 @@ def is_cacheable(report: GradeReport, limits: Limits) -> bool:
     if not report.graded or report.limit_hit is not None:
         return False
     verdicts = {report.verdict, *(case.verdict for case in report.cases)}
-    if verdicts & _OF_LIMITS or Verdict.INTERNAL_ERROR in verdicts:
+    if verdicts & LIMIT_VERDICTS or Verdict.INTERNAL_ERROR in verdicts:
         return False
     # Where cases have processes of their own, the report's times are those of all together.
     usages = [case.usage for case in report.cases if case.usage is not None]

@@ -11,8 +11,6 @@ from grader.model.verdict import LimitKind, Verdict
 from grader.sandbox.contract import RunOutcome
 from grader.text.inert import inert, quote
 
-LIMIT_VERDICTS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
-
 _MESSAGE_CHARS = 200
 _LINE_CHARS = 120
 _DEADLOCK = (

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.judging.ending import (
-    LIMIT_VERDICTS,
     Finding,
     exception_words,
     exit_words,
@@ -17,7 +16,7 @@ from grader.judging.ending import (
 )
 from grader.judging.report import CaseEvent, Report
 from grader.model import CaseResult
-from grader.model.verdict import PRECEDENCE, Verdict
+from grader.model.verdict import LIMIT_VERDICTS, PRECEDENCE, Verdict
 from grader.sandbox.contract import RunOutcome
 from grader.text.inert import inert
 

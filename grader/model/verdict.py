@@ -56,6 +56,9 @@ PRECEDENCE = (
 )
 """Worst first: when cases differ, the submission gets the earliest of theirs."""
 
+LIMIT_VERDICTS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
+"""A run was stopped because it reached a limit."""
+
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict that wins by `PRECEDENCE`.

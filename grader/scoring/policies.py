@@ -10,9 +10,8 @@ from types import MappingProxyType
 
 from grader.model import CaseResult, Conditions, Evidence, GradeReport, Usage
 from grader.model.errors import ConfigurationError, SuiteError
-from grader.model.verdict import Integrity, LimitKind, Suspicion, Verdict
+from grader.model.verdict import LIMIT_VERDICTS, Integrity, LimitKind, Suspicion, Verdict
 
-_LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
 NOTHING_RAN = frozenset({Verdict.COMPILE_ERROR, Verdict.NO_CODE, Verdict.TAMPERED})
 """Verdicts after which no case can count."""
 
@@ -62,7 +61,7 @@ def _graded(tally: Tally) -> Mark:
         return _from_reward(1.0)
     if tally.verdict in NOTHING_RAN:
         return _from_reward(-1.0)
-    if tally.verdict in _LIMITS:
+    if tally.verdict in LIMIT_VERDICTS:
         return _from_reward(-0.5)
     if tally.passed or tally.fraction:
         return _from_reward(0.3)
@@ -83,7 +82,7 @@ def _ladder(tally: Tally) -> Mark:
         return _from_reward(1.0)
     if tally.verdict in NOTHING_RAN:
         return _from_reward(-1.0)
-    if tally.verdict is Verdict.RUNTIME_ERROR or tally.verdict in _LIMITS:
+    if tally.verdict is Verdict.RUNTIME_ERROR or tally.verdict in LIMIT_VERDICTS:
         return _from_reward(-0.6)
     return _from_reward(-0.3)
 

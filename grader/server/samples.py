@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from grader.config.server import KeepSamples, KeepSettings
 from grader.model import CaseResult, Evidence, GradeReport
-from grader.model.verdict import Verdict
+from grader.model.verdict import LIMIT_VERDICTS, Verdict
 
 _CASES = 200
 """Cases of a kept report at most, those that did not pass first."""
@@ -37,16 +37,13 @@ class Kind(StrEnum):
     PASSED = "passed"
 
 
-_LIMITS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
-
-
 def kind_of(report: GradeReport) -> Kind:
     """Return which kind of sample a report tells of."""
     if report.suspicion or report.verdict is Verdict.TAMPERED:
         return Kind.ATTACK
     if not report.graded:
         return Kind.UNGRADED
-    if report.verdict in _LIMITS:
+    if report.verdict in LIMIT_VERDICTS:
         return Kind.LIMIT
     return Kind.PASSED if report.verdict is Verdict.PASSED else Kind.FAILED
 
