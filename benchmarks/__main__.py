@@ -157,7 +157,7 @@ def _latency(backends: list[SandboxChoice], rounds: int) -> dict[str, list[float
 
 
 def _scaling(rounds: int) -> list[dict[str, object]]:
-    """Hold how the native backend grows with slots against how bare forks grow."""
+    """Hold the native backend against bare forks, with more and more slots of one grader."""
     _, samples = check_samples()
     cores = usable_cores()
     rows: list[dict[str, object]] = []
@@ -168,13 +168,18 @@ def _scaling(rounds: int) -> list[dict[str, object]]:
         with _grader(SandboxChoice.NATIVE, slots=slots) as grader:
             entries = {"grader native": Entry(run=ours(grader)), BARE: Entry(run=bare_fork(slots))}
             native, bare = throughput(f"{slots} slots", repeated, entries, rounds=rounds)
-        rows.append({"slots": slots, "native": native.per_second, "bare": bare.per_second})
-        grown = {name: rows[-1][name] / rows[0][name] for name in ("native", "bare")}  # type: ignore[operator]
-        rows[-1]["native_scaling_of_bare"] = grown["native"] / grown["bare"]
+        ratio = native.ratios[BARE]
+        rows.append(
+            {
+                "slots": slots,
+                "native": native.per_second,
+                "bare": bare.per_second,
+                "ratio": ratio,
+            }
+        )
         print(
-            f"{slots} slots: native {native.per_second:.0f}/s, bare forks {bare.per_second:.0f}/s;"
-            f" grown {grown['native']:.2f}x and {grown['bare']:.2f}x,"
-            f" ratio {grown['native'] / grown['bare']:.2f}"
+            f"{slots} slots: native {native.per_second:.0f}/s, bare forks in {slots} parents"
+            f" {bare.per_second:.0f}/s, ratio {ratio:.2f}"
         )
     return rows
 

@@ -4,6 +4,9 @@ Runs by itself as `python -I -S bare_fork.py JOBS`, so that nothing but a bare P
 Reads a JSON list of programs on standard input and answers with one JSON object: how many
 ended well, and the seconds from the first fork to the last exit. Imports that the programs
 make are warmed beforehand, as the harness warms them: the limit gets every advantage.
+
+Each of the jobs has a parent of its own that forks its programs one after another. A single
+parent for all of them would be the limit itself: it forks no more than some 2,200 a second.
 """
 
 import ast
@@ -11,8 +14,11 @@ import gc
 import importlib
 import json
 import os
+import struct
 import sys
 import time
+
+_NUMBER = struct.Struct("I")
 
 
 def run_all(programs: list[str], jobs: int) -> tuple[int, float]:
@@ -20,19 +26,32 @@ def run_all(programs: list[str], jobs: int) -> tuple[int, float]:
     for name in {name for program in programs for name in _imported(program)}:
         importlib.import_module(name)
     gc.freeze()
-    passed = alive = 0
+    orders, give = os.pipe()
+    answers, answer = os.pipe()
     started = time.perf_counter()
-    for program in programs:
-        if alive == jobs:
-            passed += os.wait()[1] == 0
-            alive -= 1
+    for _ in range(jobs):
         if os.fork() == 0:
-            _child(program)
-        alive += 1
-    while alive:
-        passed += os.wait()[1] == 0
-        alive -= 1
+            os.close(give)
+            os.write(answer, _NUMBER.pack(_run_ordered(programs, orders)))
+            os._exit(0)
+    os.close(orders)
+    os.close(answer)
+    for number in range(len(programs)):
+        os.write(give, _NUMBER.pack(number))
+    os.close(give)
+    passed = sum(_NUMBER.unpack(os.read(answers, _NUMBER.size))[0] for _ in range(jobs))
     return passed, time.perf_counter() - started
+
+
+def _run_ordered(programs: list[str], orders: int) -> int:
+    """Run the programs whose numbers come next in a pipe that all parents read from."""
+    passed = 0
+    while order := os.read(orders, _NUMBER.size):
+        pid = os.fork()
+        if pid == 0:
+            _child(programs[_NUMBER.unpack(order)[0]])
+        passed += os.waitpid(pid, 0)[1] == 0
+    return passed
 
 
 def _imported(program: str) -> set[str]:
