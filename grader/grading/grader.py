@@ -4,19 +4,21 @@ import logging
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Self
 
-from grader.config.settings import ImageSettings, Settings
+from grader.config.settings import ImageSettings, SandboxChoice, Settings
 from grader.grading import pipeline
+from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
 from grader.model import GradeReport, Submission
 from grader.model.errors import GraderError
 from grader.process.closing import Closing
+from grader.process.exits import Closeable
 from grader.running.references import References
 from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import Sandbox, Slot
-from grader.sandbox.pool import SlotPool
+from grader.sandbox.pool import SlotCounts, SlotPool
 from grader.scoring import calibration
 from grader.scoring.policies import find_policy
 
@@ -26,9 +28,10 @@ _IN_FLIGHT_PER_SLOT = 4
 
 
 class Grader(Closing):
-    """Grades submissions in slots of this process's own. Safe to use from many threads.
+    """Grades submissions in slots of its own. Safe to use from many threads.
 
-    Slots are opened when they are first needed and kept warm until `close`.
+    Slots are opened when they are first needed and kept warm until `close`. Where there are many,
+    so are host processes (`grader/grading/hosts.py`).
     """
 
     def __init__(self, settings: Settings | None = None, *, sandbox: Sandbox | None = None) -> None:
@@ -54,20 +57,35 @@ class Grader(Closing):
             outage_s=self.settings.outage_s,
             superset="science" if self.settings.images == ImageSettings() else None,
         )
+        # A sandbox that was handed in cannot be handed on to other processes.
+        self._hosts = (
+            Hosts(self.settings, SandboxChoice(self.sandbox.name))
+            if sandbox is None and self.settings.slots > SLOTS_PER_PROCESS
+            else None
+        )
         self._warming: threading.Thread | None = None
         self._warming_error: GraderError | None = None
 
     @property
     def slots(self) -> SlotPool:
-        """The slots, for whoever has something else to run in them."""
+        """The slots of this process, for whoever has something else to run in them."""
         return self._pool
+
+    def slot_counts(self) -> SlotCounts:
+        """Return how many slots are in which state, those of host processes included."""
+        own = self._pool.counts()
+        return own if self._hosts is None else self._hosts.counts(own)
 
     def grade(self, submission: Submission) -> GradeReport:
         """Grade one submission; waits for a free slot. Never raises for what it was given."""
         try:
-            return pipeline.grade(
-                submission, self._borrow, self._references, self.settings, self._calibration
+            if self._hosts is None:
+                return self._grade_here(submission)
+            return self._hosts.grade(
+                submission, self.settings, here=self._grade_here, held=self._held
             )
+        except GraderError as error:
+            return pipeline.failed(submission, error, self.settings)
         except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
             # A fault of this program must cost one report, and be seen, but never a batch.
             _log.exception("submission %s met a fault in the grader", submission.id)
@@ -114,10 +132,22 @@ class Grader(Closing):
 
     def close(self) -> None:
         """Close every slot and the sandbox. Repeats harmlessly."""
+        if self._hosts is not None:
+            self._hosts.close()
         self._pool.close()
         self.sandbox.close()
         if self._warming is not None:
             self._warming.join()
+
+    def _grade_here(self, submission: Submission) -> GradeReport:
+        """Grade in a slot of this process."""
+        return pipeline.grade(
+            submission, self._borrow, self._references, self.settings, self._calibration
+        )
+
+    def _held(self, grading: Closeable) -> AbstractContextManager[object]:  # noqa: ARG002
+        """Return a context in which a host process grades; closing `grading` stops that."""
+        return nullcontext()
 
     def _open_one(self, image: str) -> None:
         try:

@@ -87,11 +87,7 @@ def grade(
         conditions = replace(conditions, image=lending.image)
         return _report(task, graded, slot_name, conditions, settings)
     except GraderError as error:
-        # What was stopped is missed by nobody, and no fault of anything here.
-        level = logging.INFO if isinstance(error, GradingStoppedError) else logging.ERROR
-        _log.log(level, "submission %s was not graded: %s", submission.id, error)
-        reason = f"{type(error).__name__}: {error}"
-        return not_graded(reason, settings, code=extraction.code, conditions=conditions)
+        return failed(submission, error, settings, code=extraction.code, conditions=conditions)
 
 
 def _no_code(suite: TestSuite, conditions: Conditions, settings: Settings) -> GradeReport:
@@ -157,6 +153,22 @@ def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRul
         is_program=isinstance(suite.tests, StdinTests | InteractiveTests),
     )
     return rule, extraction
+
+
+def failed(
+    submission: Submission,
+    error: GraderError,
+    settings: Settings,
+    *,
+    code: str | None = None,
+    conditions: Conditions | None = None,
+) -> GradeReport:
+    """Log why a submission was not graded, and return the report that says so."""
+    # What was stopped is missed by nobody, and no fault of anything here.
+    level = logging.INFO if isinstance(error, GradingStoppedError) else logging.ERROR
+    _log.log(level, "submission %s was not graded: %s", submission.id, error)
+    reason = f"{type(error).__name__}: {error}"
+    return not_graded(reason, settings, code=code, conditions=conditions)
 
 
 def not_graded(

@@ -7,16 +7,20 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from typing import TypeVar
 
 from grader.config.settings import Settings
 from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission, Usage
 from grader.model.errors import GradingStoppedError, SandboxError, SandboxUnavailableError
 from grader.model.verdict import LimitKind
+from grader.process.exits import Closeable
 from grader.sandbox.contract import Job, RunOutcome, Slot
 
 _log = logging.getLogger(__name__)
+
+_Used = TypeVar("_Used", bound=Closeable)
 
 
 class Run:
@@ -24,7 +28,7 @@ class Run:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._slot: Slot | None = None
+        self._used: Closeable | None = None
         self._stopped = False
 
     @property
@@ -40,22 +44,22 @@ class Run:
         """Kill what runs, and let nothing more start. Repeats harmlessly."""
         with self._lock:
             self._stopped = True
-            if self._slot is not None:
-                self._slot.close()
+            if self._used is not None:
+                self._used.close()
 
     @contextmanager
-    def using(self, lent: AbstractContextManager[Slot]) -> Iterator[Slot]:
-        """Have a slot, and know it meanwhile.
+    def using(self, lent: AbstractContextManager[_Used]) -> Iterator[_Used]:
+        """Have a slot, or a grading in a host process, and know it meanwhile.
 
         Raises:
             GradingStoppedError: The run was stopped, whatever else broke for that reason.
         """
-        with lent as slot:
+        with lent as used:
             with self._lock:
-                self._slot = slot
+                self._used = used
                 self._check()
             try:
-                yield slot
+                yield used
             except Exception as error:
                 # A slot that was killed looks like one that broke, which would be tried again.
                 if self._stopped:
@@ -63,7 +67,7 @@ class Run:
                 raise
             finally:
                 with self._lock:
-                    self._slot = None
+                    self._used = None
             self._check()
 
     def _check(self) -> None:
@@ -150,12 +154,15 @@ class StoppableGrader(Grader):
     def _run_once(
         self, job: Job, run: Run, clock: Run, image: str, had_slot: Callable[[], float]
     ) -> RunOutcome:
-        with self.slots.borrow(image=image, memory_bytes=job.limits.memory_bytes) as slot:
+        with (
+            nullcontext() if self._hosts is None else self._hosts.here(),
+            self.slots.borrow(image=image, memory_bytes=job.limits.memory_bytes) as slot,
+        ):
             if not run.is_stopped:
                 deadline = had_slot()
                 with (
-                    run.using(contextlib.nullcontext(slot)),
-                    clock.using(contextlib.nullcontext(slot)),
+                    run.using(nullcontext(slot)),
+                    clock.using(nullcontext(slot)),
                     _stopped_at(clock, deadline),
                     closing(slot.run(job)) as running,
                 ):
@@ -166,10 +173,19 @@ class StoppableGrader(Grader):
         # Raised only here, where the slot has been given back unharmed.
         raise GradingStoppedError(_STOPPED)
 
+    def _held(self, grading: Closeable) -> AbstractContextManager[object]:
+        lent = nullcontext(grading)
+        run = self._run()
+        return lent if run is None else run.using(lent)
+
     def _borrow(self, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
         lent = super()._borrow(image, memory_bytes)
-        run: Run | None = getattr(self._current, "run", None)
+        run = self._run()
         return lent if run is None else run.using(lent)
+
+    def _run(self) -> Run | None:
+        """Return the handle of the call that this thread makes."""
+        return getattr(self._current, "run", None)
 
 
 @contextmanager

@@ -58,6 +58,26 @@ def decode_submission(message: bytes) -> Submission:
     return replace(submission, suite=suite)
 
 
+def encode_suite(suite: TestSuite) -> bytes:
+    """Return the suite as a message from which `decode_suite` makes an equal one.
+
+    Raises:
+        WireError: It holds something that is not plain data, or a lone surrogate.
+    """
+    from pydantic_core import PydanticSerializationError
+
+    try:
+        return _suites().dump_json(_with_values(suite, values.encode))
+    except (values.UnencodableError, PydanticSerializationError) as error:
+        message = f"a suite that cannot be sent: {error}"
+        raise WireError(message) from error
+
+
+def decode_suite(message: bytes) -> TestSuite:
+    """Return the suite of a message that `encode_suite` of this version wrote."""
+    return _with_values(_suites().validate_json(message), values.decode)
+
+
 def encode_report(report: GradeReport) -> bytes:
     """Return the report as a message."""
     return _seal(b"report", report_json(report))
@@ -136,6 +156,13 @@ def _submissions() -> "TypeAdapter[Submission]":
     from pydantic import TypeAdapter
 
     return TypeAdapter(Submission)
+
+
+@cache
+def _suites() -> "TypeAdapter[TestSuite]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(TestSuite)
 
 
 @cache

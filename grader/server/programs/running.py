@@ -112,7 +112,7 @@ class LocalPrograms:
 
     def counts(self) -> SlotCounts | None:
         """Return the state of the slots."""
-        return self._grader.slots.counts()
+        return self._grader.slot_counts()
 
     def close(self) -> None:
         """Stop what runs; the slots are the grader's. Repeats harmlessly."""

@@ -1,0 +1,133 @@
+"""A host process: a grader with a share of the slots of another; see `grader/grading/hosts.py`."""
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator
+
+from grader.config.settings import Settings
+from grader.grading.host_messages import Remembered, decode_settings, read_order
+from grader.grading.pipeline import not_graded
+from grader.grading.stoppable import Run, StoppableGrader
+from grader.model import Submission, TestSuite, wire
+from grader.model.errors import GraderError
+from grader.process.threads import Threads
+from sandbox_images.harness.wire.frames import FrameReader, Header, encode
+
+_log = logging.getLogger(__name__)
+
+_CHUNK = 1 << 20
+
+
+def main(descriptor: int) -> None:
+    """Grade what comes over a socket until the other end hangs up.
+
+    Args:
+        descriptor: The socket's.
+    """
+    with socket.socket(fileno=descriptor) as stream:
+        other = _OtherEnd(stream)
+        frames = other.frames()
+        header, (message,) = next(frames)
+        logging.basicConfig(level=header["level"], handlers=[_Forwarder(other)])
+        settings = decode_settings(message)
+        try:
+            grader = StoppableGrader(settings)
+        except GraderError as error:
+            other.send({"op": "unusable", "reason": f"{type(error).__name__}: {error}"})
+            return
+        with grader:
+            wire.prepare()
+            other.send({"op": "ready"})
+            host = _HostProcess(other, settings, grader)
+            for header, blobs in frames:
+                host.take(header, blobs)
+    # Not through the interpreter's end, which would wait for what runs in threads.
+    os._exit(0)
+
+
+class _OtherEnd:
+    """The process that started this one."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+        self._sending = threading.Lock()
+
+    def frames(self) -> Iterator[tuple[Header, list[bytes]]]:
+        """Yield what comes until the other end hangs up."""
+        reader = FrameReader()
+        with contextlib.suppress(OSError):
+            while data := self._stream.recv(_CHUNK):
+                yield from reader.feed(data)
+
+    def send(self, header: Header, *blobs: bytes) -> None:
+        """Send a frame; if the other end has hung up, nothing needs it any more."""
+        frame = encode(header, *blobs)
+        with contextlib.suppress(OSError), self._sending:
+            self._stream.sendall(frame)
+
+
+class _HostProcess:
+    """What this process does for the other one."""
+
+    def __init__(self, other: _OtherEnd, settings: Settings, grader: StoppableGrader) -> None:
+        self._other = other
+        self._settings = settings
+        self._grader = grader
+        self._suites: Remembered[TestSuite] = Remembered()
+        self._runs: dict[int, Run] = {}
+        self._threads = Threads(settings.slots, "host-slot")
+        # Killing a slot takes longer than the thread that reads has.
+        self._stopping = Threads(settings.slots, "host-stop")
+
+    def take(self, header: Header, blobs: list[bytes]) -> None:
+        """Do what a frame says; returns at once."""
+        match header["op"]:
+            case "suite":
+                suite = wire.decode_suite(blobs[0])
+                self._suites.add(header["digest"], suite, size=len(blobs[0]))
+            case "grade":
+                self._start(header)
+            case "stop":
+                run = self._runs.get(header["id"])
+                if run is not None:
+                    self._stopping.submit(run.stop)
+            case unknown:
+                message = f"the grader sent {unknown!r}"
+                raise ValueError(message)
+
+    def _start(self, header: Header) -> None:
+        suite = self._suites.use(header["suite"])
+        if suite is None:
+            message = "the grader took a suite for known"
+            raise ValueError(message)
+        submission, settings = read_order(header, suite, self._settings)
+        run = self._runs[header["id"]] = Run()
+        self._threads.submit(self._grade, header["id"], submission, settings, run)
+
+    def _grade(self, number: int, submission: Submission, settings: Settings, run: Run) -> None:
+        try:
+            report = self._grader.grade_run(submission, run, settings)
+            message = wire.encode_report(report)
+        except Exception as error:  # noqa: BLE001 - the other end waits for an answer
+            _log.exception("submission %s met a fault in a host process", submission.id)
+            report = not_graded(f"{type(error).__name__}: {error}", settings)
+            message = wire.encode_report(report)
+        del self._runs[number]
+        counts = self._grader.slots.counts()
+        header = {"op": "report", "id": number, "open_slots": counts.busy + counts.idle}
+        self._other.send(header, message)
+
+
+class _Forwarder(logging.Handler):
+    """Has the other end log what is logged here."""
+
+    def __init__(self, other: _OtherEnd) -> None:
+        super().__init__()
+        self._other = other
+
+    def emit(self, record: logging.LogRecord) -> None:
+        header = {"op": "log", "logger": record.name, "level": record.levelno}
+        self._other.send(header, self.format(record).encode(errors="replace"))

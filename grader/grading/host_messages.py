@@ -1,0 +1,173 @@
+"""What a grader and its host processes send each other: frames over a socket pair.
+
+The grader first sends `settings`. Then come any number of these:
+
+| from the grader | says |
+|---|---|
+| `suite` | a suite, once for all its submissions, for as long as both sides remember it |
+| `grade` | a submission to grade; `id` names it from now on |
+| `stop` | stop the grading of that `id`; its report still comes |
+
+| from the host process | says |
+|---|---|
+| `ready` | it takes submissions |
+| `unusable` | it cannot grade here, and why; it ends |
+| `report` | the report of an `id`, and how many slots are open |
+| `log` | a log record of the host process |
+
+The host process ends when the grader hangs up.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from grader.config.settings import Settings
+from grader.model import MiB, Submission, TestSuite
+from grader.model.overrides import GradingRules
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_REMEMBERED_BYTES = 64 * MiB
+
+_Value = TypeVar("_Value")
+
+
+class Remembered(Generic[_Value]):
+    """The suites that were used last, by a key. After the same calls, two remember the same."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[object, tuple[_Value, int]] = OrderedDict()
+        self._bytes = 0
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a suite is remembered, without using it."""
+        return key in self._values
+
+    def use(self, key: object) -> _Value | None:
+        """Return what is remembered for a key; None if that is nothing."""
+        known = self._values.get(key)
+        if known is None:
+            return None
+        self._values.move_to_end(key)
+        return known[0]
+
+    def add(self, key: object, value: _Value, *, size: int) -> None:
+        """Remember a value, and forget the oldest ones if all together are too large.
+
+        Args:
+            key: One that is not remembered.
+            value: What `use` returns.
+            size: Of the encoded suite, in bytes.
+        """
+        self._values[key] = (value, size)
+        self._bytes += size
+        while self._bytes > _REMEMBERED_BYTES and len(self._values) > 1:
+            _, (_, freed) = self._values.popitem(last=False)
+            self._bytes -= freed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedSuite:
+    """A suite as it travels."""
+
+    digest: str
+    message: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A submission as it travels."""
+
+    suite: EncodedSuite
+    header: Mapping[str, Any]
+    """The frame's, but for its `id`."""
+
+
+def make_order(submission: Submission, suite: EncodedSuite, settings: Settings) -> Order:
+    """Return a submission, to be graded under the settings that its own rules leave in force."""
+    header = {
+        "op": "grade",
+        "suite": suite.digest,
+        "name": submission.id,
+        "completion": submission.completion,
+        "prompt": submission.prompt,
+        "rules": _rules().dump_python(_in_force(settings.under(submission.rules))),
+    }
+    return Order(suite=suite, header=header)
+
+
+def read_order(
+    header: Mapping[str, Any], suite: TestSuite, settings: Settings
+) -> tuple[Submission, Settings]:
+    """Return the submission of a `grade` frame, and the settings in force for it.
+
+    Args:
+        header: The frame's.
+        suite: The one that it names.
+        settings: The host process's own.
+    """
+    rules = _rules().validate_python(header["rules"])
+    submission = Submission(
+        id=header["name"],
+        completion=header["completion"],
+        prompt=header["prompt"],
+        suite=suite,
+    )
+    return submission, _under(settings, rules)
+
+
+def differ_in_rules_alone(settings: Settings, others: Settings) -> bool:
+    """Tell whether an order says all in which two settings differ."""
+    return settings is others or replace(settings, **_named(_in_force(others))) == others
+
+
+def encode_settings(settings: Settings) -> bytes:
+    """Return settings as `decode_settings` reads them."""
+    return _settings().dump_json(settings)
+
+
+def decode_settings(message: bytes) -> Settings:
+    """Return the settings of a message."""
+    return _settings().validate_json(message)
+
+
+def _in_force(settings: Settings) -> GradingRules:
+    """Return what a sender may decide, as the settings decide it."""
+    return GradingRules(
+        policy=settings.policy,
+        extraction=settings.extraction,
+        stop_early=settings.stop_early,
+        require_integrity=settings.require_integrity,
+    )
+
+
+def _under(settings: Settings, rules: GradingRules) -> Settings:
+    """Return the settings with all that the rules say, also where that is None."""
+    if _in_force(settings) == rules:
+        return settings
+    return replace(settings, **_named(rules))
+
+
+def _named(rules: GradingRules) -> dict[str, Any]:
+    return {name: getattr(rules, name) for name in GradingRules.__slots__}
+
+
+# Building an adapter imports pydantic, which takes 80 ms.
+
+
+@cache
+def _rules() -> "TypeAdapter[GradingRules]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(GradingRules)
+
+
+@cache
+def _settings() -> "TypeAdapter[Settings]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Settings)
