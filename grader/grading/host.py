@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ def main(descriptor: int) -> None:
     Args:
         descriptor: The socket's.
     """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # One for the whole group is the other process's to act on: it hangs up in its own time.
+        # No SIG_IGN, which the slots would inherit.
+        signal.signal(number, lambda *_: None)
     with socket.socket(fileno=descriptor) as stream:
         other = _OtherEnd(stream)
         frames = other.frames()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading.hosts import SLOTS_PER_PROCESS
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.endings import NAME
@@ -63,8 +64,9 @@ def calling(
 ) -> Iterator[Trainer]:
     """Start a trainer and wait until as many of its submissions run as there are slots."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
-    values = {"sandbox": "native", "slots": SLOTS, "reward_deadline_s": 300, "reward_check": 0}
-    values |= {"limits_wall_time_s": 200, "limits_cpu_time_s": 200, **settings}
+    values: dict[str, object] = {"sandbox": "native", "slots": SLOTS, "reward_check": 0}
+    values |= {"reward_deadline_s": 300, "limits_wall_time_s": 200, "limits_cpu_time_s": 200}
+    values |= settings
     environ |= {f"GRADER_{key.upper()}": str(value) for key, value in values.items()}
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.endings", caller, ending, kind, str(COUNT)],
@@ -77,7 +79,7 @@ def calling(
     trainer = Trainer(process=process, grading=process.pid if grading is None else grading)
     try:
         assert trainer.read() == "open"
-        wait_until(lambda: running(trainer.grading) == SLOTS, 60, "submissions run")
+        wait_until(lambda: running(trainer.grading) == values["slots"], 60, "submissions run")
         yield trainer
     finally:
         process.kill()
@@ -103,6 +105,14 @@ def comm_of(pid: int) -> str:
 @pytest.mark.parametrize("ending", [*ORDERLY, *KILLED])
 def test_process_with_slots_ends_soon_and_takes_them_along(ending: str, kind: str) -> None:
     with calling("library", ending, kind) as trainer:
+        known = family(trainer.process.pid)
+        trainer.end()
+        wait_until(lambda: not living(known), SOON_S, "nothing of it is left")
+
+
+@pytest.mark.parametrize("ending", [*ORDERLY, *KILLED])
+def test_process_with_host_processes_ends_soon_and_takes_them_along(ending: str) -> None:
+    with calling("library", ending, "sleeping", slots=SLOTS_PER_PROCESS + 2) as trainer:
         known = family(trainer.process.pid)
         trainer.end()
         wait_until(lambda: not living(known), SOON_S, "nothing of it is left")
