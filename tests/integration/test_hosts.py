@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.client import LocalGrader
+from grader.config.settings import SandboxChoice, Settings
 from grader.grading.hosts import SLOTS_PER_PROCESS
+from grader.grading.local import LocalGrader
+from grader.grading.stoppable import StoppableGrader
 from grader.model import (
     CallCase,
     CallTests,
@@ -21,10 +23,8 @@ from grader.model import (
     Submission,
     SuiteFile,
 )
-from grader.rules import GradingRules
-from grader.settings import SandboxChoice, Settings
-from grader.stoppable import StoppableGrader
-from grader.verdict import Verdict
+from grader.model.overrides import GradingRules
+from grader.model.verdict import Verdict
 from tests.factories import make_submission, make_suite, make_tests
 from tests.traces import family
 
@@ -229,7 +229,9 @@ def test_log_of_a_host_process_is_heard_here(
     crowded: LocalGrader, caplog: pytest.LogCaptureFixture, eventually: Eventually
 ) -> None:
     assert crowded.grade(make_submission(), timeout_s=60).verdict is Verdict.PASSED
-    broken = make_suite(make_tests("assert add(1, 2) == 4"), reference="def add(a, b):\n  return 3\n")
+    broken = make_suite(
+        make_tests("assert add(1, 2) == 4"), reference="def add(a, b):\n  return 3\n"
+    )
     report = crowded.grade(make_submission(suite=broken), timeout_s=60)
     assert report.verdict is Verdict.INTERNAL_ERROR
     eventually(lambda: "add/0 was not graded" in caplog.text, 10)
