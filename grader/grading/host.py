@@ -35,9 +35,11 @@ def main(descriptor: int) -> None:
     with socket.socket(fileno=descriptor) as stream:
         other = _OtherEnd(stream)
         frames = other.frames()
-        header, (message,) = next(frames)
-        logging.basicConfig(level=header["level"], handlers=[_Forwarder(other)])
-        settings = decode_settings(message)
+        first = next(frames, None)
+        if first is None:
+            return
+        logging.basicConfig(level=first[0]["level"], handlers=[_Forwarder(other)])
+        settings = decode_settings(first[1][0])
         try:
             grader = StoppableGrader(settings)
         except GraderError as error:
@@ -94,7 +96,7 @@ class _HostProcess:
                 suite = wire.decode_suite(blobs[0])
                 self._suites.add(header["digest"], suite, size=len(blobs[0]))
             case "grade":
-                self._start(header)
+                self._start(header, blobs)
             case "stop":
                 run = self._runs.get(header["id"])
                 if run is not None:
@@ -103,12 +105,12 @@ class _HostProcess:
                 message = f"the grader sent {unknown!r}"
                 raise ValueError(message)
 
-    def _start(self, header: Header) -> None:
+    def _start(self, header: Header, texts: list[bytes]) -> None:
         suite = self._suites.use(header["suite"])
         if suite is None:
             message = "the grader took a suite for known"
             raise ValueError(message)
-        submission, settings = read_order(header, suite, self._settings)
+        submission, settings = read_order(header, texts, suite, self._settings)
         run = self._runs[header["id"]] = Run()
         self._threads.submit(self._grade, header["id"], submission, settings, run)
 

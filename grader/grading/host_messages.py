@@ -19,7 +19,7 @@ The host process ends when the grader hangs up.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -31,7 +31,7 @@ from grader.model.overrides import GradingRules
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_REMEMBERED_BYTES = 64 * MiB
+REMEMBERED_BYTES = 64 * MiB
 
 _Value = TypeVar("_Value")
 
@@ -65,7 +65,7 @@ class Remembered(Generic[_Value]):
         """
         self._values[key] = (value, size)
         self._bytes += size
-        while self._bytes > _REMEMBERED_BYTES and len(self._values) > 1:
+        while self._bytes > REMEMBERED_BYTES and len(self._values) > 1:
             _, (_, freed) = self._values.popitem(last=False)
             self._bytes -= freed
 
@@ -85,6 +85,8 @@ class Order:
     suite: EncodedSuite
     header: Mapping[str, Any]
     """The frame's, but for its `id`."""
+    texts: tuple[bytes, ...]
+    """Completion and prompt, which may have lone surrogates."""
 
 
 def make_order(submission: Submission, suite: EncodedSuite, settings: Settings) -> Order:
@@ -93,30 +95,27 @@ def make_order(submission: Submission, suite: EncodedSuite, settings: Settings) 
         "op": "grade",
         "suite": suite.digest,
         "name": submission.id,
-        "completion": submission.completion,
-        "prompt": submission.prompt,
         "rules": _rules().dump_python(_in_force(settings.under(submission.rules))),
     }
-    return Order(suite=suite, header=header)
+    texts = (submission.completion, submission.prompt)
+    encoded = tuple(text.encode("utf-8", "surrogatepass") for text in texts)
+    return Order(suite=suite, header=header, texts=encoded)
 
 
 def read_order(
-    header: Mapping[str, Any], suite: TestSuite, settings: Settings
+    header: Mapping[str, Any], texts: Sequence[bytes], suite: TestSuite, settings: Settings
 ) -> tuple[Submission, Settings]:
     """Return the submission of a `grade` frame, and the settings in force for it.
 
     Args:
         header: The frame's.
+        texts: Its blobs.
         suite: The one that it names.
         settings: The host process's own.
     """
     rules = _rules().validate_python(header["rules"])
-    submission = Submission(
-        id=header["name"],
-        completion=header["completion"],
-        prompt=header["prompt"],
-        suite=suite,
-    )
+    completion, prompt = (text.decode("utf-8", "surrogatepass") for text in texts)
+    submission = Submission(id=header["name"], completion=completion, prompt=prompt, suite=suite)
     return submission, _under(settings, rules)
 
 

@@ -348,7 +348,7 @@ class Host:
             if self._has_ended:
                 raise HostLostError(_LOST)
             self._last_id += 1
-            frames = [encode({**order.header, "id": self._last_id})]
+            frames = [encode({**order.header, "id": self._last_id}, *order.texts)]
             if not self._suites.use(order.suite.digest):
                 message = order.suite.message
                 self._suites.add(order.suite.digest, True, size=len(message))
@@ -370,6 +370,7 @@ class Host:
         process, reason = None, "it hung up"
         try:
             process = self._start()
+            self._configure()
             reader = FrameReader()
             while data := self._stream.recv(_CHUNK):
                 for header, blobs in reader.feed(data):
@@ -377,6 +378,8 @@ class Host:
                         reason = header["reason"]
                     else:
                         self._take(header, blobs)
+        except HostLostError:
+            pass
         except (OSError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 - a fault of this program; callers still wait
@@ -385,6 +388,8 @@ class Host:
         finally:
             self.hang_up()
             if process is not None:
+                if not self.is_ready:
+                    process.kill()  # It has no slot yet, and may take long to look.
                 _end(process)
             with self._sending:
                 self._has_ended = True
@@ -396,7 +401,7 @@ class Host:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         with self._theirs as theirs:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 # Isolated, until it has the path of this process.
                 [sys.executable, "-I", "-c", _ENTER, json.dumps(sys.path), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
@@ -405,10 +410,11 @@ class Host:
                 # A signal from the terminal is for the grader to act on.
                 start_new_session=True,
             )
+
+    def _configure(self) -> None:
+        level = logging.getLogger("grader").getEffectiveLevel()
         with self._sending:
-            level = logging.getLogger("grader").getEffectiveLevel()
             self._send(encode({"op": "settings", "level": level}, encode_settings(self._settings)))
-        return process
 
     def _take(self, header: Header, blobs: list[bytes]) -> None:
         match header["op"]:

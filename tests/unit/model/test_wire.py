@@ -23,8 +23,10 @@ from grader.model.verdict import LimitKind, Verdict
 from grader.model.wire import (
     decode_report,
     decode_submission,
+    decode_suite,
     encode_report,
     encode_submission,
+    encode_suite,
     report_json,
     report_of,
 )
@@ -62,6 +64,23 @@ PYTEST = PytestTests(
 def test_submission_arrives_as_it_was_sent(tests: Tests) -> None:
     submission = make_submission(suite=make_suite(tests))
     assert decode_submission(encode_submission(submission)) == submission
+    assert decode_suite(encode_suite(submission.suite)) == submission.suite
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        pytest.param(
+            StdinTests(cases=(StdinCase(id="0", stdin="\ud800", expected=""),)), id="surrogate"
+        ),
+        pytest.param(
+            CallTests(entry_point="f", cases=(CallCase(id="0", args=(object(),)),)), id="object"
+        ),
+    ],
+)
+def test_suite_that_would_not_arrive_as_it_is_cannot_be_sent(tests: Tests) -> None:
+    with pytest.raises(WireError, match="cannot be sent"):
+        encode_suite(make_suite(tests))
 
 
 def test_not_a_number_arrives_in_a_call() -> None:

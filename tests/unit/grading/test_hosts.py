@@ -1,0 +1,193 @@
+"""The admission to slots here and in host processes, and what travels to those."""
+
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.host_messages import (
+    REMEMBERED_BYTES,
+    EncodedSuite,
+    Remembered,
+    decode_settings,
+    differ_in_rules_alone,
+    encode_settings,
+    make_order,
+    read_order,
+)
+from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
+from grader.model import GradeReport, Submission
+from grader.model.errors import ConfigurationError
+from grader.model.overrides import ExtractionRule, GradingRules
+from grader.model.verdict import Integrity
+from grader.sandbox.pool import SlotCounts
+from tests.factories import make_report, make_submission
+
+Eventually = Callable[[Callable[[], bool], float], None]
+
+SLOTS = SLOTS_PER_PROCESS + 3
+SETTINGS = Settings(slots=SLOTS, sandbox=SandboxChoice.NATIVE)
+NONE = SlotCounts(busy=0, idle=0, unopened=0)
+
+
+class Here:
+    """Grades in this process, when it is let."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.lock = threading.Lock()
+        self.running = self.most = 0
+
+    def __call__(self, _: Submission) -> GradeReport:
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        self.go.wait(30)
+        with self.lock:
+            self.running -= 1
+        return make_report()
+
+
+def grade_many(hosts: Hosts, here: Here, count: int) -> list[threading.Thread]:
+    def grade() -> None:
+        hosts.grade(make_submission(), SETTINGS, here=here, held=nullcontext)
+
+    threads = [threading.Thread(target=grade) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_where_no_host_process_starts_this_one_uses_all_slots(
+    monkeypatch: pytest.MonkeyPatch, eventually: Eventually
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    here, hosts = Here(), Hosts(SETTINGS, SandboxChoice.NATIVE)
+    threads = grade_many(hosts, here, 3 * SLOTS)
+    eventually(lambda: here.running == SLOTS, 20)
+    here.go.set()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+    assert here.most == SLOTS
+    hosts.close()
+
+
+def test_no_host_process_starts_for_what_this_one_has_slots_for(eventually: Eventually) -> None:
+    here, hosts = Here(), Hosts(SETTINGS, SandboxChoice.NATIVE)
+    before = threading.active_count()
+    threads = grade_many(hosts, here, SLOTS_PER_PROCESS)
+    eventually(lambda: here.running == SLOTS_PER_PROCESS, 20)
+    assert threading.active_count() == before + SLOTS_PER_PROCESS
+    here.go.set()
+    for thread in threads:
+        thread.join(20)
+    hosts.close()
+
+
+def test_what_must_run_here_may_use_every_slot_and_no_more() -> None:
+    hosts = Hosts(SETTINGS, SandboxChoice.NATIVE)
+    late = threading.Event()
+
+    def one_more() -> None:
+        with hosts.here():
+            late.set()
+
+    with ExitStack() as held:
+        for _ in range(SLOTS):
+            held.enter_context(hosts.here())
+        assert hosts.counts(NONE).busy == SLOTS
+        thread = threading.Thread(target=one_more)
+        thread.start()
+        assert not late.wait(0.1)
+    assert late.wait(20)
+    thread.join()
+    assert hosts.counts(NONE) == SlotCounts(busy=0, idle=0, unopened=SLOTS)
+
+
+def test_close_turns_away_who_waits() -> None:
+    hosts = Hosts(SETTINGS, SandboxChoice.NATIVE)
+    refused: list[str] = []
+
+    def one_more() -> None:
+        try:
+            with hosts.here():
+                pass
+        except ConfigurationError as error:
+            refused.append(str(error))
+
+    with ExitStack() as held:
+        for _ in range(SLOTS):
+            held.enter_context(hosts.here())
+        thread = threading.Thread(target=one_more)
+        thread.start()
+        hosts.close()
+        thread.join(20)
+    assert refused == ["the grader is closed"]
+
+
+# ---------------------------------------------------------------- what travels
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcdefgh"), st.integers(1, REMEMBERED_BYTES * 2)), max_size=50
+    )
+)
+def test_two_that_see_the_same_suites_remember_the_same(uses: list[tuple[str, int]]) -> None:
+    sender: Remembered[bool] = Remembered()
+    receiver: Remembered[str] = Remembered()
+    for key, size in uses:
+        if not sender.use(key):
+            sender.add(key, True, size=size)
+            receiver.add(key, key.upper(), size=size)
+        assert receiver.use(key) == key.upper()
+
+
+def test_large_suites_are_forgotten_and_the_last_is_kept() -> None:
+    remembered: Remembered[int] = Remembered()
+    remembered.add("small", 1, size=1)
+    remembered.add("large", 2, size=REMEMBERED_BYTES)
+    assert "small" not in remembered
+    assert remembered.use("large") == 2
+
+
+texts = st.text(st.characters(codec=None, exclude_categories=[]))
+rules = st.builds(
+    GradingRules,
+    policy=st.none() | st.sampled_from(["binary", "fraction"]),
+    extraction=st.none() | st.sampled_from(ExtractionRule),
+    stop_early=st.none() | st.booleans(),
+    require_integrity=st.none() | st.sampled_from(Integrity),
+)
+
+
+@given(texts, texts, rules, rules)
+def test_submission_and_what_is_in_force_for_it_arrive(
+    completion: str, prompt: str, given_to_it: GradingRules, given_to_call: GradingRules
+) -> None:
+    sent = make_submission(completion, prompt=prompt, rules=given_to_it)
+    of_call = SETTINGS.under(given_to_call)
+    suite = EncodedSuite(digest="d", message=b"")
+    order = make_order(sent, suite, of_call)
+    arrived, in_force = read_order(order.header, order.texts, sent.suite, SETTINGS)
+    assert replace(arrived, rules=sent.rules) == sent
+    assert in_force == of_call.under(sent.rules)
+
+
+def test_settings_arrive() -> None:
+    settings = replace(SETTINGS, policy="binary", retries=7)
+    assert decode_settings(encode_settings(settings)) == settings
+
+
+def test_order_says_what_a_call_may_choose_and_nothing_else() -> None:
+    assert differ_in_rules_alone(SETTINGS, SETTINGS)
+    assert differ_in_rules_alone(SETTINGS, replace(SETTINGS, policy="binary", stop_early=True))
+    limits = replace(SETTINGS.limits, cpu_time_s=1.0)
+    assert not differ_in_rules_alone(SETTINGS, replace(SETTINGS, limits=limits))
