@@ -24,7 +24,7 @@ from grader.sandbox.docker import hardening
 from grader.sandbox.docker.backend import OWNER_LABEL, DockerSandbox, DockerTransport
 from grader.sandbox.docker.engine import Engine, EngineInfo
 from grader.sandbox.docker.owner import Owner
-from sandbox_images.harness.lock_in.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
+from sandbox_images.harness.kernel.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 
 pytestmark = pytest.mark.docker
 

@@ -32,8 +32,8 @@ from grader.sandbox.docker import hardening
 from grader.sandbox.docker.engine import Attachment, Engine, EngineInfo
 from grader.sandbox.docker.hardening import SlotContainer
 from grader.sandbox.docker.owner import Owner
+from sandbox_images.harness.kernel.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 from sandbox_images.harness.lock_in.reduced import POWER_CALLS
-from sandbox_images.harness.lock_in.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 
 _log = logging.getLogger(__name__)
 

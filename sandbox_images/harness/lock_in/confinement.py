@@ -16,10 +16,11 @@ import struct
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-from sandbox_images.harness.lock_in import calls, namespaces, reduced, seccomp
-from sandbox_images.harness.lock_in.calls import AT_FDCWD, Calls
-from sandbox_images.harness.slot import orders
-from sandbox_images.harness.slot.orders import Bundle, RunOrder
+from sandbox_images.harness.kernel import calls, namespaces
+from sandbox_images.harness.kernel.calls import AT_FDCWD, Calls
+from sandbox_images.harness.lock_in import reduced, seccomp
+from sandbox_images.harness.wire import orders
+from sandbox_images.harness.wire.orders import Bundle, RunOrder
 
 WORK = "/work"
 _BASE = "/box"

@@ -24,9 +24,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from sandbox_images.harness.lock_in import namespaces, seccomp
+from sandbox_images.harness.kernel import namespaces
+from sandbox_images.harness.kernel.syscalls import NUMBERS
+from sandbox_images.harness.lock_in import seccomp
 from sandbox_images.harness.lock_in.confinement import CORE_BYTES
-from sandbox_images.harness.lock_in.syscalls import NUMBERS
 
 _FLAGS = (
     namespaces.CLONE_NEWNS

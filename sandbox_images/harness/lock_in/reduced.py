@@ -15,8 +15,7 @@ import errno
 import os
 import time
 
-from sandbox_images.harness.lock_in import namespaces
-from sandbox_images.harness.slot import processes
+from sandbox_images.harness.kernel import namespaces, processes
 
 POWER = ("CHOWN", "DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SYS_ADMIN", "SYS_CHROOT")
 """Capabilities that supervisor and zygotes hold, and no run has."""

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from sandbox_images.harness.lock_in.calls import Calls
-from sandbox_images.harness.lock_in.syscalls import (
+from sandbox_images.harness.kernel.calls import Calls
+from sandbox_images.harness.kernel.syscalls import (
     CANDIDATE_ALLOWED,
     LAST_KNOWN,
     NUMBERS,

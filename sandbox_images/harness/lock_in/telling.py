@@ -6,8 +6,8 @@ import os
 import struct
 from functools import cache
 
+from sandbox_images.harness.kernel.syscalls import NUMBERS
 from sandbox_images.harness.lock_in import seccomp
-from sandbox_images.harness.lock_in.syscalls import NUMBERS
 
 _RECEIVE = 0xC0502100
 _ANSWER = 0xC0182101

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox_images.harness.lock_in.confinement import WORK
 from sandbox_images.harness.runners import prelude
 from sandbox_images.harness.runners.events import Reporter
-from sandbox_images.harness.slot.orders import Bundle
+from sandbox_images.harness.wire.orders import Bundle
 
 
 def path_of(bundle: Bundle) -> str:

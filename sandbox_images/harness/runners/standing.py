@@ -19,8 +19,8 @@ from typing import Any
 from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners import judging, script
 from sandbox_images.harness.runners.events import Reporter
-from sandbox_images.harness.slot import orders
-from sandbox_images.harness.slot.orders import RunOrder
+from sandbox_images.harness.wire import orders
+from sandbox_images.harness.wire.orders import RunOrder
 
 _COLLECT_EVERY = 32
 """Runs; what is in cycles would stay until memory is short."""

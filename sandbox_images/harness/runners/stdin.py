@@ -9,7 +9,7 @@ from typing import NoReturn
 from sandbox_images.harness.lock_in.confinement import Run
 from sandbox_images.harness.runners import finalisation, loading
 from sandbox_images.harness.runners.events import Reporter, describe
-from sandbox_images.harness.slot.orders import Bundle
+from sandbox_images.harness.wire.orders import Bundle
 
 _OWN_FILES = (__file__, loading.__file__)
 _LARGEST_LIMIT = (1 << 31) - 1

@@ -7,7 +7,7 @@ they will wait for ever.
 import os
 from collections.abc import Callable, Sequence
 
-from sandbox_images.harness.lock_in.syscalls import NUMBERS
+from sandbox_images.harness.kernel.syscalls import NUMBERS
 
 _SIGALRM_BIT = 1 << 13
 _INFINITE_MS = 0xFFFFFFFF

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_images.harness.slot import idleness, processes
-from sandbox_images.harness.slot.cgroup import CgroupReader
+from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.slot import idleness
 from sandbox_images.harness.slot.ended import Ended, exit_of
 from sandbox_images.harness.slot.relay import Relay
 from sandbox_images.harness.slot.sides import Side, Talker

@@ -5,8 +5,8 @@ import time
 from typing import Any
 
 from sandbox_images.harness.lock_in.telling import Tellings
-from sandbox_images.harness.slot import orders
 from sandbox_images.harness.slot.zygotes import RunSource
+from sandbox_images.harness.wire import orders
 
 
 class Party:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from sandbox_images.harness.slot import orders, processes
+from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.pipes import CappedPipe
 from sandbox_images.harness.slot.relay import Relay
 from sandbox_images.harness.slot.zygotes import Zygote
+from sandbox_images.harness.wire import orders
 
 _REPORT_BYTES = 1024 * 1024
 

@@ -30,15 +30,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox_images.harness.kernel import cgroup
 from sandbox_images.harness.lock_in import reduced
-from sandbox_images.harness.slot import cgroup, orders
 from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.interaction import Dialogue, Interaction
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.sides import Talker
 from sandbox_images.harness.slot.watch import RunStopped, Watch
 from sandbox_images.harness.slot.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
-from sandbox_images.harness.wire import frames
+from sandbox_images.harness.wire import frames, orders
 from sandbox_images.harness.wire.frames import Header
 
 _STDIN = 0

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sandbox_images.harness.slot import orders, processes
-from sandbox_images.harness.slot.cgroup import CgroupReader
+from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.pipes import CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
+from sandbox_images.harness.wire import orders
 
 _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024

@@ -20,9 +20,10 @@ import sys
 from functools import partial
 from typing import Any
 
-from sandbox_images.harness.lock_in import confinement, namespaces, reduced
-from sandbox_images.harness.slot import orders, processes
-from sandbox_images.harness.slot.orders import RunOrder
+from sandbox_images.harness.kernel import namespaces, processes
+from sandbox_images.harness.lock_in import confinement, reduced
+from sandbox_images.harness.wire import orders
+from sandbox_images.harness.wire.orders import RunOrder
 
 COMMON_MODULES = (
     "abc bisect collections contextlib copy datetime decimal enum fractions functools heapq io "

@@ -8,7 +8,8 @@ import socket
 import sys
 from typing import Any, Protocol
 
-from sandbox_images.harness.slot import orders, processes
+from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.wire import orders
 
 _START_TIMEOUT_S = 60.0
 _STANDING_RUNS = 512

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_images.harness.slot.cgroup import CgroupReader, open_reader
+from sandbox_images.harness.kernel.cgroup import CgroupReader, open_reader
 
 VERSION_1 = {
     "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_images.harness.lock_in.seccomp import (
-    CANDIDATE_RULES,
-    build_candidate_filter,
-    build_supervisor_filter,
-)
-from sandbox_images.harness.lock_in.syscalls import (
+from sandbox_images.harness.kernel.syscalls import (
     CANDIDATE_ALLOWED,
     LAST_KNOWN,
     NUMBERS,
     SUPERVISOR_EXTRA,
     WATCHED,
+)
+from sandbox_images.harness.lock_in.seccomp import (
+    CANDIDATE_RULES,
+    build_candidate_filter,
+    build_supervisor_filter,
 )
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

@@ -9,7 +9,7 @@ import pytest
 PROLOGUE = """
 import ctypes, errno, os, socket, sys
 from sandbox_images.harness.lock_in.seccomp import build_candidate_filter, install
-from sandbox_images.harness.lock_in.syscalls import NUMBERS
+from sandbox_images.harness.kernel.syscalls import NUMBERS
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *args):
     result = libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) for a in args))

@@ -9,7 +9,7 @@ import errno
 import os
 import signal
 
-from sandbox_images.harness.lock_in.calls import Calls
+from sandbox_images.harness.kernel.calls import Calls
 
 _CLONE_VM = 0x00000100
 _CLONE_FILES = 0x00000400

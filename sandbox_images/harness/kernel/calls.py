@@ -9,7 +9,7 @@ import ctypes
 import os
 from typing import Any
 
-from sandbox_images.harness.lock_in.syscalls import NUMBERS
+from sandbox_images.harness.kernel.syscalls import NUMBERS
 
 AT_FDCWD = -100
 _NUMBERS = NUMBERS[os.uname().machine]

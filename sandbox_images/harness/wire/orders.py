@@ -13,7 +13,7 @@ import struct
 from functools import cache
 from typing import Any, NamedTuple
 
-from sandbox_images.harness.lock_in.calls import Calls
+from sandbox_images.harness.kernel.calls import Calls
 
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8

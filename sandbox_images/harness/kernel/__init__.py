@@ -1,0 +1,1 @@
+"""What the kernel offers and counts, for the harness: no policy."""
