@@ -16,7 +16,7 @@ Path = tuple[object, ...]
 
 _PURE = frozenset(
     "abs all allclose any approx array asarray bool dict enumerate float frozenset int isclose "
-    "isinstance len list max min print range repr round set sorted str sum tuple type zip "
+    "isinstance len list max min range repr round set sorted str sum tuple type zip "
     "Counter Decimal Fraction DataFrame Series".split()
 )
 """Functions that only look at what they are given."""
@@ -178,7 +178,9 @@ class Scope:
         name = call_name(call)
         if name == "parametrize":
             return _Use.WALKED
-        if is_assertion(call, self._names) or name in ("fail", "print"):
+        if name == "print":
+            return _Use.LOOKED_AT if self._goes_out(call) else _Use.OTHER
+        if is_assertion(call, self._names) or name == "fail":
             takes_function = name in RAISING and arg not in call.args[:1]
             return _Use.OTHER if takes_function else _Use.LOOKED_AT
         if name == "raises" and self._names.library(call.func) == "pytest.raises":
@@ -192,6 +194,18 @@ class Scope:
         parameter = _parameter(function, call, arg, skipped)
         compared = parameter is not None and scope.is_only_compared(parameter, (), depth + 1)
         return _Use.LOOKED_AT if compared else _Use.OTHER
+
+    def _goes_out(self, call: ast.Call) -> bool:
+        """Tell whether what is printed goes to standard output, and not to what a test reads."""
+        above = self.source.parent(call)
+        while above is not None and not isinstance(above, ast.With | ast.AsyncWith):
+            above = self.source.parent(above)
+        # A context, like a statement, may have put something of the submission in its place.
+        return (
+            above is None
+            and all(keyword.arg in ("end", "sep") for keyword in call.keywords)
+            and not any(map(_names_stream, ast.walk(self._root)))
+        )
 
 
 class _Use(Enum):
@@ -212,6 +226,14 @@ def is_assertion(call: ast.Call, names: Names) -> bool:
         case _:
             library = names.library(call.func) or ""
             return library.startswith(("numpy.testing.assert", "pandas.testing.assert"))
+
+
+def _names_stream(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return name in ("stderr", "stdout", "sys.stderr", "sys.stdout")
+        case _:
+            return False
 
 
 def _parameter(function: Function, call: ast.Call, arg: ast.AST, skipped: int) -> str | None:

@@ -9,10 +9,11 @@ but computed, as far as `Values` goes and the methods below.
 import ast
 import cmath
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from random import Random
-from typing import Any, TypeGuard
+from typing import Any
 
 from grader.twins.names import Names
 from grader.twins.source import Edit, Source
@@ -36,6 +37,8 @@ _METHODS = frozenset(
 """Of texts and sets."""
 _MOST_CHANGES = 3
 _MOST_TRIES = 40
+_MOST_CHARS = 10_000
+_FAR = 10**30
 _FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
@@ -61,8 +64,6 @@ class Witnesses:
             return ()
         if not asked or len({ast.dump(node) for node in asked}) != 1:
             return ()
-        if _is_one_bound(test) and any(node in asked for node in (test.left, *test.comparators)):
-            return ()  # a right value may be far beyond any other bound, too
         literals = [node for node in self._literals(test) if self._source.holds(node)]
         if isinstance(test, ast.Compare) and all(isinstance(op, ast.Eq) for op in test.ops):
             # What is equal to something is changed elsewhere, with more care.
@@ -206,13 +207,6 @@ def _expression(value: Any) -> ast.expr:
 # ---------------------------------------------------------------- values
 
 
-def _is_one_bound(test: ast.expr) -> TypeGuard[ast.Compare]:
-    """Tell whether a condition bounds something on one side only."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return False
-    return isinstance(test.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-
-
 def _is_plain(value: Any) -> bool:
     """Tell whether a value has a literal."""
     match value:
@@ -251,7 +245,11 @@ def _values_like(literals: list[Any]) -> list[Any]:
     for item in items:
         found += [[item], (item,), {item}, {item: 1}, [item, item], [item, *items], {item, *items}]
     found += [value for value in literals if isinstance(value, list | tuple | set | dict)]
-    return found
+    # What is bounded on one side may be far beyond any other bound, too.
+    extremes = [_FAR, -_FAR, float(_FAR), float(-_FAR), chr(sys.maxunicode)]
+    sizes = [abs(n) for n in numbers if abs(n) < _MOST_CHARS]
+    extremes.append("x" * round(2 * max(sizes, default=0) + 100))
+    return found + [each for item in extremes for each in (item, [item], (item,))]
 
 
 def _others(values: list[Any], rng: Random, *, is_odd: bool, is_range: bool) -> Iterator[list[Any]]:

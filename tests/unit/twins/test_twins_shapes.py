@@ -10,12 +10,29 @@ from grader.twins.sites import sites_of
 from tests.unit.twins.running import module, passed_cases, passed_tests, script, seeded
 
 CODE = """
+import sys
+
+
 def same(x):
     return x
 
 
 def fail(kind, text="no"):
     raise kind(text)
+
+
+class Tee:
+    text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def __enter__(self):
+        self.before, sys.stdout = sys.stdout, self
+        return self
+
+    def __exit__(self, *error):
+        sys.stdout = self.before
 
 
 class Box:
@@ -251,6 +268,19 @@ UNCERTAIN = [
     ),
     pytest.param("def check():\n    yield\n    assert same(1) == 1\ncheck()", id="in a generator"),
     pytest.param("x = 3\nassert same(x) == x", id="an input that is expected back"),
+    pytest.param(
+        "x = 'a'\nwith Tee() as tee:\n    print(x, end='')\nassert tee.text == x",
+        id="printed in a context of the submission",
+    ),
+    pytest.param(
+        "x = 'a'\ntee = Tee()\nprint(x, end='', file=tee)\nassert tee.text == x",
+        id="printed to an object of the submission",
+    ),
+    pytest.param(
+        "x = 'a'\ntee = Tee()\nbefore, sys.stdout = sys.stdout, tee\nprint(x, end='')\n"
+        "sys.stdout = before\nassert tee.text == x",
+        id="printed while standard output is an object of the submission",
+    ),
     pytest.param("assert same([1, 2]) == same([1, 2])\nassert True", id="turned only"),
     pytest.param(
         "want = [2, 1]\nwant.sort()\nwant = same(want)\nassert want == sorted(want)",

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.model import ScriptTests
 from grader.twins import make_twins
@@ -53,6 +55,30 @@ def test_right_program_fails_whatever_replaces_a_literal(condition: str) -> None
                 assert passed_cases(twin.tests, SAME) == set(), twin.tests.cases[0].source
 
 
+@given(
+    form=st.sampled_from(
+        [
+            "{} < 10", "{} + 1 <= 0", "2 * {} - 3 > 5", "{} / 2 >= 1.5", "not {} < 3", "-{} > 2",
+            "abs({}) > 4", "abs({} - 3) < 2", "({} - 3) ** 2 <= 9", "round({}) > 7", "3 < {} < 20",
+            "min({}, 8) > 2", "len('b' * {}) > 2", "str({}) > '4'", "{} in (3, 5)", "{} - 4 != 0",
+        ]
+    ),
+    value=st.one_of(st.integers(-20, 1000), st.integers(-(10**9), 10**9), st.floats(-1e9, 1e9)),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_no_value_that_satisfies_a_condition_satisfies_it_changed(
+    form: str, value: float, seed: int
+) -> None:
+    if "* {}" in form and not (isinstance(value, int) and value < 10**4):
+        value = seed
+    tests = script(f"assert {form.format(f'same({value!r})')}")
+    if not passed_cases(tests, SAME):
+        return
+    for site in sites_of(tests, seeded(seed)):
+        for twin in make_twins(tests, ["0"], seeded(seed), sites=[site]):
+            assert passed_cases(twin.tests, SAME) == set(), twin.tests
+
+
 @pytest.mark.parametrize(
     "condition",
     [c for c in CONDITIONS if not any(part in c for part in ("(3) - 3", "** 2", "{3: 1}", "/ 2"))],
@@ -72,6 +98,17 @@ def test_an_object_that_answers_to_please_passes_one_of_the_twins(condition: str
         "assert same(3) < 10",
         "assert same(-9) <= 0",
         "assert same(-9) < -1",
+        "assert same(-9) + 1 <= 0",
+        "assert same(9) - 3 > 5",
+        "assert not same(9) < 3",
+        "assert min(same([7, 9])) > 5",
+        "assert len(same([1, 2, 3])) >= 2",
+        "assert len(same('a' * 50)) > 40",
+        "assert len(set(same([1, 2, 3]))) > 1",
+        "assert round(same(9.2)) > 7",
+        "assert same('q') > 'm'",
+        "assert same('q') + 'a' >= 'm'",
+        "assert same((3, 1)) > (2, 5)",
         "assert same(99) > 1",
         "assert other(3) < same(10)",
         "assert len(same([1])) and [str, int] != same(3)",
