@@ -9,6 +9,7 @@ What passes in one process could have been made to, so it is confirmed by twins 
 """
 
 import random
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -27,8 +28,19 @@ from grader.source.by_value import find_apart
 from grader.source.swallowing import catches_failures
 from grader.source.trees import script_trees
 from grader.text.inert import inert
-from grader.twins import Site, Twin, find_sites, make_twins, pair_cases, propose
+from grader.twins import (
+    Pick,
+    Site,
+    Twin,
+    find_sites,
+    make_twins,
+    pair_cases,
+    propose,
+    sites_to_doubt,
+)
 
+_LOOKS = 4
+"""How many pairs of twins take a second look at the only case of a suite."""
 _REASON_CHARS = 300
 
 _random = random.SystemRandom()
@@ -161,14 +173,22 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
     unchanged: set[str] = set()
     is_steady = False
     for is_last in (False, True):
+        believed: dict[str, Pick] = {}
         for twin in make_twins(
             tests, ran.passed, _random, collected=ran.ids, sites=sites, last=is_last
         ):
             passed = _ids_in(task, slot, twin, ran, Verdict.PASSED)
-            if passed & twin.changed.keys():
+            found = passed & twin.changed.keys()
+            if found and _reference_fails(task, slot, twin, found, ran):
                 return replace(graded, tampered=True)
-            changed |= twin.changed.keys()
-            unchanged |= passed
+            believed |= {id: twin.changed[id] for id in found}
+            changed |= twin.changed.keys() - found
+            unchanged |= passed - found
+        if believed:
+            failed = _look_again(task, slot, ran, sites, believed)
+            if failed is None:
+                return replace(graded, tampered=True)
+            changed |= failed
         # What is changed can disturb the cases after it, at the end of a case least.
         is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
         if is_steady:
@@ -179,6 +199,46 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
         message = "refused, since require_integrity is confirmed: a case of the suite has no twin"
         raise SuiteError(message)
     return replace(graded, integrity=Integrity.SHARED)
+
+
+def _look_again(
+    task: Task, slot: Slot, ran: _Ran, sites: Sequence[Site], believed: Mapping[str, Pick]
+) -> Set[str] | None:
+    """Run cases that passed though they were changed once more, changed in other ways.
+
+    The equality of an honest program's own class may leave out what was changed, and an exception
+    of its own be of two kinds.
+
+    Returns:
+        The cases that failed this time, as a right program does. None if the submission passed
+        another change that its suite's reference fails, or may fail, or if there is no other.
+    """
+    has_reference = task.suite.reference is not None
+    others = sites_to_doubt(_tests_of(task), ran.ids, sites, believed, _random)
+    changed: set[str] = set()
+    passed: set[str] = set()
+    # So often that code which answers at random gains little by another chance.
+    for _ in range(max(1, _LOOKS // len(ran.passed))):
+        for twin in make_twins(
+            _tests_of(task), ran.passed, _random, collected=ran.ids, sites=others
+        ):
+            doubted = twin.changed.keys() & believed.keys()
+            found = _ids_in(task, slot, twin, ran, Verdict.PASSED) & doubted
+            if found and (not has_reference or _reference_fails(task, slot, twin, found, ran)):
+                return None
+            changed |= doubted
+            passed |= found
+    if not has_reference and changed != believed.keys():
+        return None
+    return changed - passed
+
+
+def _reference_fails(task: Task, slot: Slot, twin: Twin, passed: Set[str], original: _Ran) -> bool:
+    """Tell whether a suite has a reference which fails cases of a twin that passed."""
+    if task.suite.reference is None:
+        return False
+    reference = replace(task, code=task.suite.reference)
+    return not passed <= _ids_in(reference, slot, twin, original, Verdict.PASSED)
 
 
 def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -> tuple[Site, ...]:

@@ -6,18 +6,29 @@ passes them all has fooled the tests. See docs/twins.md.
     find_sites     where a suite's expectations can be changed; once per suite
     confirmable    which cases have such a place
     make_twins     two changed suites that share out the cases between them
+    sites_to_doubt where to change cases that passed as they were changed
     propose        changes that the suite's reference has to fail before they count
     pair_cases     the cases of a changed suite by those of the original
 """
 
 from grader.twins.found import Where
-from grader.twins.make import Failure, Proposal, Twin, confirmable, make_twins, pair_cases, propose
-from grader.twins.sites import Site, find_sites
+from grader.twins.make import (
+    Pick,
+    Proposal,
+    Twin,
+    confirmable,
+    make_twins,
+    pair_cases,
+    propose,
+    sites_to_doubt,
+)
+from grader.twins.sites import Site, Statement, find_sites
 
 __all__ = [
-    "Failure",
+    "Pick",
     "Proposal",
     "Site",
+    "Statement",
     "Twin",
     "Where",
     "confirmable",
@@ -25,4 +36,5 @@ __all__ = [
     "make_twins",
     "pair_cases",
     "propose",
+    "sites_to_doubt",
 ]

@@ -148,6 +148,11 @@ def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
         yield _written(near if value >= 0 else -near, text)
 
 
+def steps_from(value: int, text: str) -> Iterator[str]:
+    """Yield near integers that differ by no multiple of a small number."""
+    return (_written(value + step, text) for step in (1, -1, 11, -11, 13, -13))
+
+
 def _written(value: int, like: str) -> str:
     """Return an integer in the notation of another."""
     sign, body = ("-" if value < 0 else ""), like.lstrip("+- \t")

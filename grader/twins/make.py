@@ -8,19 +8,17 @@ from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
 from grader.twins.found import Where
-from grader.twins.sites import Site, find_sites, sites_of
+from grader.twins.sites import Site, find_sites, joint_sites, sites_of
 from grader.twins.source import Edit, edited
 from grader.twins.tests import SETUP
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Where a right program fails a changed case."""
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A site with the way in which it is changed."""
 
-    source: str
-    """The path of the file, or the id of the script's case."""
-    first_line: int
-    last_line: int
+    site: Site
+    change: tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +26,7 @@ class Twin:
     """A suite like another, with some expectations changed."""
 
     tests: ScriptTests | PytestTests
-    changed: Mapping[str, Failure]
+    changed: Mapping[str, Pick]
     """The cases that a right program must fail, by their ids in the original; see `pair_cases`."""
 
 
@@ -67,12 +65,12 @@ def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Ran
         for site in sites_of(tests, rng, everything=True):
             if len(site.cases) == 1:
                 found.setdefault(site.cases[0], []).append(site)
-    picks: dict[str, _Pick] = {}
+    picks: dict[str, Pick] = {}
     for id, place in places.items():
         if place in found and not {place, Where(place.base)} & known:
             site = rng.choice(found[place])
             change = rng.choice(site.changes)
-            picks[id] = _Pick(replace(site, changes=(change,)), change)
+            picks[id] = Pick(replace(site, changes=(change,)), change)
     twin = _twin(tests, [*picks.values()], places, set(collected))
     return Proposal(twin=twin, sites={id: pick.site for id, pick in picks.items()})
 
@@ -125,7 +123,7 @@ def make_twins(
     places = _places(passed if collected is None else collected)
     wanted = {id: place for id, place in places.items() if id in set(passed)}
     groups = _groups(wanted, places, found, rng)
-    picked: tuple[list[_Pick], list[_Pick]] = ([], [])
+    picked: tuple[list[Pick], list[Pick]] = ([], [])
     if len(groups) == 1:
         (group,) = groups
         first = group.pick(rng, last=last)
@@ -135,6 +133,37 @@ def make_twins(
             picked[rng.randrange(2)].append(group.pick(rng, last=last))
     one, other = (_twin(tests, picks, places, set(passed)) for picks in picked)
     return one, other
+
+
+def sites_to_doubt(
+    tests: ScriptTests | PytestTests,
+    collected: Sequence[str],
+    sites: Sequence[Site],
+    believed: Mapping[str, Pick],
+    rng: Random,
+) -> list[Site]:
+    """Return where to change a suite for a second look at cases that passed as they were changed.
+
+    They have further changes of the same statements, most of what is expected at once. An honest
+    program whose own equality left out what was changed fails those.
+
+    Args:
+        tests: The suite.
+        collected: Ids of all its cases, in order.
+        sites: Where it was changed; they stay for the other cases.
+        believed: What was changed of those that passed, by the ids of the originals.
+        rng: Where the secret comes from.
+    """
+    places = _places(collected)
+    doubted = [places[id] for id in believed]
+    statements = {pick.site.statement for pick in believed.values()}
+    known = {(pick.site.source, pick.change) for pick in believed.values()}
+    found = []
+    for site in joint_sites(tests, statements, rng):
+        changes = tuple(c for c in site.changes if (site.source, c) not in known)
+        if changes and any(_touches(site, place) for place in doubted):
+            found.append(replace(site, changes=changes))
+    return found + [site for site in sites if not any(_touches(site, p) for p in doubted)]
 
 
 def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
@@ -170,24 +199,16 @@ def _base_of(id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pick:
-    """A site with the way in which it is changed."""
-
-    site: Site
-    change: tuple[Edit, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Group:
     """Sites any of which changes the same cases."""
 
     sites: tuple[Site, ...]
 
-    def pick(self, rng: Random, *, last: bool, but: _Pick | None = None) -> _Pick:
+    def pick(self, rng: Random, *, last: bool, but: Pick | None = None) -> Pick:
         """Choose a site and a way to change it, another one than `but` if there is one."""
         latest = max(site.order for site in self.sites)
         sites = [site for site in self.sites if site.order == latest] if last else self.sites
-        every = [_Pick(site, change) for site in sites for change in site.changes]
+        every = [Pick(site, change) for site in sites for change in site.changes]
         others = [pick for pick in every if pick != but]
         elsewhere = [pick for pick in others if but is not None and pick.site != but.site]
         return rng.choice(elsewhere or others or every)
@@ -239,18 +260,17 @@ def _touches(site: Site, place: Where) -> bool:
 
 def _twin(
     tests: ScriptTests | PytestTests,
-    picks: Sequence[_Pick],
+    picks: Sequence[Pick],
     places: Mapping[str, Where],
     passed: set[str],
 ) -> Twin:
     edits: dict[str, list[Edit]] = {}
-    changed: dict[str, Failure] = {}
+    changed: dict[str, Pick] = {}
     for pick in picks:
         site = pick.site
         edits.setdefault(site.source, []).extend(pick.change)
-        failure = Failure(source=site.source, first_line=site.first_line, last_line=site.last_line)
         changed |= {
-            id: failure for id, place in places.items() if id in passed and _touches(site, place)
+            id: pick for id, place in places.items() if id in passed and _touches(site, place)
         }
     return Twin(tests=rewritten(tests, edits), changed=changed)
 

@@ -1,7 +1,8 @@
 """Where a suite's expectations can be changed, so that a right program must fail."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -9,7 +10,7 @@ from itertools import islice
 from random import Random, SystemRandom
 
 from grader.model import PytestTests, ScriptTests
-from grader.twins.decoys import Pool, decoys, parsed, pool_of
+from grader.twins.decoys import Pool, decoys, parsed, pool_of, steps_from
 from grader.twins.exceptions import other_exceptions
 from grader.twins.found import Found, Where
 from grader.twins.literals import named_expression
@@ -22,6 +23,20 @@ from grader.twins.values import Tolerance, Values, apart
 _SITES_A_CASE = 12
 _LEAVES_A_SITE = 4
 _TRIES = 24
+_JOINT_CHANGES = 8
+_JOINT_LEAVES = 60
+_JOINT_SHARE = 0.75
+"""Of the literals of an expectation. Code that knows some of them cannot wait for their change."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Statement:
+    """Where a statement of a suite stands."""
+
+    source: str
+    """The path of the file, or the id of the script's case."""
+    first_line: int
+    last_line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +47,8 @@ class Site:
     """Which it belongs to."""
     source: str
     """The path of the file, or the id of the script's case, that the edits are for."""
-    first_line: int
-    """Of the statement that fails for a right program once the expectation is changed."""
-    last_line: int
+    statement: Statement
+    """What fails for a right program once the expectation is changed."""
     changes: tuple[tuple[Edit, ...], ...]
     """Ways to change it; each alone."""
     certain: bool
@@ -89,6 +103,24 @@ def sites_of(
             if key not in seen:
                 seen.add(key)
                 yield site
+
+
+def joint_sites(
+    tests: ScriptTests | PytestTests, statements: Collection[Statement], rng: Random
+) -> Iterator[Site]:
+    """Yield the sites of some statements, with changes of most of what each expects together.
+
+    What an object's own equality leaves out of account, such as one field or all multiples of a
+    number, hides a change of one literal, but hardly one of these. A reader may notice them, as
+    any exception is named in the place of another.
+    """
+    with suppress(RecursionError):
+        found = list(find_expectations(tests))
+        pool = pool_of(_expected(found), _exceptions(found))
+        for order, each in enumerate(found):
+            if _statement(each) in statements:
+                for site in _sites(each, pool, {}, rng, certain=True, joint=True):
+                    yield replace(site, order=order, telling=False)
 
 
 def _expected(found: Iterable[Found]) -> Iterator[tuple[ast.expr, str]]:
@@ -147,22 +179,32 @@ def _is_of_object(function: ast.expr) -> bool:
 
 
 def _sites(
-    found: Found, pool: Pool, asked: dict[str, int], rng: Random, *, certain: bool
+    found: Found,
+    pool: Pool,
+    asked: dict[str, int],
+    rng: Random,
+    *,
+    certain: bool,
+    joint: bool = False,
 ) -> Iterator[Site]:
     expectation = found.expectation
     source = expectation.reached.source
     # Two answers to one question say that one of them is wrong.
     telling = asked.get(_question(found), 0) > 1
+    if joint:
+        changed = _joint_changes(found, pool, rng)
+    else:
+        changed = _literal_changes(found, pool, rng, certain=certain)
     literal = [
         site
-        for place, changes, named in _literal_changes(found, pool, rng, certain=certain)
+        for place, changes, named in changed
         for site in _site(found, place, changes, telling=telling or named, certain=certain)
     ]
     yield from literal
     if expectation.exceptions is not None:
         where = named_expression(expectation.exceptions)
         if where is not None:
-            wanted = pool.like("exception", rng, 50)
+            wanted = [] if joint else pool.like("exception", rng, 50)
             others, likely = other_exceptions(where[1], found.names, wanted, rng)
             start, end = where[0].span(where[1])
             again = _again(found, *where)
@@ -236,6 +278,74 @@ def _literal_changes(
             yield source, changes[:2], mentions.names(text)
 
 
+def _joint_changes(
+    found: Found, pool: Pool, rng: Random
+) -> Iterator[tuple[Source, list[tuple[Edit, ...]], bool]]:
+    """Yield what an expectation is made of with changes of most of its literals together."""
+    expectation = found.expectation
+    if expectation.expected is None:
+        return
+    env = expectation.reached.env
+    values = Values(found.names, env)
+    before = values.of(expectation.expected)
+    leaves = dict.fromkeys(islice(found.reader.leaves(expectation.expected), 2000))
+    by_source: dict[Source, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
+    for source, leaf in rng.sample([*leaves], min(len(leaves), _JOINT_LEAVES)):
+        others = _joint_others(found, source, leaf, pool, rng)
+        if others:
+            by_source.setdefault(source, {})[leaf] = others
+    for source, known in by_source.items():
+        changes = []
+        for _ in range(_JOINT_CHANGES):
+            kept = [leaf for leaf in known if rng.random() < _JOINT_SHARE]
+            picked = {leaf: rng.choice(known[leaf]) for leaf in kept or [rng.choice([*known])]}
+            trees: dict[ast.AST, ast.expr] = {leaf: tree for leaf, (_, tree) in picked.items()}
+            after = Values(found.names, env, trees).of(expectation.expected)
+            if apart(before, after, expectation.tolerance):
+                changes.append(tuple(edit for edit, _ in picked.values()))
+        if changes:
+            yield source, changes, False
+
+
+def _joint_others(
+    found: Found, source: Source, leaf: ast.expr, pool: Pool, rng: Random
+) -> list[tuple[Edit, ast.expr]]:
+    """Return what may stand in the place of one literal of several, with its tree."""
+    start, end = source.span(leaf)
+    text = source.text(start, end)
+    values = Values(found.names, found.expectation.reached.env)
+    before = values.of(leaf)
+    others: list[tuple[Edit, ast.expr]] = []
+    coarse: list[tuple[Edit, ast.expr]] = []
+    texts = list(islice(decoys(leaf, text, pool, rng), _TRIES))
+    if type(before) is int:
+        texts += steps_from(before, text)
+    for other in texts:
+        tree = parsed(other)
+        edit = Edit(start=start, end=end, text=other)
+        if tree is None or _lines(other) != _lines(text) or not _is_own(found, source, [edit]):
+            continue
+        after = values.of(tree)
+        if apart(before, after, found.expectation.tolerance):
+            (others if _is_coarsely_apart(before, after) else coarse).append((edit, tree))
+    return others or coarse
+
+
+def _is_coarsely_apart(one: object, other: object) -> bool:
+    """Tell whether integers differ by no multiple of a small number, and texts in letters."""
+    match one, other:
+        case int(), int():
+            return math.gcd(one - other, 2 * 3 * 5 * 7) == 1
+        case str(), str():
+            return _letters(one) != _letters(other)
+        case _:
+            return True
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def _literals_near(found: Found, leaf: ast.expr) -> Iterator[tuple[ast.expr, str]]:
     """Yield the literals of what is asked and expected, but for one."""
     reached = found.expectation.reached
@@ -291,17 +401,20 @@ def _site(
             usable = within
         else:
             cases = found.all_rows
-    reached = found.expectation.reached
-    node = reached.source.statement(reached.node)
     yield Site(
         cases=cases,
         source=source.name,
-        first_line=node.lineno,
-        last_line=node.end_lineno or node.lineno,
+        statement=_statement(found),
         changes=tuple(usable),
         certain=certain,
         telling=telling,
     )
+
+
+def _statement(found: Found) -> Statement:
+    reached = found.expectation.reached
+    node = reached.source.statement(reached.node)
+    return Statement(reached.source.name, node.lineno, node.end_lineno or node.lineno)
 
 
 def _is_own(found: Found, source: Source, change: Sequence[Edit]) -> bool:

@@ -39,6 +39,7 @@ class Suite:
     """Of a script."""
     module: str = ""
     """Of a suite for pytest, instead."""
+    reference: str | None = None
 
     @property
     def tests(self) -> ScriptTests | PytestTests:
@@ -53,7 +54,7 @@ class Suite:
 def grade(slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS) -> Graded:
     """Grade a submission in whatever way the suite and it allow."""
     task = Task(
-        suite=TestSuite(tests=suite.tests, format="hostile"),
+        suite=TestSuite(tests=suite.tests, format="hostile", reference=suite.reference),
         code=source,
         limits=limits,
         stop_early=False,

@@ -5,7 +5,15 @@ import textwrap
 import pytest
 
 from grader.model import PytestTests, ScriptTests
-from grader.twins import Where, confirmable, find_sites, make_twins, pair_cases, propose
+from grader.twins import (
+    Statement,
+    Where,
+    confirmable,
+    find_sites,
+    make_twins,
+    pair_cases,
+    propose,
+)
 from tests.unit.twins.running import module, passed_cases, script, seeded
 
 CODE = """
@@ -110,7 +118,7 @@ def test_cases_of_a_changed_suite_are_found_by_test_and_number() -> None:
 
 def test_sites_know_the_statement_that_fails() -> None:
     sites = find_sites(script("x = double(1)\n\nassert (\n    x\n    == 2\n)"))
-    assert {(site.first_line, site.last_line) for site in sites} == {(3, 6)}
+    assert {site.statement for site in sites} == {Statement("0", 3, 6)}
 
 
 def test_rows_that_other_fixtures_multiply_are_left_alone() -> None:
@@ -196,7 +204,9 @@ def test_the_last_expectation_can_be_asked_for() -> None:
     for last in lines:
         for seed in range(30):
             for twin in make_twins(tests, ["0", "1"], seeded(seed), last=last):
-                lines[last] |= {f.first_line for id, f in twin.changed.items() if id == "0"}
+                lines[last] |= {
+                    pick.site.statement.first_line for id, pick in twin.changed.items() if id == "0"
+                }
     assert lines == {True: {3}, False: {1, 2, 3}}
 
 

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from grader.model import ScriptTests
-from grader.twins import find_sites, make_twins
+from grader.twins import find_sites, make_twins, sites_to_doubt
 from grader.twins.sites import sites_of
 from tests.unit.twins.running import module, passed_cases, passed_tests, script, seeded
 
@@ -243,6 +243,10 @@ def test_a_right_program_fails_every_change_of_a_unittest_method(body: str) -> N
         for twin in make_twins(tests, [id], seeded(seed), sites=sites):
             assert list(twin.changed) == [id]
             assert passed_tests(twin.tests, CODE) == set()
+            again = sites_to_doubt(tests, [id], sites, twin.changed, seeded(seed))
+            for other in make_twins(tests, [id], seeded(seed), sites=again):
+                assert other.tests not in (tests, twin.tests) or not again
+                assert not (passed_tests(other.tests, CODE) and again)
 
 
 UNCERTAIN = [
