@@ -25,7 +25,7 @@ from grader.sandbox import payload
 from grader.sandbox.contract import Job, Program, RunOutcome, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
-from grader.source.swallowing import catches_failures
+from grader.source.swallowing import CAUGHT, catches_failures
 from grader.source.trees import script_trees
 from grader.text.inert import inert
 from grader.twins import (
@@ -56,6 +56,12 @@ class _Ran(NamedTuple):
     def refused(self) -> str | None:
         """Why the tests need more of the submission than plain data, if they do."""
         return read_report(self.outcome.report).refused
+
+    @property
+    def has_caught_failure(self) -> bool:
+        """Whether a case failed since the submission caught what an assertion of it raised."""
+        events = read_report(self.outcome.report).cases
+        return any(event.trouble.message == CAUGHT for event in events)
 
     @property
     def has_passed(self) -> bool:
@@ -90,6 +96,9 @@ def run_judged(task: Task, slot: Slot, references: References) -> Graded:
         return _not_apart(ran)
     else:
         ran = _run_together(task, slot)
+        if ran.has_caught_failure and _reference_catches_failures(task, slot, references):
+            task = replace(task, notes_failures=False)
+            ran = _run_together(task, slot)
         graded = _confirmed(task, slot, ran, references)
     if not ran.has_passed:
         _require_sound_reference(task, slot, references)
@@ -130,6 +139,8 @@ def _require_sound_reference(task: Task, slot: Slot, references: References) -> 
         ran = _run_apart(again, slot)
         if ran is None or ran.refused is not None:
             ran = _run_together(again, slot)
+            if ran.has_caught_failure:
+                ran = _run_together(replace(again, notes_failures=False), slot)
         if ran.has_passed:
             return None
         return verdicts.summarise(ran.cases, [ran.outcome]).feedback
@@ -138,6 +149,24 @@ def _require_sound_reference(task: Task, slot: Slot, references: References) -> 
     if reason is not None:
         message = f"the suite's own reference solution does not pass it: {reason}"
         raise SuiteError(message)
+
+
+def _reference_catches_failures(task: Task, slot: Slot, references: References) -> bool:
+    """Tell whether a suite's reference, which is right, catches failures of its assertions too.
+
+    Code that is there to run functions which may fail, such as a retry or a small test runner, does
+    so honestly.
+    """
+    if task.suite.reference is None:
+        return False
+    reference = replace(task, code=task.suite.reference)
+
+    def find() -> bool:
+        if not _run_together(reference, slot).has_caught_failure:
+            return False
+        return _run_together(replace(reference, notes_failures=False), slot).has_passed
+
+    return references.catches_failures(task.suite, find)
 
 
 # ---------------------------------------------------------------- the two ways to run a suite
@@ -301,7 +330,7 @@ def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
         [case.source for case in tests.cases],
         stop_early=task.stop_early,
         apart=apart,
-        notes=apart is None and not catches_failures(tests),
+        notes=apart is None and task.notes_failures and not catches_failures(tests),
     )
     preload = _preload(tests, task.suite.image)
     return Job(
@@ -322,7 +351,7 @@ def _pytest_job(task: Task, tests: PytestTests, apart: Apart | None) -> Job:
         tests.pytest_args,
         stop_early=task.stop_early,
         apart=apart,
-        notes=apart is None and not catches_failures(tests),
+        notes=apart is None and task.notes_failures and not catches_failures(tests),
     )
     return Job(
         program=Program.PYTEST,

@@ -27,6 +27,7 @@ class References:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._reasons: OrderedDict[_Key, str | None] = OrderedDict()
+        self._catching: OrderedDict[_Key, bool] = OrderedDict()
         self._reports: OrderedDict[tuple[str, str | None, bytes], bytes] = OrderedDict()
         self._report_bytes = 0
         self._sites: OrderedDict[_Key, tuple[Site, ...]] = OrderedDict()
@@ -39,6 +40,15 @@ class References:
             find: Runs the reference; called if nothing is known yet.
         """
         return self._known(self._reasons, suite, find)
+
+    def catches_failures(self, suite: TestSuite, find: Callable[[], bool]) -> bool:
+        """Return whether a suite's reference passes it by catching failures of its assertions.
+
+        Args:
+            suite: One that has a reference.
+            find: Runs the reference; called if nothing is known yet.
+        """
+        return self._known(self._catching, suite, find)
 
     def sites(self, suite: TestSuite, find: Callable[[], tuple[Site, ...]]) -> tuple[Site, ...]:
         """Return changes of a suite that its reference was seen to fail.

@@ -19,6 +19,9 @@ class Task:
     stop_early: bool
     require: Integrity | None
     """The least integrity that will do."""
+    notes_failures: bool = True
+    """Whether a case fails if the submission catches an assertion's failure, for tests in one
+    process with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

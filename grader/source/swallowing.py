@@ -12,6 +12,9 @@ from grader.model import PytestTests, ScriptTests
 from grader.model.errors import SuiteError
 from grader.source.trees import module_tree, script_trees
 
+CAUGHT = "an assertion failed, but the code that was tested caught the error"
+"""The message of a case that failed for this reason alone, in a run's report."""
+
 _FAILURES = frozenset("AssertionError BaseException Exception Failed failureException".split())
 _CATCHERS = frozenset("assertRaises assertRaisesRegex raises suppress".split())
 _ELSEWHERE = frozenset("Process ProcessPoolExecutor Thread ThreadPoolExecutor Timer".split())

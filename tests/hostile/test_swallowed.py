@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from grader.model.verdict import Verdict
 from grader.sandbox.contract import Sandbox, Slot
+from grader.source.swallowing import CAUGHT
+from sandbox_images.harness.runners.swallowed import Swallowed
 from tests.hostile.judged_suites import Suite, grade, verdicts
 
 BUS = """
@@ -172,3 +176,57 @@ def test_submission_that_catches_a_failed_assertion_fails(
 def test_suite_may_catch_its_own_failures(slot: Slot, case: str) -> None:
     graded = grade(slot, Suite(right="", cases=["import os\n" + case]), "def f(x): return x + 1")
     assert [found.verdict for found in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
+
+
+RUNNER = """
+def run_all(functions):
+    failed = 0
+    for function in functions:
+        try:
+            function()
+        except Exception:
+            failed += {step}
+    return failed
+"""
+RUN_ALL = """
+def good():
+    assert 1 == 1
+def bad():
+    assert 1 == 2
+assert run_all([good, bad, bad]) == 2
+"""
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        {"cases": [RUN_ALL]},
+        {"module": IN_PYTEST + "def test_it():" + RUN_ALL.replace("\n", "\n    ")},
+    ],
+    ids=["script", "pytest"],
+)
+def test_submission_may_catch_failures_as_the_reference_does(
+    slot: Slot, tests: dict[str, Any]
+) -> None:
+    right, wrong = RUNNER.format(step=1), RUNNER.format(step=2)
+    suite = Suite(right=right, reference=right, **tests)
+    other = "import sys\n" + right
+    for source in (right, other):
+        graded = grade(slot, suite, source)
+        assert [case.verdict for case in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
+        assert not graded.tampered
+    assert grade(slot, suite, wrong).cases[0].verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_reference_that_catches_nothing_changes_nothing(slot: Slot, name: str) -> None:
+    suite, sources = SUITES[name]
+    for source in sources:
+        graded = grade(slot, replace(suite, reference=suite.right), source)
+        assert Verdict.PASSED not in {case.verdict for case in graded.cases}, verdicts(graded.cases)
+
+
+def test_harness_and_grader_have_one_message() -> None:
+    swallowed = Swallowed()
+    swallowed.note()
+    assert swallowed.settle({"outcome": "passed"})["message"] == CAUGHT
