@@ -25,8 +25,13 @@ def main() -> None:
     given = payload["comparison"]
     comparison = Comparison(**{**given, "comparator": Comparator(given["comparator"])})
 
+    def plain(returned: Any) -> Any:
+        if comparison.comparator is Comparator.FOUND and not isinstance(returned, bool):
+            returned = returned is not None
+        return decode(encode(returned))
+
     def matches(expected: Any, found: Any) -> bool:
-        check = compare_value(comparison, expected=expected, got=decode(encode(found)))
+        check = compare_value(comparison, expected=expected, got=plain(found))
         return check.equal
 
     for id, encoded_call, encoded_expected in payload["cases"]:
@@ -38,7 +43,7 @@ def main() -> None:
             if payload["reference"] is not None:
                 args, kwargs = decode(encoded_call)
                 reference = _Call(payload["reference"], payload["entry_point"], args, kwargs)
-                expected = [decode(encode(reference.returned()))]
+                expected = [plain(reference.returned())]
             event = {"id": id, **call.outcome(expected, matches)}
             told.write(json.dumps(event) + "\n")
             told.flush()

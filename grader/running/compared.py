@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from grader.judging import verdicts
 from grader.judging.compare import CheckResult, needs_checker
-from grader.model import CallTests, CaseResult, Checker, StdinCase, StdinTests
+from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, StdinCase, StdinTests
 from grader.model.errors import SuiteError
 from grader.running.budget import TimeBudget
 from grader.running.checkers import run_checker
@@ -15,6 +15,10 @@ from grader.running.task import Graded, Task, is_decided, isolated, require_case
 from grader.sandbox import payload
 from grader.sandbox.contract import Job, Program, RunOutcome, Slot
 from sandbox_images.harness.wire.values import UnencodableError
+
+_LARGE_REPORT_BYTES = 8 << 20
+"""Half of what a run can report. One that is larger, and lacks something, may have been cut off."""
+_TOO_LARGE = b""
 
 
 def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
@@ -104,46 +108,82 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
-    calls = [(case.args, case.kwargs) for case in tests.cases]
-    try:
-        runs = tuple(
-            payload.calls(tests.entry_point, group)
-            for group in ([calls] if tests.in_one_run else [[call] for call in calls])
-        )
-    except UnencodableError as error:
-        message = f"a case has an argument that cannot be passed: {error}"
-        raise SuiteError(message) from error
     if tests.asks_reference:
-        tests = _with_expected(
-            task, tests, payload.calls(tests.entry_point, calls), slot, references
-        )
+        groups = _ask_reference(task, tests, tests.cases, slot, references)
+    elif tests.in_one_run:
+        groups = [_Group(tests.cases)]
+    else:
+        groups = [_Group((case,)) for case in tests.cases]
+    runs = tuple(_calls(tests, group.cases) for group in groups)
     job = _job(task, Program.CALL, runs)
     cases: list[CaseResult] = []
     outcomes = []
     budget = TimeBudget(task)
     with closing(slot.run(job)) as running:
-        for case, outcome in zip(tests.cases, running, strict=False):
+        for group, outcome in zip(groups, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
+            known = group.answered()
             if tests.in_one_run:
-                cases = verdicts.judge_calls(tests.cases, tests.comparison, outcome, task.limits)
-                break
-            cases.append(verdicts.judge_call(case, tests.comparison, outcome, task.limits))
-            if budget.is_spent or is_decided(task, cases[-1]):
+                cases += verdicts.judge_calls(known, tests.comparison, outcome, task.limits)
+            else:
+                cases += [verdicts.judge_call(known[0], tests.comparison, outcome, task.limits)]
+            if budget.is_spent or any(is_decided(task, case) for case in cases):
                 break
     cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
 
 
-def _with_expected(
-    task: Task, tests: CallTests, run: bytes, slot: Slot, references: References
-) -> CallTests:
-    """Return tests whose cases expect what the suite's reference returns in a run of its own.
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Cases whose calls one run makes."""
+
+    cases: tuple[CallCase, ...]
+    report: bytes | None = None
+    """What the suite's reference returned for them, if that is what to expect."""
+
+    def answered(self) -> tuple[CallCase, ...]:
+        """Return the cases with what they expect, of which a large suite holds one group a time."""
+        if self.report is None:
+            return self.cases
+        expected = verdicts.returned_values(self.report)
+        return tuple(
+            replace(case, expected=value) for case, value in zip(self.cases, expected, strict=True)
+        )
+
+
+def _calls(tests: CallTests, cases: Sequence[CallCase]) -> bytes:
+    """Return what a run is told that makes the calls of some cases.
+
+    Raises:
+        SuiteError: An argument is no plain data.
+    """
+    try:
+        return payload.calls(
+            tests.entry_point,
+            [(case.args, case.kwargs) for case in cases],
+            asks_presence=tests.comparison.comparator is Comparator.FOUND,
+        )
+    except UnencodableError as error:
+        message = f"a case has an argument that cannot be passed: {error}"
+        raise SuiteError(message) from error
+
+
+def _ask_reference(
+    task: Task,
+    tests: CallTests,
+    cases: tuple[CallCase, ...],
+    slot: Slot,
+    references: References,
+) -> list[_Group]:
+    """Return cases in as few groups as can be, with what the suite's reference returns for them.
+
+    A group whose results are more than a run can report is halved, as often as that is so.
 
     Args:
-        task: Gives the suite, and the limits of that run.
+        task: Gives the suite, and the limits of the reference's runs.
         tests: Those of the suite.
-        run: The calls of all cases.
+        cases: Some of them.
         slot: Where to run the reference.
         references: What earlier runs of it have shown.
 
@@ -155,19 +195,25 @@ def _with_expected(
     if reference is None:
         message = "the tests expect what the suite's reference returns, and the suite has none"
         raise SuiteError(message)
+    run = _calls(tests, cases)
 
     def find() -> bytes:
         with closing(slot.run(_job(task, Program.CALL, (run,), source=reference))) as running:
             outcome = next(running)
-        why = verdicts.why_no_values(outcome, len(tests.cases), task.limits)
-        if why is not None:
-            message = f"the suite's own reference solution does not return what to expect: {why}"
-            raise SuiteError(message)
-        return outcome.report
+        why = verdicts.why_no_values(outcome, len(cases), task.limits)
+        if why is None:
+            return outcome.report
+        if len(cases) > 1 and len(outcome.report) > _LARGE_REPORT_BYTES:
+            return _TOO_LARGE
+        message = f"the suite's own reference solution does not return what to expect: {why}"
+        raise SuiteError(message)
 
     report = references.report(task.suite, run, find)
-    expected = verdicts.returned_values(report)
-    cases = tuple(
-        replace(case, expected=value) for case, value in zip(tests.cases, expected, strict=True)
-    )
-    return replace(tests, cases=cases)
+    if report != _TOO_LARGE:
+        return [_Group(cases, report)]
+    middle = len(cases) // 2
+    return [
+        group
+        for half in (cases[:middle], cases[middle:])
+        for group in _ask_reference(task, tests, half, slot, references)
+    ]

@@ -13,8 +13,14 @@ Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """Of a call: those by position, and those by name."""
 
 
-def calls(entry_point: str, calls: Iterable[Arguments]) -> bytes:
+def calls(entry_point: str, calls: Iterable[Arguments], *, asks_presence: bool = False) -> bytes:
     """Encode calls that one run makes, in order.
+
+    Args:
+        entry_point: What is called.
+        calls: With what.
+        asks_presence: Whether only the truth of a result is to be reported if it is a bool, and
+            else whether it is not None. It may be no plain data then.
 
     Raises:
         sandbox_images.harness.wire.values.UnencodableError: An argument is not plain data.
@@ -23,7 +29,9 @@ def calls(entry_point: str, calls: Iterable[Arguments]) -> bytes:
         {"args": values.encode(list(args)), "kwargs": values.encode(dict(kwargs))}
         for args, kwargs in calls
     ]
-    return json.dumps({"entry_point": entry_point, "calls": encoded}).encode()
+    return json.dumps(
+        {"entry_point": entry_point, "calls": encoded, "asks_presence": asks_presence}
+    ).encode()
 
 
 class Apart(NamedTuple):

@@ -150,6 +150,7 @@ def call(slot: Slot, source: str, entry_point: str, *args: Any, **kwargs: Any) -
     [
         pytest.param(None, id="none"),
         pytest.param(2**200, id="large integer"),
+        pytest.param(3 << (1 << 21), id="integer of a million digits and more"),
         pytest.param([1, (2, "x"), {3: {4}}, b"\xff"], id="nested"),
         pytest.param(float("inf"), id="infinity"),
     ],
@@ -158,6 +159,18 @@ def test_call_takes_and_returns_plain_data(slot: Slot, value: Any) -> None:
     outcome = call(slot, "def same(x):\n    return x", "same", value)
     assert values.decode(event(outcome, "result")["value"]) == value
     assert events(outcome)[-1] == {"e": "done"}
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [("object()", True), ("0", True), ("None", False), ("False", False), ("True", True)],
+)
+def test_call_may_ask_for_the_presence_of_a_result_alone(
+    slot: Slot, returned: str, expected: bool
+) -> None:
+    run = payload.calls("f", [((), {})], asks_presence=True)
+    job = make_job(f"def f():\n    return {returned}", run, program=Program.CALL)
+    assert event(run_one(slot, job), "result")["value"] is expected
 
 
 def test_call_passes_keyword_arguments(slot: Slot) -> None:

@@ -80,8 +80,9 @@ def grader(native_sandbox: Sandbox) -> Grader:
     return Grader(Settings(), sandbox=native_sandbox)
 
 
-def grade(grader: Grader, code: str) -> GradeReport:
-    return grader.grade(Submission(id="0", completion=code, suite=parse_label(ROW)))
+def grade(grader: Grader, code: str, **fields: object) -> GradeReport:
+    suite = parse_label({**ROW, **fields})
+    return grader.grade(Submission(id="0", completion=code, suite=suite))
 
 
 def test_right_answer_passes_apart_from_the_reference(grader: Grader) -> None:
@@ -96,3 +97,34 @@ def test_reference_is_out_of_reach(attack: str, grader: Grader) -> None:
     assert report.graded, report.feedback
     assert report.passed == 0, attack
     assert report.integrity is Integrity.ISOLATED
+
+
+def test_results_may_be_more_than_one_run_can_report(grader: Grader) -> None:
+    code = "def scaled(size):\n    return 'ab' * size\n"
+    inputs = [[2_500_000 + number] for number in range(6)]
+    row = {
+        "canonical_solution": code,
+        "base_input": inputs,
+        "plus_input": [[1]],
+        "assertion": "assert scaled(1) == 'ab'",
+    }
+    right = grade(grader, code.replace("size):", "size, *rest):"), **row)
+    assert (right.verdict, right.passed, right.total) == (Verdict.PASSED, 7, 7)
+    wrong = grade(grader, code.replace("* size", "* (size - size % 2)"), **row)
+    odd = {f"base/{number}" for number in (1, 3, 5)} | {"plus/0"}
+    assert {case.id for case in wrong.cases if case.verdict is Verdict.FAILED} == odd
+
+
+def test_results_that_are_no_plain_data_count_by_their_presence(grader: Grader) -> None:
+    code = "import re\n\ndef check_str(text):\n    return re.match('ab*$', text)\n"
+    row = {
+        "entry_point": "check_str",
+        "canonical_solution": code,
+        "base_input": [["abb"], ["ba"]],
+        "plus_input": [["a"]],
+        "assertion": "assert check_str('ab')",
+    }
+    assert grade(grader, code, **row).verdict is Verdict.PASSED
+    assert grade(grader, "def check_str(text): return text[0] == 'a'", **row).passed == 3
+    always = grade(grader, "def check_str(text): return object()", **row)
+    assert (always.verdict, always.passed) == (Verdict.FAILED, 2)

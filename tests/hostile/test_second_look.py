@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.sandbox.base import Sandbox, Slot
-from grader.verdict import Integrity
+from grader.model.verdict import Integrity
+from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 ROUNDS = 8

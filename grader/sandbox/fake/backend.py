@@ -290,6 +290,8 @@ class _Run:
             for call in payload["calls"]:
                 args, kwargs = values.decode(call["args"]), values.decode(call["kwargs"])
                 result = _resolve(namespace, payload["entry_point"])(*args, **kwargs)
+                if payload["asks_presence"] and type(result) is not bool:
+                    result = result is not None
                 try:
                     self._emit("result", value=values.encode(result))
                 except values.UnencodableError as error:

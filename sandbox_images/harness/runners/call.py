@@ -33,6 +33,8 @@ def _load_and_call(run: Run, code: Any, reporter: Reporter) -> None:
         for call in payload["calls"]:
             args, kwargs = values.decode(call["args"]), values.decode(call["kwargs"])
             result = _resolve(module.__dict__, payload["entry_point"])(*args, **kwargs)
+            if payload["asks_presence"] and type(result) is not bool:
+                result = result is not None
             try:
                 encoded = values.encode(result)
             except values.UnencodableError as error:

@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 MAX_DEPTH = 150
 MAX_NODES = 2_000_000
-MAX_INT_BITS = 1 << 20
+MAX_INT_BITS = 1 << 22
 _MAX_FRACTION_BITS = 1 << 16
 """To reduce a fraction takes time that grows with the square of its length."""
 _MAX_COLLISIONS = 1000
