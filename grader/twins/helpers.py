@@ -21,7 +21,7 @@ class Helpers:
         self._functions: dict[str, tuple[Function, Source]] = {}
         taken: set[str] = set()
         for source in sources:
-            for node in ast.walk(source.tree):
+            for node in source.nodes:
                 match node:
                     case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                         if source.parent(node) is source.tree:

@@ -34,7 +34,7 @@ class TestModule:
     def __init__(self, source: Source, *, everything: bool) -> None:
         self._everything = everything
         self._source = source
-        self._names = Names([source.tree])
+        self._names = Names([source])
         self._view = Helpers(self._names, [source])
         self._classes = {n.name: n for n in source.tree.body if isinstance(n, ast.ClassDef)}
         self._own_methods = frozenset(

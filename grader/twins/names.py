@@ -5,6 +5,8 @@ import builtins
 import sys
 from collections.abc import Iterable
 
+from grader.twins.source import Source
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _BUILTINS = frozenset(dir(builtins))
@@ -13,12 +15,12 @@ _BUILTINS = frozenset(dir(builtins))
 class Names:
     """The imports and definitions of a source, wherever in it."""
 
-    def __init__(self, trees: Iterable[ast.Module]) -> None:
-        """Read the trees that share their names."""
-        self._own: set[str] = set()
-        self._origins: dict[str, str] = {}
-        for tree in trees:
-            for node in ast.walk(tree):
+    def __init__(self, sources: Iterable[Source], others: "Names | None" = None) -> None:
+        """Read sources that share their names, with each other and with others read before."""
+        self._own: set[str] = set() if others is None else set(others._own)
+        self._origins: dict[str, str] = {} if others is None else dict(others._origins)
+        for source in sources:
+            for node in source.nodes:
                 self._read(node)
 
     def _read(self, node: ast.AST) -> None:

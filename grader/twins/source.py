@@ -45,7 +45,9 @@ class Source:
             self._starts[0] = len(_BOM)
         self._comments: dict[int, tuple[int, int]] | None = None
         self._parents: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(self.tree):
+        self.nodes = list(ast.walk(self.tree))
+        """All nodes of the tree, those nearer to its root first."""
+        for node in self.nodes:
             for child in ast.iter_child_nodes(node):
                 self._parents[child] = node
 

@@ -1,6 +1,7 @@
 """The cases of a suite with what each reaches for certain."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from grader.model import PytestTests, ScriptTests
@@ -39,12 +40,13 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
     sources = [
         Source(case.id, case.source.encode("utf-8", "surrogatepass")) for case in tests.cases
     ]
-    mentioned = [_mentioned(source.tree) for source in sources]
-    for index, source in enumerate(sources):
-        elsewhere = [m for other, m in enumerate(mentioned) if other != index]
-        names = Names([setup.tree, source.tree])
-        outside = frozenset[str]().union(_mentioned(setup.tree), *elsewhere)
-        module = Helpers(names, [setup, source], outside)
+    mentioned = [_mentioned(source) for source in sources]
+    counts = Counter(name for names in mentioned for name in names)
+    of_setup, mentioned_in_setup = Names([setup]), _mentioned(setup)
+    for source, own_names in zip(sources, mentioned, strict=True):
+        names = Names([source], of_setup)
+        elsewhere = frozenset(name for name in own_names if counts[name] > 1)
+        module = Helpers(names, [setup, source], mentioned_in_setup | elsewhere)
         walk = Walk(names, module.helper_of(None), everywhere=everything)
         scope = module.scope(source)
         walk.block(source.tree.body, Frame(source=source, scope=scope, env={}))
@@ -63,13 +65,8 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
                 )
 
 
-def _encoded(text: str) -> bytes:
-    """Return a text as bytes; half a surrogate makes it no Python, which has no sites."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _mentioned(tree: ast.AST) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+def _mentioned(source: Source) -> frozenset[str]:
+    return frozenset(node.id for node in source.nodes if isinstance(node, ast.Name))
 
 
 def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
