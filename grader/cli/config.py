@@ -10,25 +10,21 @@ import typer
 
 from grader.cli.console import terminal
 from grader.config.loading import LoadedSettings, load_settings, value_of, variable
-from grader.config.settings import DESCRIPTIONS
-from grader.text.redaction import HIDDEN, redacted
-
-_SECRETS = frozenset({"server.token"})
-_ADDRESSES = frozenset({"broker", "url"})
+from grader.config.settings import SETTINGS
 
 
 def config(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Show every setting: its value, where that came from, and what it means.
+    """Show every setting: its value, where the value came from, and what it means.
 
-    A setting comes from its default, the file grader.toml (or the one that GRADER_CONFIG
-    names), its GRADER_ variable, or an option of the command; the last of these wins.
+    A value comes from the default, the file grader.toml (or the file that GRADER_CONFIG names),
+    the setting's GRADER_ variable, or an option of the command; the last of these wins.
     """
     loaded = load_settings()
     if as_json:
-        values = {key: _plain(key, value_of(loaded.settings, key)) for key in DESCRIPTIONS}
+        values = {key: _plain(key, value_of(loaded.settings, key)) for key in SETTINGS}
         typer.echo(json.dumps(values, indent=2))
         return
     console = terminal(err=False)
@@ -46,17 +42,16 @@ def config(
 
 
 def _rows(loaded: LoadedSettings) -> Iterator[tuple[str, str, str, str]]:
-    for key, meaning in DESCRIPTIONS.items():
+    for key, setting in SETTINGS.items():
         value = _plain(key, value_of(loaded.settings, key))
         shown = "-" if value is None else str(value)
-        yield key, shown, loaded.origins.get(key, "default"), meaning
+        yield key, shown, loaded.origins.get(key, "default"), setting.description
 
 
 def _plain(key: str, value: Any) -> Any:
-    if key in _SECRETS and value is not None:
-        return HIDDEN
-    if key in _ADDRESSES and value is not None:
-        return redacted(value)
+    shown = SETTINGS[key].shown
+    if shown is not None and value is not None:
+        return shown(value)
     if isinstance(value, Enum):
         return value.value
     return str(value) if isinstance(value, Path) else value

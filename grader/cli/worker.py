@@ -5,7 +5,7 @@ import sys
 
 from grader.cli.options import BrokerOption, SandboxOption, SetOption, SlotsOption, choose
 from grader.config.loading import value_of, variable
-from grader.config.settings import DESCRIPTIONS, Settings
+from grader.config.settings import SETTINGS, Settings
 from grader.model.errors import ConfigurationError
 
 
@@ -46,7 +46,7 @@ def worker(
 def _environment(settings: Settings) -> dict[str, str]:
     """Return the settings as variables, which is how the worker gets them."""
     defaults = Settings()
-    values = {key: value_of(settings, key) for key in DESCRIPTIONS}
+    values = {key: value_of(settings, key) for key in SETTINGS}
     return {
         variable(key): str(value)
         for key, value in values.items()

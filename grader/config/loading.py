@@ -5,37 +5,28 @@ TOML file (`[limits]`, `cpu_time_s = 5`), on the command line (`--set limits.cpu
 and, in capitals with underscores, in the environment (`GRADER_LIMITS_CPU_TIME_S`). Later
 sources win: defaults, file, environment, command line.
 
-Done here rather than by pydantic-settings, whose import alone takes 150 ms of the command's
-start, and which knows neither where a value came from nor which name a misspelt one was meant
-to be.
+pydantic-settings is not used: its import alone adds 150 ms to the start of the command, and it
+knows neither where a value came from nor which setting a misspelt name was meant to be.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType, NoneType
 from typing import Any, get_args
 
-from grader.config.rewards import REWARD_GROUPS
-from grader.config.server import SERVER_GROUPS
-from grader.config.settings import (
-    DESCRIPTIONS,
-    DockerSettings,
-    ImageSettings,
-    QueueSettings,
-    Settings,
-)
+from grader.config.settings import SETTINGS, Settings
 from grader.model.errors import ConfigurationError
-from grader.model.limits import CalibrationSettings, Limits
+from grader.model.setting import declared
 from grader.text.sizes import parse_size
 
 ENV_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
-"""The variable that names the TOML file; not a setting itself."""
+"""The variable that names the TOML file. It is not a setting."""
 DEFAULT_CONFIG = Path("grader.toml")
-"""Read from the current directory where it exists and `GRADER_CONFIG` is not set."""
+"""Read from the current directory if it exists and `GRADER_CONFIG` is not set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +35,7 @@ class LoadedSettings:
 
     settings: Settings
     origins: Mapping[str, str]
-    """By dotted key, for those that are not at their default: "GRADER_SLOTS", a path, "--slots"."""
+    """By dotted key, for values that are given: "GRADER_SLOTS", a path, "--slots"."""
 
 
 def variable(key: str) -> str:
@@ -65,15 +56,15 @@ def value_of(settings: Settings, key: str) -> Any:
 
 
 def complete_key(key: str) -> str:
-    """Return the dotted key that `key` means; a limit may be named without its table.
+    """Return the full key of a setting; a limit may be named without its table.
 
     Raises:
         ConfigurationError: There is no such setting; the message names the nearest.
     """
     for candidate in (key, f"limits.{key}"):
-        if candidate in DESCRIPTIONS:
+        if candidate in SETTINGS:
             return candidate
-    message = f"there is no setting {key!r}{_nearest(key, DESCRIPTIONS)}"
+    message = f"there is no setting {key!r}{_nearest(key, SETTINGS)}"
     raise ConfigurationError(message)
 
 
@@ -86,11 +77,11 @@ def load_settings(
 
     Args:
         environ: Default: the environment of this process.
-        overrides: By dotted key, a value and the name of where it came from.
+        overrides: By dotted key, a value and the name of its source.
 
     Raises:
-        ConfigurationError: An unknown name, a value that does not fit, or a file that does
-            not read; the message names the source, what was found and what was expected.
+        ConfigurationError: A name is unknown, a value does not fit, or a file cannot be read;
+            the message names the source, what was found and what was expected.
     """
     environ = os.environ if environ is None else environ
     found: dict[str, tuple[Any, str]] = {
@@ -108,7 +99,7 @@ def load_settings(
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    keys = {variable(key): key for key in DESCRIPTIONS}
+    keys = {variable(key): key for key in SETTINGS}
     found: dict[str, tuple[Any, str]] = {}
     for name, text in environ.items():
         if not name.startswith(ENV_PREFIX) or name == CONFIG_VARIABLE:
@@ -127,7 +118,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
     path = Path(named) if named else DEFAULT_CONFIG
     if not named and not path.is_file():
         return {}
-    import tomllib  # Takes 10 ms, and most runs have no file.
+    import tomllib  # Here, since it takes 10 ms and most runs have no file.
 
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
@@ -139,9 +130,9 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
         raise ConfigurationError(message) from error
     found: dict[str, tuple[Any, str]] = {}
     for key, value in _flatten(tables):
-        if key not in DESCRIPTIONS:
-            hint = _nearest(key, DESCRIPTIONS)
-            message = f"{path} sets {key!r}, which is no setting{hint}"
+        if key not in SETTINGS:
+            hint = _nearest(key, SETTINGS)
+            message = f"{path} sets {key!r}, which is not a setting{hint}"
             raise ConfigurationError(message)
         found[key] = (value, str(path))
     return found
@@ -157,38 +148,37 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]
     return flat
 
 
-def _nearest(name: str, known: Mapping[str, str]) -> str:
-    import difflib  # Only for a message.
+def _nearest(name: str, known: Iterable[str]) -> str:
+    import difflib  # Here, since only this message needs it.
 
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {close[0]}?" if close else "; `grader config` lists them all"
 
 
 def _build(found: Mapping[str, tuple[Any, str]]) -> Settings:
-    """Put what was found into the fields, each converted to its field's type."""
+    """Build the settings, each value converted to the type of its field."""
     tables: dict[str, dict[str, Any]] = {"": {}}
     for key, (value, origin) in found.items():
         table, _, name = key.rpartition(".")
         try:
             tables.setdefault(table, {})[name] = _converted(key, value)
         except ValueError as error:
-            message = f"{origin} gives {key} = {value!r}: {error} ({DESCRIPTIONS[key]})"
+            message = f"{origin} gives {key} = {value!r}: {error} ({SETTINGS[key].description})"
             raise ConfigurationError(message) from error
     groups = {name: _GROUPS[name](**values) for name, values in tables.items() if name}
     return Settings(**tables[""], **groups)
 
 
 _GROUPS: Mapping[str, type] = MappingProxyType(
+    {f.name: f.type for f in fields(Settings) if isinstance(f.type, type) and is_dataclass(f.type)}
+)
+_KINDS: Mapping[str, Any] = MappingProxyType(
     {
-        "limits": Limits,
-        "calibration": CalibrationSettings,
-        "docker": DockerSettings,
-        "images": ImageSettings,
-        "queue": QueueSettings,
-        **SERVER_GROUPS,
-        **REWARD_GROUPS,
+        key: next(kind for kind in (*get_args(type_), type_) if kind is not NoneType)
+        for key, type_, _ in declared(Settings)
     }
 )
+"""The type of each setting's value, None aside."""
 _TRUTH = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
@@ -196,14 +186,14 @@ _TRUTH = {
 
 
 def _converted(key: str, value: Any) -> Any:
-    """Return the value in its field's type, which may also be given as text.
+    """Return the value in its field's type; it may be given as text.
 
-    Done by hand: importing pydantic would cost a fifth of the time to the first verdict.
+    pydantic is not used: importing it would take a fifth of the time to the first verdict.
+
+    Raises:
+        ValueError: The value does not fit; the message says what was expected.
     """
-    table, _, name = key.rpartition(".")
-    record = _GROUPS.get(table, Settings)
-    declared = next(f.type for f in fields(record) if f.name == name)
-    kind = next(k for k in (*get_args(declared), declared) if k is not NoneType)
+    kind = _KINDS[key]
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from grader.model.setting import Setting
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -12,12 +13,12 @@ _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 
 
 class LimitsFrom(StrEnum):
-    """Who says how much CPU time a submission may take."""
+    """Where the limit of CPU time comes from."""
 
     SUITE = "suite"
     """The label, its format, or `--set`."""
     REFERENCE = "reference"
-    """What the problem's own solution was seen to take; see `grader.scoring.calibration`."""
+    """The measured time of the problem's own solution; see `grader.scoring.calibration`."""
     SETTINGS = "settings"
 
 
@@ -27,27 +28,44 @@ class Limits:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
-    cpu_time_s: float = 10.0
-    """CPU time of the whole process tree; this decides "too slow"."""
-    wall_time_s: float = 20.0
-    """Backstop for sleepers and deadlocks; time spent waiting for a CPU does not count."""
-    total_time_s: float = 300.0
-    """Time on the clock of all runs of a submission together, counted like `wall_time_s`.
-
-    Looked at between two runs: one that has begun has its own limits only.
+    cpu_time_s: Annotated[
+        float, Setting("seconds of CPU time of a case, its child processes included", above=0)
+    ] = 10.0
+    """This one decides "too slow"."""
+    wall_time_s: Annotated[
+        float, Setting("seconds on the clock; a backstop for sleepers and deadlocks", above=0)
+    ] = 20.0
+    """Time spent waiting for a CPU does not count."""
+    total_time_s: Annotated[
+        float,
+        Setting(
+            "seconds on the clock of all cases of a submission together, if each has a process "
+            "of its own",
+            above=0,
+        ),
+    ] = 300.0
+    """Counted like `wall_time_s`, and checked between two runs: a run that has begun is bound by
+    its own limits only.
     """
-    memory_bytes: int = 512 * MiB
-    output_bytes: int = 1 * MiB
-    """Of standard output and of standard error, each; the rest is dropped and counted.
-
-    Where a case expects an output that is longer than a quarter of it, four times as much.
-    """
-    processes: int = 64
-    """Processes and threads alive at once."""
-    work_bytes: int = 64 * MiB
-    """Size of the private work area."""
-    work_files: int = 4096
-    """Files and folders in the private work area."""
+    memory_bytes: Annotated[
+        int, Setting("bytes of memory of all processes of a case together", above=0)
+    ] = 512 * MiB
+    output_bytes: Annotated[
+        int,
+        Setting(
+            "bytes kept of standard output and of standard error, each; four times the longest "
+            "expected output, if that is more",
+            above=0,
+        ),
+    ] = 1 * MiB
+    """The rest is dropped and counted."""
+    processes: Annotated[int, Setting("processes and threads alive at once", above=0)] = 64
+    work_bytes: Annotated[int, Setting("bytes that fit into the private work area", above=0)] = (
+        64 * MiB
+    )
+    work_files: Annotated[
+        int, Setting("files and folders that fit into the private work area", above=0)
+    ] = 4096
 
     def override(self, overrides: "LimitOverrides") -> "Limits":
         """Return these limits with every value that `overrides` gives."""
@@ -75,7 +93,7 @@ class LimitOverrides:
     work_files: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no limit, whoever has read it."""
+        """Refuse zero, negative numbers and NaN, whatever code read the value."""
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and not value > 0:
@@ -93,22 +111,3 @@ class Usage:
     wall_time_s: float | None = None
     peak_memory_bytes: int | None = None
     """Of the largest single process."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationSettings:
-    """How limits follow from what reference solutions took; see `grader.scoring.calibration`."""
-
-    file: Path | None = None
-    """None: the one beside `Settings.problems`, where that is there."""
-    factor: float = 5.0
-    floor_s: float = 2.0
-
-
-CALIBRATION_DESCRIPTIONS = {
-    "calibration.file": "file of the times that reference solutions took; default: the one beside "
-    "the problems that `grader check --calibrate` wrote",
-    "calibration.factor": "so many times what the reference took is the limit of CPU time",
-    "calibration.floor_s": "seconds of CPU time that such a limit is never below",
-}
-"""The settings, with meaning and unit."""

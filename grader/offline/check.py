@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from grader.config.settings import CalibrationSettings
 from grader.model import (
     GradeReport,
     LimitOverrides,
@@ -21,7 +22,6 @@ from grader.model import (
     Usage,
 )
 from grader.model.errors import GraderError, SuiteError
-from grader.model.limits import CalibrationSettings
 from grader.model.overrides import AS_SET, ExtractionRule, GradingRules
 from grader.model.verdict import Verdict
 from grader.offline.attacks import PLAIN, Attack, attacks_on

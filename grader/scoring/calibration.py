@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from grader.config.settings import Settings
+from grader.config.settings import CalibrationSettings, Settings
 from grader.model import StdinTests, TestSuite
 from grader.model.errors import ConfigurationError
-from grader.model.limits import CalibrationSettings, Limits, LimitsFrom
+from grader.model.limits import Limits, LimitsFrom
 
 SUFFIX = ".limits.jsonl"
 """What the name of a file of problems is followed by in that of its measured times."""

@@ -1,24 +1,29 @@
-"""Addresses that may hold a password, as they may be shown."""
+"""Show secrets, and addresses that may hold a password, without giving them away."""
 
-HIDDEN = "(set)"
-"""What stands where something secret was."""
+_HIDDEN = "(set)"
+"""Stands in place of a secret."""
+
+
+def hidden(secret: str) -> str:  # noqa: ARG001 - of a secret, nothing is shown
+    """Return a text that only says that there is a secret."""
+    return _HIDDEN
 
 
 def redacted(address: str) -> str:
-    """Return an address without its password, and without all else that may be one.
+    """Return an address without its password, and without any other part that may be secret.
 
-    Made for addresses that are wrong, too, such as those whose password was not encoded: of what
-    stands before the last @, only a user's name is shown; of a query, nothing.
+    Works for malformed addresses, too, such as one whose password was not encoded: of the text
+    before the last @, only a user's name is shown; of a query, nothing.
     """
     scheme, separator, rest = address.partition("://")
     if not separator:
-        return HIDDEN
+        return _HIDDEN
     login, at, place = rest.rpartition("@")
     if "?" in login:
-        # A password with a question mark, or a query with an @: what is secret cannot be told.
-        return f"{scheme}://{HIDDEN}"
+        # A password with a question mark, or a query with an @: no telling which part is secret.
+        return f"{scheme}://{_HIDDEN}"
     place, question, _ = place.partition("?")
     user, colon, _ = login.partition(":")
     is_user = bool(colon) and not set("/?#@") & set(user)
-    shown = f"{user}:{HIDDEN}" if is_user else HIDDEN if login else ""
-    return f"{scheme}://{shown}{at}{place}{question}{HIDDEN if question else ''}"
+    shown = f"{user}:{_HIDDEN}" if is_user else _HIDDEN if login else ""
+    return f"{scheme}://{shown}{at}{place}{question}{_HIDDEN if question else ''}"

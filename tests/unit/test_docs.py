@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.config.loading import variable
-from grader.config.settings import DESCRIPTIONS
+from grader.config.loading import value_of, variable
+from grader.config.settings import SETTINGS, Settings
 from grader.model.verdict import Verdict
 from grader.scoring.policies import POLICIES
 from grader.suites.registry import FORMATS
@@ -117,11 +117,24 @@ def test_readme_counts_the_label_formats() -> None:
     assert f"[{len(FORMATS)} label formats]" in (REPO / "README.md").read_text()
 
 
-@pytest.mark.parametrize("key", sorted(DESCRIPTIONS))
-def test_setting_is_documented_with_its_variable(key: str) -> None:
-    page = (REPO / "docs/configuration.md").read_text()
-    assert f"`{key}`" in page
-    assert f"`{variable(key)}`" in page
+def shown_default(key: str) -> str:
+    value = value_of(Settings(), key)
+    if (words := SETTINGS[key].default) is not None:
+        return words
+    if key.endswith("_bytes"):
+        unit = next(unit for unit in (1 << 30, 1 << 20, 1 << 10) if value % unit == 0)
+        return f"{value // unit} {({1 << 30: 'GiB', 1 << 20: 'MiB', 1 << 10: 'KiB'})[unit]}"
+    if unit_of_time := re.search(r"_(s|ms)$", key):
+        return f"{value:g} {unit_of_time[1]}"
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{shown}`" if shown else "none"
+
+
+@pytest.mark.parametrize("key", sorted(SETTINGS))
+def test_setting_has_its_row_in_the_documentation(key: str) -> None:
+    meaning = SETTINGS[key].meaning.replace("|", r"\|")
+    row = f"| `{key}` | `{variable(key)}` | {shown_default(key)} | {meaning} |"
+    assert row in (REPO / "docs/configuration.md").read_text().splitlines()
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

@@ -1,13 +1,15 @@
+import math
+import re
 import subprocess
 import sys
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.config.loading import complete_key, load_settings, value_of, variable
-from grader.config.settings import DESCRIPTIONS, SandboxChoice, Settings
+from grader.config.settings import SETTINGS, SandboxChoice, Settings
 from grader.model import Limits, MiB
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
@@ -29,12 +31,58 @@ def keys_of(record: Any, prefix: str = "") -> set[str]:
     return keys
 
 
-def test_every_field_has_a_description() -> None:
-    assert keys_of(Settings()) == set(DESCRIPTIONS)
+def with_value(key: str, value: Any) -> Settings:
+    table, _, name = key.rpartition(".")
+    changed: Any = {name: value}
+    if table:
+        changed = {table: replace(getattr(Settings(), table), **changed)}
+    return replace(Settings(), **changed)
+
+
+NUMBERS = sorted(key for key in SETTINGS if type(value_of(Settings(), key)) in (int, float))
+
+
+def test_every_field_is_declared() -> None:
+    assert keys_of(Settings()) == set(SETTINGS)
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+def test_number_out_of_its_range_is_refused(key: str) -> None:
+    setting = SETTINGS[key]
+    outside = [math.nan, math.inf, -math.inf]
+    outside += [] if setting.least is None else [setting.least - 0.01]
+    outside += [] if setting.above is None else [setting.above, setting.above - 1]
+    outside += [] if setting.most is None else [setting.most + 0.01]
+    for number in outside:
+        with pytest.raises(ConfigurationError, match=rf"^{re.escape(key)} is \S+; expected "):
+            with_value(key, number)
+
+
+@pytest.mark.parametrize(
+    ("key", "bound"),
+    [
+        (key, bound)
+        for key in NUMBERS
+        for bound in (SETTINGS[key].least, SETTINGS[key].most)
+        if bound is not None and key not in ("server.held_bytes", "conversation.relevance_weight")
+    ],
+)
+def test_number_at_its_bound_is_accepted(key: str, bound: float) -> None:
+    assert value_of(with_value(key, bound), key) == bound
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+def test_count_size_or_time_has_a_lower_bound(key: str) -> None:
+    may_be_negative = re.compile(
+        r"reward\.(neutral|format_weight|length_weight)|math\.(right|wrong|missing)"
+    )
+    setting = SETTINGS[key]
+    has_bound = setting.least is not None or setting.above is not None
+    assert has_bound != bool(may_be_negative.fullmatch(key))
 
 
 def test_variables_of_all_keys_differ() -> None:
-    assert len({variable(key) for key in DESCRIPTIONS}) == len(DESCRIPTIONS)
+    assert len({variable(key) for key in SETTINGS}) == len(SETTINGS)
 
 
 def test_nothing_set_gives_the_defaults() -> None:
@@ -75,7 +123,7 @@ def test_variable_sets_its_key(key: str, text: str, value: object) -> None:
         pytest.param({"GRADER_SLOTS": "0"}, "slots is 0; expected at least 1", id="no slot"),
         pytest.param({"GRADER_SANDBOX": "podman"}, "auto or docker or native", id="choice"),
         pytest.param({"GRADER_STOP_EARLY": "maybe"}, "true or false", id="truth"),
-        pytest.param({"GRADER_RETRIES": "-1"}, "expected 0 or more", id="negative"),
+        pytest.param({"GRADER_RETRIES": "-1"}, "expected at least 0", id="negative"),
         pytest.param({"GRADER_LIMITS_CPU_TIME_S": "nan"}, "a number above 0", id="nan"),
         pytest.param({"GRADER_LIMITS_CPU_TIME_S": "inf"}, "a number above 0", id="endless"),
         pytest.param({"GRADER_LIMITS_PROCESSES": "0"}, "a number above 0", id="no process"),
@@ -115,7 +163,7 @@ def test_file_in_the_current_folder_is_read(tmp_path: Path) -> None:
         pytest.param("[limits]\ncpu_time = 3", "did you mean limits.cpu_time_s", id="in a table"),
         pytest.param("slots = true", "expected a whole number", id="truth for a number"),
         pytest.param("[limits]\nmemory_bytes = 1.5", "a whole number", id="fraction of a byte"),
-        pytest.param("limits = 3", "sets 'limits', which is no setting", id="no table"),
+        pytest.param("limits = 3", "sets 'limits', which is not a setting", id="no table"),
         pytest.param("slots = ", "is not TOML", id="broken"),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.config.settings import Settings
+from grader.config.settings import CalibrationSettings, Settings
 from grader.grading.grader import Grader
 from grader.model import (
     LimitOverrides,
@@ -16,7 +16,6 @@ from grader.model import (
     TestSuite,
 )
 from grader.model.errors import ConfigurationError
-from grader.model.limits import CalibrationSettings
 from grader.model.verdict import Verdict
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring import calibration
