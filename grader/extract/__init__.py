@@ -6,12 +6,15 @@ docs/extraction.md has the rules for a reader who wants to know why a text was t
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from grader import languages
 from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
+from grader.extract.programs import find_program, language_of
 from grader.extract.source import Reader, Reading
 from grader.extract.text import after_prompt, encodable, normalise
+from grader.languages import ANY, PYTHON
 from grader.model.overrides import ExtractionRule
 from grader.source.syntax import MAX_PARSE_CHARS
 
@@ -26,6 +29,8 @@ class Extraction:
     """None where there is none; never blank, and always encodable as UTF-8."""
     note: str
     """One sentence: what was taken, or why nothing was found."""
+    language: str = PYTHON
+    """What the code is in."""
 
 
 def extract(
@@ -36,6 +41,7 @@ def extract(
     entry_point: str | None = None,
     continues: str | None = None,
     is_program: bool = False,
+    language: str = PYTHON,
 ) -> Extraction:
     """Find the code in a completion.
 
@@ -47,18 +53,26 @@ def extract(
         entry_point: The function or class that the tests use, or `Class.method`.
         continues: The suite's code prompt, which the code may be a mere continuation of.
         is_program: Whether the tests run the code and look at what it prints.
+        language: What the code is in, or `ANY` for what the answer's fences say; see
+            `grader.languages.named`.
 
     Returns:
         The code, or None with the reason. Hostile text costs linear time and bounded memory.
     """
     if rule is ExtractionRule.VERBATIM:
-        return _found(encodable(completion), "Took the completion as it stands.")
-    return _Extractor(
+        found = _found(encodable(completion), "Took the completion as it stands.")
+        return found if language == ANY else replace(found, language=language)
+    extractor = _Extractor(
         prompt=normalise(prompt),
         entry_point=entry_point,
         continues=normalise(continues or ""),
         is_program=is_program,
-    ).run(normalise(completion), rule)
+    )
+    if language != PYTHON:
+        found_program = extractor.run_other(normalise(completion), rule, language)
+        if found_program is not None:
+            return found_program
+    return extractor.run(normalise(completion), rule)
 
 
 def _found(code: str, note: str) -> Extraction:
@@ -99,6 +113,29 @@ class _Extractor:
             case ExtractionRule.VERBATIM:
                 return _found(completion, "Took the completion as it stands.")
         assert_never(rule)
+
+    # ------------------------------------------------------------ other languages
+
+    def run_other(self, completion: str, rule: ExtractionRule, language: str) -> Extraction | None:
+        """Find a program of another language; None if it may be in any, and is in Python."""
+        rest = after_prompt(completion, self._prompt)
+        answer = completion if rest is None else rest
+        turns = assistant_turns(answer, self._reader, answer_first=rest is not None)
+        found = None
+        for turn in turns:
+            words = self._words(turn)
+            named = languages.find(language) or language_of(words.text, self._reader)
+            if named is None:
+                continue
+            program = find_program(words.text, named, self._reader, rule)
+            note = _UNFINISHED if program.code is None and words.unfinished else program.note
+            found = Extraction(code=program.code, note=note, language=named.name)
+            if program.code is not None:
+                break
+        if found is None and language != ANY:
+            note = "The text holds no answer of the assistant."
+            return Extraction(code=None, note=note, language=language)
+        return found
 
     # ------------------------------------------------------------ AUTO
 

@@ -55,6 +55,8 @@ class Block:
     """Columns by which the opening fence is indented, and usually each line of the content."""
     opener: int
     """Start of the opening line."""
+    word: str = ""
+    """The language as the fence names it, in lower case."""
 
     def content(self, text: str) -> str:
         """Return the block's text, freed of the fence's own indentation."""
@@ -84,6 +86,8 @@ class _Mark:
     """Where the content of the closed block ends."""
     weak: bool = False
     """Whether any fence may open inside the block that it opens."""
+    word: str = ""
+    """The language that it names, in lower case."""
 
 
 def find_blocks(text: str, reader: Reader) -> list[Block]:
@@ -123,6 +127,7 @@ def _block_at(text: str, marks: list[_Mark], index: int, reader: Reader) -> tupl
         closed=closed,
         indent=opener.indent,
         opener=opener.start,
+        word=opener.word,
     ), following
 
 
@@ -233,6 +238,7 @@ def _fence_mark(fence: re.Match[str], start: int, end: int) -> _Mark:
         length=len(run),
         indent=len(indent.expandtabs(4)),
         opens=tag_of(info),
+        word=_word_of(info),
         closes=not info,
         content=min(end + 1, len(fence.string)),
         content_end=start - 1,
@@ -276,8 +282,12 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 def tag_of(info: str) -> Tag:
     """Return the language that a fence's info string names."""
-    word = _TAG_WORD.match(info)
-    name = word[1] if word else ""
+    name = _word_of(info)
     if not name:
         return Tag.NONE
     return Tag.PYTHON if _PYTHON_TAG.fullmatch(name) else Tag.OTHER
+
+
+def _word_of(info: str) -> str:
+    word = _TAG_WORD.match(info)
+    return word[1].lower() if word else ""

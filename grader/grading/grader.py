@@ -55,7 +55,7 @@ class Grader(Closing):
             size=self.settings.slots,
             memory_bytes=self.settings.limits.memory_bytes,
             outage_s=self.settings.outage_s,
-            superset="science" if self.settings.images == ImageSettings() else None,
+            supersets={"python": "science"} if self.settings.images == ImageSettings() else {},
         )
         # A sandbox that was handed in cannot be handed on to other processes.
         self._hosts = (

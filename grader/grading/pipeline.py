@@ -6,10 +6,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from typing import assert_never
 
+from grader import languages
 from grader.config.settings import Settings
 from grader.extract import Extraction, extract
 from grader.judging import evidence, verdicts
 from grader.judging.suspicion import find_suspicion
+from grader.languages import COMPILE_LIMITS
 from grader.model import (
     CallTests,
     Conditions,
@@ -63,12 +65,15 @@ def grade(
     suite, settings = submission.suite, settings.under(submission.rules)
     rule, extraction = find_code(submission, settings)
     in_force = calibration.in_force(suite, settings.limits)
+    language = languages.find(extraction.language)
+    limits = in_force.limits if language is None else language.limits(in_force.limits)
     conditions = Conditions(
         format=suite.format,
-        image=suite.image,
+        image=languages.image_of(suite, extraction.language),
+        language=extraction.language,
         extraction=rule,
         extraction_note=extraction.note,
-        limits=in_force.limits,
+        limits=limits,
         limits_from=in_force.limits_from,
         stop_early=_stops_early(settings),
     )
@@ -81,8 +86,10 @@ def grade(
             limits=conditions.limits,
             stop_early=conditions.stop_early,
             require=settings.require_integrity,
+            language=language,
         )
-        lending = _Lending(borrow, suite.image, wanted=image_named_in(extraction.code))
+        wanted = image_named_in(extraction.code) if language is None else conditions.image
+        lending = _Lending(borrow, conditions.image, wanted=wanted)
         graded, slot_name = _run_with_retries(task, lending, references, settings)
         conditions = replace(conditions, image=lending.image)
         return _report(task, graded, slot_name, conditions, settings)
@@ -151,6 +158,7 @@ def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRul
         entry_point=suite.entry_point,
         continues=suite.prompt if suite.continues_prompt else None,
         is_program=isinstance(suite.tests, StdinTests | InteractiveTests),
+        language=suite.language,
     )
     return rule, extraction
 
@@ -252,7 +260,8 @@ def _calls(task: Task) -> int:
 def _memory_bytes(task: Task) -> int:
     """Return what a task's processes may use together."""
     talks = isinstance(task.suite.tests, InteractiveTests)
-    return task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
+    running = task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
+    return running if task.language is None else max(running, COMPILE_LIMITS.memory_bytes)
 
 
 def _run(task: Task, slot: Slot, references: References) -> Graded:

@@ -22,9 +22,11 @@ from typing import Any
 from grader.judging import evidence
 from grader.judging.compare import CheckResult, compare_text, compare_value, count_values
 from grader.judging.ending import Finding, find_fault, limit_hit, total_time_words
+from grader.judging.languages import find_runtime_error
 from grader.judging.pytest_run import judge_pytest
 from grader.judging.report import Report, read_report
 from grader.judging.shared import ExpectedCase, SharedRun, settle
+from grader.languages import Language
 from grader.model import (
     CallCase,
     CaseResult,
@@ -52,6 +54,7 @@ __all__ = [
     "judge_pytest",
     "judge_script",
     "judge_stdin",
+    "judge_uncompiled",
     "not_run",
     "returned_values",
     "summarise",
@@ -95,6 +98,7 @@ def judge_stdin(
     limits: Limits,
     *,
     checked: CheckResult | None = None,
+    language: Language | None = None,
 ) -> CaseResult:
     """Judge one run of a program by how it ended and what it printed.
 
@@ -104,11 +108,12 @@ def judge_stdin(
         outcome: The run.
         limits: Under which it ran, for feedback.
         checked: What the suite's checker program said, where one decides.
+        language: What the program is in; None for Python.
 
     Raises:
         ValueError: The comparison needs a checker program and `checked` is not given.
     """
-    failure = find_failure(case, outcome, limits)
+    failure = find_failure(case, outcome, limits, language)
     if failure is not None:
         return failure
     if checked is None:
@@ -116,13 +121,28 @@ def judge_stdin(
     return judge_checked(case, outcome, checked)
 
 
-def find_failure(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseResult | None:
+def find_failure(
+    case: StdinCase, outcome: RunOutcome, limits: Limits, language: Language | None = None
+) -> CaseResult | None:
     """Return the result of a run that failed whatever it printed, or None.
 
     Right output does not make up for a crash, an exit code other than 0 or a limit.
     """
     fault = find_fault(outcome, read_report(outcome.report), limits)
+    if fault is not None and fault.verdict is Verdict.RUNTIME_ERROR and language is not None:
+        fault = find_runtime_error(outcome, language, limits) or fault
     return None if fault is None else _result(case, outcome, fault)
+
+
+def judge_uncompiled(case: StdinCase, compiled: RunOutcome, why_not: Finding) -> CaseResult:
+    """Return the result of the first case of a program that does not compile.
+
+    Args:
+        case: The case.
+        compiled: How the compiler ended.
+        why_not: What `grader.judging.languages.find_compile_error` made of it.
+    """
+    return _result(case, compiled, why_not)
 
 
 def judge_call(

@@ -75,7 +75,9 @@ class Conditions:
     extraction_note: str
     """One sentence: what was taken of the completion, or why nothing was."""
     limits: Limits
-    """In force for each run."""
+    """In force for each run; in another language than Python, scaled by what that takes."""
+    language: str = "python"
+    """What the code is in."""
     limits_from: LimitsFrom = LimitsFrom.SETTINGS
     """Where the limit of CPU time comes from."""
     stop_early: bool = False

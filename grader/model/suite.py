@@ -244,7 +244,10 @@ class TestSuite:
     extraction: ExtractionRule = ExtractionRule.AUTO
     limits: LimitOverrides = field(default_factory=LimitOverrides)
     image: str = "python"
-    """The sandbox image variant that the tests need: "python" or "science"."""
+    """The sandbox image variant that the tests need, such as "python" or "science"."""
+    language: str = "python"
+    """What submissions are written in; "any" for what their code blocks say. Other languages than
+    Python are for programs that read standard input; see `grader.languages`."""
     reference: str | None = None
     """A solution that should pass, as complete code. Required if the tests ask it."""
 

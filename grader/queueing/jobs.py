@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
+from grader import languages
 from grader.config.settings import Settings
 from grader.grading.pipeline import find_code, not_graded
 from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite, wire
@@ -126,7 +127,7 @@ class JobMaker:
         self._settings = settings
         self._calibration = calibration.find(settings)
         self._lock = threading.Lock()
-        self._suites: OrderedDict[int, tuple[TestSuite, EncodedSuite]] = OrderedDict()
+        self._suites: OrderedDict[tuple[int, str], tuple[TestSuite, EncodedSuite]] = OrderedDict()
 
     def make(self, submission: Submission) -> SubmissionJob | None:
         """Return the submission as a job; None where it holds no code.
@@ -139,7 +140,7 @@ class JobMaker:
         code = extraction.code
         if code is None:
             return None
-        encoded = self._encode(suite)
+        encoded = self._encode(suite, extraction.language)
         job_settings = _encoded(settings.policy, settings.stop_early, settings.require_integrity)
         digest = hashlib.sha256()
         for part in (code, encoded.digest, job_settings, _version()):
@@ -154,12 +155,13 @@ class JobMaker:
             found=found,
         )
 
-    def _encode(self, suite: TestSuite) -> EncodedSuite:
+    def _encode(self, suite: TestSuite, language: str) -> EncodedSuite:
+        key = id(suite), language
         with self._lock:
             # The suite is kept along, so its id stays its own.
-            known = self._suites.get(id(suite))
+            known = self._suites.get(key)
             if known is not None:
-                self._suites.move_to_end(id(suite))
+                self._suites.move_to_end(key)
                 return known[1]
         in_force = self._calibration.in_force(suite, self._settings.limits)
         resolved = replace(
@@ -167,16 +169,18 @@ class JobMaker:
             limits=LimitOverrides(**asdict(in_force.limits)),
             extraction=ExtractionRule.VERBATIM,
             continues_prompt=False,
+            language=language,
+            image=languages.image_of(suite, language),
         )
         message = wire.encode_submission(Submission(id="", completion="", suite=resolved))
         encoded = EncodedSuite(
             digest=hashlib.sha256(message).hexdigest(),
-            image=suite.image,
+            image=resolved.image,
             message=message,
             limits_from=in_force.limits_from,
         )
         with self._lock:
-            self._suites[id(suite)] = (suite, encoded)
+            self._suites[key] = (suite, encoded)
             if len(self._suites) > _SUITES_REMEMBERED:
                 self._suites.popitem(last=False)
         return encoded

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 
 from grader.judging import verdicts
 from grader.judging.compare import CheckResult, needs_checker
+from grader.judging.languages import find_compile_error
+from grader.languages import COMPILE_LIMITS
 from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, StdinCase, StdinTests
 from grader.model.errors import SuiteError
 from grader.running.budget import TimeBudget
 from grader.running.checkers import run_checker
+from grader.running.programs import stdin_job
 from grader.running.references import References
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
 from grader.sandbox import payload
@@ -30,17 +33,29 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
     """
     require_cases(tests.cases)
     runs = tuple(_bytes(case.stdin) for case in tests.cases)
-    job = _job(task, Program.STDIN, runs)
+    job = stdin_job(task, runs)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
     outcomes = []
     budget = TimeBudget(task)
     with closing(slot.run(job)) as running:
+        if task.language is not None and task.language.compile:
+            compiled = next(running)
+            why_not = find_compile_error(compiled, task.language, COMPILE_LIMITS)
+            if why_not is not None:
+                cases = [verdicts.judge_uncompiled(tests.cases[0], compiled, why_not)]
+                cases += budget.not_run(tests.cases, cases)
+                # What a compiler calls is not the submission's doing.
+                return isolated(cases, [replace(compiled, forbidden_calls=())])
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
             if checker is None:
-                cases.append(verdicts.judge_stdin(case, tests.comparison, outcome, task.limits))
+                cases.append(
+                    verdicts.judge_stdin(
+                        case, tests.comparison, outcome, task.limits, language=task.language
+                    )
+                )
             if budget.is_spent or (cases and is_decided(task, cases[-1])):
                 break
     if checker is not None:
@@ -53,18 +68,23 @@ def _check_outputs(
     task: Task, tests: StdinTests, checker: Checker, outcomes: list[RunOutcome], slot: Slot
 ) -> list[CaseResult]:
     """Have the suite's checker look at every output that was not lost anyway."""
-    cases, limits = tests.cases, task.limits
+    cases, limits, language = tests.cases, task.limits, task.language
     sound = {
         index: outcome
         for index, outcome in enumerate(outcomes)
-        if verdicts.find_failure(cases[index], outcome, limits) is None
+        if verdicts.find_failure(cases[index], outcome, limits, language) is None
     }
     questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
     answers = run_checker(checker, questions, slot, lambda cases: _find_right(task, cases, slot))
     checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
     return [
         verdicts.judge_stdin(
-            cases[index], tests.comparison, outcome, limits, checked=checked.get(index)
+            cases[index],
+            tests.comparison,
+            outcome,
+            limits,
+            checked=checked.get(index),
+            language=language,
         )
         for index, outcome in enumerate(outcomes)
     ]
@@ -77,17 +97,16 @@ def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[byte
     if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
         return [each if each.strip() else None for each in expected]
     runs = tuple(_bytes(case.stdin) for case in cases)
-    job = _job(task, Program.STDIN, runs, source=reference)
+    job = stdin_job(task, runs, source=reference)
     with closing(slot.run(job)) as running:
-        return [outcome.stdout if outcome.exit_code == 0 else None for outcome in running]
+        right = {outcome.index: outcome.stdout for outcome in running if outcome.exit_code == 0}
+    return [right.get(index) for index in range(len(cases))]
 
 
-def _job(
-    task: Task, program: Program, runs: tuple[bytes, ...], *, source: str | None = None
-) -> Job:
-    """Return a job; of the submission's code where no other source is given."""
+def _call_job(task: Task, runs: tuple[bytes, ...], *, source: str | None = None) -> Job:
+    """Return a job; of the submission's code if no other source is given."""
     return Job(
-        program=program,
+        program=Program.CALL,
         source=task.code if source is None else source,
         prelude=task.suite.prelude,
         runs=runs,
@@ -115,7 +134,7 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
     else:
         groups = [_Group((case,)) for case in tests.cases]
     runs = tuple(_calls(tests, group.cases) for group in groups)
-    job = _job(task, Program.CALL, runs)
+    job = _call_job(task, runs)
     cases: list[CaseResult] = []
     outcomes = []
     budget = TimeBudget(task)
@@ -198,7 +217,7 @@ def _ask_reference(
     run = _calls(tests, cases)
 
     def find() -> bytes:
-        with closing(slot.run(_job(task, Program.CALL, (run,), source=reference))) as running:
+        with closing(slot.run(_call_job(task, (run,), source=reference))) as running:
             outcome = next(running)
         why = verdicts.why_no_values(outcome, len(cases), task.limits)
         if why is None:

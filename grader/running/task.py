@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grader.languages import Language
 from grader.model import CaseResult, Limits, TestSuite
 from grader.model.errors import SuiteError
 from grader.model.verdict import Integrity, Verdict
@@ -22,6 +23,8 @@ class Task:
     notes_failures: bool = True
     """Whether a case fails if the submission catches an assertion's failure, for tests in one
     process with it."""
+    language: Language | None = None
+    """What the code is in; None for Python."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -196,12 +196,20 @@ def _encode_job(job: Job, seq: int) -> bytes:
         "split": job.split,
         "standing": job.standing,
         "interactor": None,
+        "commands": None,
     }
     contents = [file.content for file in job.files]
     blobs = [_bytes(job.source), _bytes(job.prelude), *contents, *job.runs]
     if job.interactor is not None:
         header["interactor"] = {"limits": limits_to_json(job.interactor.limits)}
         blobs += [_bytes(job.interactor.source), *job.interactor.answers]
+    if job.commands is not None:
+        header["commands"] = {
+            "compile": job.commands.compile,
+            "compile_limits": limits_to_json(job.commands.compile_limits),
+            "run": job.commands.run,
+            "environment": dict(job.commands.environment),
+        }
     return encode(header, *blobs)
 
 

@@ -7,7 +7,7 @@ tests/contract/ holds every implementation to what this file promises.
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -26,6 +26,8 @@ class Program(StrEnum):
     """Run the source, then the run's statements case by case in its namespace."""
     PYTEST = "pytest"
     """Run pytest over the job's files, the source being one of them."""
+    COMMAND = "command"
+    """Compile the source by the job's commands, and execute what came of it as a stdin program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,24 @@ class Counterpart:
     """One for each of `Job.runs`."""
     limits: Limits
     """Its own, whatever the submission's are. Wall time counts once the submission has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commands:
+    """How a program of another language than Python is compiled and executed, in the work area."""
+
+    run: tuple[str, ...]
+    """A program of the slot or, with a slash, of the work area; and its arguments."""
+    compile: tuple[str, ...] = ()
+    """What to execute first, once for all runs; empty for nothing. What it leaves in the work
+    area, every run finds in its own."""
+    compile_limits: Limits = field(default_factory=Limits)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Of both, beside what every run finds."""
+
+
+COMPILING = -1
+"""`RunOutcome.index` of the compiler's own outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +88,8 @@ class Job:
     so that it may have run other tests before and run others afterwards."""
     interactor: Counterpart | None = None
     """Stdin programs only: who the submission talks to. The runs' bytes are for it alone."""
+    commands: Commands | None = None
+    """Only, and always, with `Program.COMMAND`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +97,7 @@ class RunOutcome:
     """How one run ended. The program chose both streams and, for the most part, `report`."""
 
     index: int
-    """Which of `Job.runs`."""
+    """Which of `Job.runs`, or `COMPILING`."""
     exit_code: int | None
     exit_signal: int | None
     """Never both; neither where a limit ended the run."""
@@ -120,6 +142,9 @@ class Slot(Protocol):
 
     def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         """Run the job's runs one after another and yield each outcome as it ends.
+
+        If the job has something compiled, the first outcome is the compiler's. If that did not end
+        with exit code 0, or hit a limit, or reports an error, it is the only one.
 
         Closing the iterator early stops the run in progress and drops the rest.
 

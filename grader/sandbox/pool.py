@@ -3,9 +3,10 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from grader.model.errors import ConfigurationError, SandboxUnavailableError
 from grader.sandbox.contract import Sandbox, Slot
@@ -23,14 +24,15 @@ class SlotKind:
     image: str
     memory_bytes: int
 
-    def serves(self, need: "SlotKind", *, superset: str | None) -> bool:
+    def serves(self, need: "SlotKind", *, supersets: Mapping[str, str]) -> bool:
         """Tell whether a slot of this kind can take a job with that need.
 
         Args:
             need: What the job needs.
-            superset: The image that has all that the others have, if there is one.
+            supersets: By image, another one that has all that it has.
         """
-        return self.image in (need.image, superset) and self.memory_bytes >= need.memory_bytes
+        images = (need.image, supersets.get(need.image))
+        return self.image in images and self.memory_bytes >= need.memory_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class SlotPool:
         size: int,
         memory_bytes: int,
         outage_s: float = 0.0,
-        superset: str | None = None,
+        supersets: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Open nothing yet.
 
@@ -70,13 +72,13 @@ class SlotPool:
             memory_bytes: What a slot gets at least; jobs that need more get larger slots.
             outage_s: How long slots may fail to open before that is an error, once one has been
                 opened: an engine that is restarted costs no submission its verdict.
-            superset: The image variant whose slots take jobs for any; None for none.
+            supersets: By image variant, another one whose slots take its jobs, too.
         """
         self._sandbox = sandbox
         self._size = size
         self._memory_bytes = memory_bytes
         self._outage_s = outage_s
-        self._superset = superset
+        self._supersets = supersets
         self._has_opened = False
         self._changed = threading.Condition()
         self._idle: list[_Idle] = []
@@ -152,7 +154,7 @@ class SlotPool:
                     message = "the grader is closed"
                     raise ConfigurationError(message)
                 for idle in reversed(self._idle):
-                    if idle.kind.serves(need, superset=self._superset):
+                    if idle.kind.serves(need, supersets=self._supersets):
                         self._idle.remove(idle)
                         return idle
                 if self._count < self._size:

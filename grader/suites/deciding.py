@@ -5,6 +5,7 @@ To grade a row as if such a field were not there would pay wrong programs, or no
 
 from dataclasses import replace
 
+from grader import languages
 from grader.model import Checker, Comparator, Comparison, StdinTests, TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields, source
@@ -73,6 +74,24 @@ def with_checker(suite: TestSuite, checker: Checker) -> TestSuite:
         raise LabelError(message)
     comparison = Comparison(comparator=Comparator.CHECKER, checker=checker)
     return replace(suite, tests=replace(suite.tests, comparison=comparison))
+
+
+def with_language(suite: TestSuite, language: object) -> TestSuite:
+    """Return a suite for submissions in the language that its label names.
+
+    Raises:
+        LabelError: That is no language that is graded, or not with tests of this kind.
+    """
+    name = languages.named(language)
+    if name == suite.language:
+        return suite
+    if not isinstance(suite.tests, StdinTests):
+        message = (
+            f"language is {language!r:.80}: with tests in the format {suite.format!r}, only Python "
+            "is graded; other languages are for programs that read standard input"
+        )
+        raise LabelError(message)
+    return replace(suite, language=name, image=languages.image_of(suite, name))
 
 
 def _generated(row: Row) -> Checker | None:

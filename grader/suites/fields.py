@@ -167,7 +167,7 @@ def require_python(language: object) -> None:
         LabelError: `language` names something else than Python 3.
     """
     if isinstance(language, str) and language.lower() not in _PYTHON_NAMES:
-        message = f"language not supported: {language!r}; only Python 3 can be graded"
+        message = f"language not supported: {language!r}; such tests can be graded in Python 3 only"
         raise LabelError(message)
 
 

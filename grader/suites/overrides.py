@@ -17,13 +17,14 @@ from grader.model import (
 )
 from grader.model.errors import LabelError
 from grader.model.overrides import ExtractionRule
+from grader.suites.deciding import with_language
 from grader.suites.format import Row
 from grader.suites.programs import read_checker, read_interactor
 
 _Choice = TypeVar("_Choice", bound=Enum)
 
 _TEXTS = ("entry_point", "image", "prelude", "prompt", "reference")
-KEYS = ("limits", "comparison", "interactor", "extraction", *_TEXTS)
+KEYS = ("limits", "comparison", "interactor", "extraction", "language", *_TEXTS)
 """What can be overridden."""
 
 
@@ -52,7 +53,8 @@ def override(suite: TestSuite, given: Row) -> TestSuite:
         changes["tests"] = _compared(suite, _mapping(given["comparison"], "comparison"))
     if "interactor" in given:
         changes["tests"] = _interactive(suite, given)
-    return replace(suite, **changes)
+    changed = replace(suite, **changes)
+    return with_language(changed, given["language"]) if "language" in given else changed
 
 
 def _interactive(suite: TestSuite, given: Row) -> InteractiveTests:

@@ -8,7 +8,7 @@ from typing import Protocol
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields
-from grader.suites.deciding import checker_of, require_gradable, with_checker
+from grader.suites.deciding import checker_of, require_gradable, with_checker, with_language
 from grader.suites.format import Envelope, Row
 from grader.suites.overrides import override
 from grader.suites.plain import plain
@@ -167,6 +167,8 @@ def _read(row: Row, problems: Problems | None, depth: int) -> TestSuite:
     suite = found.read(row)
     if not isinstance(suite, TestSuite):
         suite = _unwrap(found.name, suite, problems, depth)
+    if (language := row.get("language")) is not None:
+        suite = with_language(suite, language)
     return suite if checker is None else with_checker(suite, checker)
 
 

@@ -223,6 +223,9 @@ class _Run:
                 return self._run_script
             case Program.PYTEST:
                 return self._run_pytest
+            case Program.COMMAND:
+                message = "the fake sandbox executes Python only"
+                raise SandboxUnavailableError(message)
 
     # ------------------------------------------------------------ reports
 

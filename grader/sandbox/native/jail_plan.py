@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import sandbox_images.harness
+from grader import languages
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from sandbox_images.harness.lock_in.jail import Plan
 
@@ -59,7 +60,7 @@ _TAKEN = ("/box", "/work", "/tmp", "/dev", "/proc", "/sys", "/etc", "/opt/grader
 
 _PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 _NEEDED = {"python": _PYTEST, "science": (*_PYTEST, "numpy")}
-"""By image variant, modules that have to be installed beside this Python."""
+"""By image variant of Python's, modules that have to be installed beside this Python."""
 
 
 def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Plan:
@@ -75,6 +76,7 @@ def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Pla
         SandboxUnavailableError: Nothing can be built from what this machine has.
     """
     binds, links = _system_parts()
+    _add_languages(binds, image)
     python = _add_interpreter(binds)
     site_folders = [
         _add(binds, folder, f"/opt/site-packages/{number}")
@@ -123,6 +125,25 @@ def _system_parts() -> tuple[dict[str, str], dict[str, str]]:
     return binds, links
 
 
+def _add_languages(binds: dict[str, str], image: str) -> None:
+    """Show what the languages of an image variant need of this machine.
+
+    Raises:
+        ImageNotFoundError: It lacks a program.
+    """
+    found = languages.in_image(image)
+    if lacking := languages.missing(found):
+        titles = " and ".join(language.title for language in found)
+        message = (
+            f"{titles} cannot be run here: there is no {', '.join(lacking)}; "
+            f"on Debian: apt-get install {' '.join(dict.fromkeys(lacking.values()))}"
+        )
+        raise ImageNotFoundError(message)
+    for pattern in dict.fromkeys(folder for language in found for folder in language.folders):
+        for folder in sorted(Path("/").glob(pattern.lstrip("/"))):
+            binds[str(folder)] = str(folder)
+
+
 def _add_interpreter(binds: dict[str, str]) -> str:
     """Show this Python, not the virtual environment around it; return where it is inside."""
     base = Path(sys.base_prefix).resolve()
@@ -139,11 +160,12 @@ def _add_interpreter(binds: dict[str, str]) -> str:
 
 def _site_folders(image: str) -> list[Path]:
     """Return the folders of the packages that an image variant has."""
-    if image not in _NEEDED:
-        message = f"there is no image variant {image!r}; expected one of {', '.join(_NEEDED)}"
+    if image not in _NEEDED and not languages.in_image(image):
+        known = [*_NEEDED, *dict.fromkeys(each.image for each in languages.languages().values())]
+        message = f"there is no image variant {image!r}; expected one of {', '.join(known)}"
         raise ImageNotFoundError(message)
     folders: dict[Path, None] = {}
-    for name in _NEEDED[image]:
+    for name in _NEEDED.get(image, _PYTEST):
         spec = find_spec(name)
         if spec is None or spec.origin is None:
             message = f"the native sandbox {image!r} needs {name}: pip install {name}"

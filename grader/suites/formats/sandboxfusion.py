@@ -20,6 +20,7 @@ from grader.model import TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import pairs, pairs_of_items, stdin_tests
+from grader.suites.deciding import with_language
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats import bigcodebench, livecodebench, plain
@@ -31,17 +32,17 @@ def read(row: Row) -> TestSuite:
     """Turn a row of one of SandboxFusion's datasets into its suite.
 
     Raises:
-        LabelError: It is of another language, or needs files or a place of the code that only
-            its own harness gives.
+        LabelError: Its language is not graded with such tests, or it needs files or a place of the
+            code that only its own harness gives.
     """
     labels = fields.mapping(row, "labels")
-    fields.require_python(labels.get("programming_language"))
-    return replace(
+    suite = replace(
         _suite(row, labels),
         format="sandboxfusion",
         problem_id=fields.identifier(row, "id"),
         prompt=fields.text(row, "content"),
     )
+    return with_language(suite, labels.get("programming_language"))
 
 
 def _suite(row: Row, labels: Row) -> TestSuite:

@@ -32,6 +32,7 @@ from grader.model import CallTests, StdinTests, TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.cases import Pair, call_tests, pairs, pairs_of_items, stdin_tests
+from grader.suites.deciding import with_language
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 
@@ -110,7 +111,9 @@ def read_items(row: Row) -> TestSuite:
 
 def read_verification(row: Row) -> TestSuite:
     """Turn a row of open-r1 or SYNTHETIC-1 into its suite."""
-    return _suite(row, "verification_info", *_cases(fields.mapping(row, "verification_info")))
+    info = fields.mapping(row, "verification_info")
+    suite = _suite(row, "verification_info", *_cases(info))
+    return with_language(suite, info.get("language"))
 
 
 def case_field(row: Row) -> str | None:
@@ -128,7 +131,6 @@ def holds_cases(value: object) -> bool:
 
 
 def _cases(row: Row) -> tuple[tuple[Pair, ...], str | None]:
-    fields.require_python(row.get("language"))
     name = case_field(row) or CASE_FIELDS[0]
     found = fields.structure(row.get(name), name)
     if isinstance(found, Mapping):

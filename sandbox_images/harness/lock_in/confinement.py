@@ -13,7 +13,7 @@ import os
 import resource
 import socket
 import struct
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import calls, namespaces
@@ -70,6 +70,23 @@ class Run(NamedTuple):
     """Descriptor that only the runner writes to."""
     channel: int | None
     """Descriptor to the other process, where tests and submission have one each."""
+    command: tuple[str, ...]
+    """What is executed in place of Python code, if anything is."""
+    environment: Mapping[str, str]
+    """What the command finds in its environment beside `ENVIRONMENT`."""
+
+    @classmethod
+    def of(cls, order: RunOrder, bundle: Bundle) -> "Run":
+        """Return the run that an order describes, with its bundle read."""
+        return cls(
+            program=order.program,
+            bundle=bundle,
+            payload=order.payload,
+            report=order.report,
+            channel=order.channel,
+            command=order.command,
+            environment=order.environment,
+        )
 
     @property
     def connection(self) -> int:
@@ -110,7 +127,8 @@ class Confinement:
         That raises OSError where a layer of the isolation is not to be had.
         """
         key = (
-            order.program == "stdin",
+            _stdin_of(order),
+            bool(order.command),
             (order.staged_bytes, order.staged_files),
             order.channel is None,
             *order.descriptors,
@@ -129,11 +147,11 @@ class Confinement:
             work_bytes = order.limits["work_bytes"] + order.staged_bytes
             self._room.enter(work_bytes, (INSIDE_UID, INSIDE_UID))
         bundle = orders.read_bundle(order.bundle)
-        _stage(bundle)
+        _stage(bundle, 0o755 if order.command else 0o644)
         last.make()
         self._control.detach()
         gc.enable()
-        return Run(order.program, bundle, order.payload, order.report, order.channel)
+        return Run.of(order, bundle)
 
     def _write_down(self, order: RunOrder) -> tuple[Calls, Calls]:
         """Return the calls before the submission's files are put in place, and those after."""
@@ -154,8 +172,7 @@ class Confinement:
                 limits["work_files"] + order.staged_files,
             )
         last.add("chdir", WORK.encode())
-        stdin = order.payload if order.program == "stdin" else _NULL
-        for number, descriptor in enumerate((stdin, order.stdout, order.stderr)):
+        for number, descriptor in enumerate((_stdin_of(order), order.stdout, order.stderr)):
             if descriptor != number:
                 last.add("dup3", descriptor, number, 0)
         if is_full:
@@ -168,7 +185,12 @@ class Confinement:
         # Only now: the number of processes is counted in the new user namespace.
         # A candidate may have a copy beside it, which no submission asked for.
         processes = limits["processes"] + (order.channel is not None)
-        _set_rlimits(last, {**limits, "processes": processes}, is_full=is_full)
+        _set_rlimits(
+            last,
+            {**limits, "processes": processes},
+            is_full=is_full,
+            is_command=bool(order.command),
+        )
         namespaces.add_drop_capabilities(last)
         seccomp.add_install(last, self._filter, telling=self._telling)
         listener = min(set(range(len(keep) + 1)) - keep) if self._telling else None
@@ -222,7 +244,11 @@ def _free_descriptors(count: int) -> list[int]:
     return found
 
 
-def _stage(bundle: Bundle) -> None:
+def _stdin_of(order: RunOrder) -> int:
+    return order.payload if order.program in ("stdin", "command") else _NULL
+
+
+def _stage(bundle: Bundle, mode: int) -> None:
     """Put the submission and its files into the work area."""
     contents = bundle.files
     if bundle.source is not None:
@@ -234,7 +260,7 @@ def _stage(bundle: Bundle) -> None:
         if slash:
             os.makedirs(f"{WORK}/{folder}", exist_ok=True)
     for path, content in contents.items():
-        file = os.open(f"{WORK}/{path}", os.O_WRONLY | os.O_CREAT, 0o644)
+        file = os.open(f"{WORK}/{path}", os.O_WRONLY | os.O_CREAT, mode)
         view = memoryview(content)
         while view:
             view = view[os.write(file, view) :]
@@ -257,20 +283,23 @@ def _close_all_but(calls: Calls, keep: set[int]) -> None:
     calls.add("close_range", low, (1 << 32) - 1, 0)
 
 
-def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool) -> None:
+def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_command: bool) -> None:
     """Set the per-process limits that stand behind the supervisor's own."""
     values = {
         resource.RLIMIT_CORE: CORE_BYTES,
         # Its clock goes by whole ticks: on a busy machine it runs a sixth ahead of what was used,
         # and its signal tells of no limit. It is for when the supervisor does not get to look.
         resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
-        resource.RLIMIT_DATA: limits["memory_bytes"] + _THREAD_STACKS_BYTES,
         resource.RLIMIT_FSIZE: limits["work_bytes"],
         resource.RLIMIT_NOFILE: _OPEN_FILES,
         # gVisor lets a user have one process more.
         resource.RLIMIT_NPROC: limits["processes"] - (not is_full),
         resource.RLIMIT_MEMLOCK: 0,
     }
+    if not is_command:
+        # Other runtimes than Python's reserve many times what they use: a JVM gigabytes, and a
+        # thread in C as much as a stack may grow to. Their memory is counted, not their addresses.
+        values[resource.RLIMIT_DATA] = limits["memory_bytes"] + _THREAD_STACKS_BYTES
     if is_full:  # gVisor does not know this one, which only stands behind the filter anyway
         values[resource.RLIMIT_MSGQUEUE] = 0
     for kind, value in values.items():
@@ -278,7 +307,9 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool) -> None
         calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
     # A program may raise this one as it may elsewhere: what it touches of a stack is memory.
     _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, _STACK_BYTES), hard % 2**64)
+    # Compiled programs cannot raise it for themselves, and recurse as deep as their memory allows.
+    wanted = max(_STACK_BYTES, limits["memory_bytes"]) if is_command else _STACK_BYTES
+    both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, wanted), hard % 2**64)
     calls.add("prlimit64", 0, resource.RLIMIT_STACK, both, 0)
 
 

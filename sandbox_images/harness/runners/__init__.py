@@ -1,12 +1,23 @@
 """What a run's process does with the submission: one module per kind of program."""
 
 from sandbox_images.harness.lock_in.confinement import Run
-from sandbox_images.harness.runners import call, judging, script, serve, standing, stdin, streams
+from sandbox_images.harness.runners import (
+    call,
+    command,
+    judging,
+    script,
+    serve,
+    standing,
+    stdin,
+    streams,
+)
 from sandbox_images.harness.runners.events import Reporter
 
 _RUNNERS = {
     "stdin": stdin.run,
     "call": call.run,
+    "compile": command.compile_program,
+    "command": command.run,
     "script": script.run,
     "judge_script": script.judge,
     "judge_scripts": standing.serve,

@@ -64,7 +64,7 @@ def _judge(order: RunOrder, null: int) -> None:
     os.dup2(order.stderr, 2)
     random.seed()
     bundle = orders.read_bundle(order.bundle)
-    run = Run(order.program, bundle, order.payload, order.report, order.channel)
+    run = Run.of(order, bundle)
     script.judge(run, Reporter(order.report))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

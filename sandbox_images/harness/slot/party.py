@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sandbox_images.harness.lock_in.telling import Tellings
@@ -19,6 +21,8 @@ class Party:
         *,
         bundle: orders.Parcel,
         channel: int | None = None,
+        command: tuple[str, ...] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Order nothing yet.
 
@@ -27,11 +31,17 @@ class Party:
             program: Which runner it is for.
             bundle: What is put into its work area.
             channel: Descriptor of its end of the connection to the other process; closed here.
+            command: What it executes in place of Python code, if anything.
+            environment: Of the command; see `RunOrder`.
         """
         self.source = source
         self.program = program
         self.bundle = bundle
         self.channel = channel
+        self.command = command
+        self.environment = environment
+        self.inherited_bytes = 0 if command else source.memory_bytes
+        """What its processes have in common with the source that it was forked from."""
         self.started_at: float | None = None
         self.ended: dict[str, Any] | None = None
         self.listener: int | None = None
@@ -54,6 +64,8 @@ class Party:
                 stderr=stderr,
                 report=report,
                 channel=self.channel,
+                command=self.command,
+                environment=self.environment,
             )
         )
         if self.source.is_standing:

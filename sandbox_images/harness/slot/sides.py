@@ -100,7 +100,7 @@ class Side:
         """Take note of what its processes take."""
         self.pids = pids
         seen = self.reading
-        now = processes.read(pids, self.party.source.memory_bytes)
+        now = processes.read(pids, self.party.inherited_bytes)
         self.reading = processes.Reading(
             cpu_time_s=max(seen.cpu_time_s, now.cpu_time_s),
             run_delay_s=max(seen.run_delay_s, now.run_delay_s),

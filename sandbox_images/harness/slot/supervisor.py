@@ -4,7 +4,7 @@ It is process 1 of the slot. It never imports, parses or runs anything of a subm
 from the wire go into memory files, bytes from pipes go back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
-                       "preload", "split", "standing", "interactor"}
+                       "preload", "split", "standing", "interactor", "commands"}
                                                            blobs: source, prelude,
                                                            files.., runs..,
                                                            perhaps interactor, answers..
@@ -18,8 +18,10 @@ from the wire go into memory files, bytes from pipes go back over the wire.
                       {"op": "fault", "message"}           the slot is broken and ends
 """
 
+import json
 import os
 import platform
+import shutil
 import signal
 import site
 import socket
@@ -27,8 +29,8 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import cgroup
 from sandbox_images.harness.lock_in import reduced
@@ -44,6 +46,8 @@ from sandbox_images.harness.wire.frames import Header
 _STDIN = 0
 _CHUNK = 1 << 20
 _CGROUP_ROOT = "/sys/fs/cgroup"
+_COMPILING = -1
+"""The index of the outcome of compiling, before those of a job's runs."""
 
 
 class Powerless(Exception):
@@ -107,6 +111,36 @@ class _Interactor:
     """One for each run of the job, whose bytes are the interactor's too."""
 
 
+class _Commands(NamedTuple):
+    """How a program of another language is compiled and run."""
+
+    compile: tuple[str, ...]
+    """Empty where nothing is compiled or checked first."""
+    compile_limits: dict[str, Any]
+    run: tuple[str, ...]
+    environment: dict[str, str]
+
+    @classmethod
+    def parse(cls, header: Header) -> "_Commands":
+        """Read them from their part of a job's header."""
+        return cls(
+            compile=tuple(header["compile"]),
+            compile_limits=header["compile_limits"],
+            run=tuple(header["run"]),
+            environment=header["environment"],
+        )
+
+    def require(self) -> None:
+        """Make sure that the slot has the programs; what a compiler makes has a slash in its path.
+
+        Raises:
+            SlotBroken: It lacks one.
+        """
+        for program in (command[0] for command in (self.compile, self.run) if command):
+            if "/" not in program and shutil.which(program) is None:
+                raise SlotBroken(f"the sandbox has no program {program}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
     """A job frame, taken apart."""
@@ -123,6 +157,7 @@ class _Job:
     standing: bool
     runs: list[bytes]
     interactor: _Interactor | None = None
+    commands: _Commands | None = None
 
     @classmethod
     def parse(cls, header: Header, blobs: list[bytes]) -> "_Job":
@@ -148,6 +183,7 @@ class _Job:
             standing=header["standing"],
             runs=runs,
             interactor=interactor,
+            commands=None if (told := header["commands"]) is None else _Commands.parse(told),
         )
 
 
@@ -222,7 +258,20 @@ class Supervisor:
     def _run(self, job: _Job) -> Iterator[tuple[int, Ended | Dialogue]]:
         """Run a job; when this returns, nothing of it lives."""
         with ExitStack() as held:
-            run_once = self._interactive(job, held) or self._alone(job, held)
+            run_once: Callable[[int], Ended | Dialogue]
+            if job.commands is None:
+                run_once = self._interactive(job, held) or self._alone(job, held)
+            else:
+                job.commands.require()
+                try:
+                    compiled, program = self._compile(job, job.commands, held)
+                except RunStopped:
+                    return
+                if compiled is not None:
+                    yield _COMPILING, compiled
+                if program is None:
+                    return
+                run_once = self._executions(job, job.commands, program)
             for index in range(len(job.runs)):
                 if self._host.is_stopped(job.seq):
                     return
@@ -262,6 +311,61 @@ class Supervisor:
 
         return pair
 
+    def _compile(
+        self, job: _Job, commands: _Commands, held: ExitStack
+    ) -> tuple[Ended | None, orders.Parcel | None]:
+        """Compile a job's program.
+
+        Returns:
+            How the compiler ended, where there is one, and what the runs are given: nothing if the
+            program does not compile.
+        """
+        sources = orders.write_bundle(job.source_path, job.source, job.files)
+        held.callback(os.close, sources.descriptor)
+        if not commands.compile:
+            return None, sources
+        product = os.memfd_create("product", os.MFD_CLOEXEC)
+        held.callback(os.close, product)
+        compiler = Party(
+            self._zygotes.get("plain", ()),
+            "compile",
+            bundle=sources,
+            command=commands.compile,
+            environment=commands.environment,
+        )
+        ended = self._watch(job, [compiler], commands.compile_limits, product)
+        # What the compiler made takes memory until the job ends, and none of it is a run's.
+        self._forget_idle_memory()
+        held.callback(self._forget_idle_memory)
+        if ended.exit_code != 0 or ended.limit_hit is not None:
+            return ended, None
+        try:
+            parcel = orders.open_product(product)
+        except ValueError as error:
+            words = f"what the compiler made cannot be used: {error}"
+            event = {"e": "compile_error", "type": "compiler", "message": words}
+            return replace(ended, report=json.dumps(event).encode()), None
+        held.callback(os.close, parcel.descriptor)
+        return ended, parcel
+
+    def _executions(
+        self, job: _Job, commands: _Commands, program: orders.Parcel
+    ) -> Callable[[int], Ended]:
+        """Return what carries out a run of a program that is executed as it is."""
+        zygote = self._zygotes.get("plain", ())
+
+        def execute(index: int) -> Ended:
+            party = Party(
+                zygote,
+                "command",
+                bundle=program,
+                command=commands.run,
+                environment=commands.environment,
+            )
+            return self._run_once(job, [party], job.runs[index])
+
+        return execute
+
     def _alone(self, job: _Job, held: ExitStack) -> Callable[[int], Ended]:
         """Return what carries out a run of a job without an interactor."""
         parties = self._parties(job, held)
@@ -288,7 +392,7 @@ class Supervisor:
                     harness_pids=self._zygotes.harness_pids,
                     host_descriptor=_STDIN,
                     is_stopped=lambda: self._heard_stop(job.seq),
-                    is_crowded=self._crowd_check(job) if self._lacks else None,
+                    is_crowded=self._crowd_check(job, job.limits) if self._lacks else None,
                 ).run()
             finally:
                 os.close(program.descriptor)
@@ -298,23 +402,32 @@ class Supervisor:
     def _run_once(self, job: _Job, parties: list[Party], run_bytes: bytes) -> Ended:
         payload = orders.memory_file("payload", run_bytes)
         try:
-            watch = Watch(
-                parties=parties,
-                limits=job.limits,
-                cgroup=self._cgroup,
-                idle_memory_bytes=self._idle_memory_bytes(),
-                slot_memory=self._slot_memory,
-                harness_pids=self._zygotes.harness_pids,
-                host_descriptor=_STDIN,
-                is_stopped=lambda: self._heard_stop(job.seq),
-                is_crowded=self._crowd_check(job) if self._lacks else None,
-            )
-            ended = watch.run(payload)
-            if watch.was_long:
-                self._idle = None
-            return ended
+            return self._watch(job, parties, job.limits, payload)
         finally:
             os.close(payload)
+
+    def _watch(
+        self, job: _Job, parties: list[Party], limits: dict[str, Any], payload: int
+    ) -> Ended:
+        """Run some processes until the last of them has ended."""
+        watch = Watch(
+            parties=parties,
+            limits=limits,
+            cgroup=self._cgroup,
+            idle_memory_bytes=self._idle_memory_bytes(),
+            slot_memory=self._slot_memory,
+            harness_pids=self._zygotes.harness_pids,
+            host_descriptor=_STDIN,
+            is_stopped=lambda: self._heard_stop(job.seq),
+            is_crowded=self._crowd_check(job, limits) if self._lacks else None,
+        )
+        ended = watch.run(payload)
+        if watch.was_long:
+            self._forget_idle_memory()
+        return ended
+
+    def _forget_idle_memory(self) -> None:
+        self._idle = None
 
     def _idle_memory_bytes(self) -> int:
         """Return the memory that the slot takes without a run.
@@ -329,9 +442,9 @@ class Supervisor:
             self._idle = (pids, self._slot_memory())
         return self._idle[1]
 
-    def _crowd_check(self, job: _Job) -> Callable[[], bool]:
+    def _crowd_check(self, job: _Job, limits: dict[str, Any]) -> Callable[[], bool]:
         staged = [job.source_path, *(path for path, _ in job.files)]
-        return lambda: reduced.is_crowded(job.limits["work_files"], staged)
+        return lambda: reduced.is_crowded(limits["work_files"], staged)
 
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()

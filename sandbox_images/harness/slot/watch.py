@@ -198,7 +198,7 @@ class Watch:
     def _check_limits(self) -> None:
         self.was_long = True
         reading = processes.read_run(
-            self._harness_pids, min(party.source.memory_bytes for party in self._parties)
+            self._harness_pids, min(party.inherited_bytes for party in self._parties)
         )
         cpu_time_s = self._seen_cpu_time_s = max(self._seen_cpu_time_s, self._cpu_time_s(reading))
         used = reading.memory_bytes

@@ -8,9 +8,12 @@ forks has never held another run's data.
 import ctypes
 import json
 import os
+import re
 import socket
 import struct
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel.calls import Calls
@@ -18,6 +21,10 @@ from sandbox_images.harness.kernel.calls import Calls
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8
 _END_OF_HEAD = b"\0\0"
+_MAX_NAME_BYTES = 255
+_MAX_PATH_BYTES = 2048
+_MAX_HEAD_BYTES = 1024 * 1024
+"""Of what a compiler made: room for the paths of some thousands of files."""
 _PAGE = 4096
 
 
@@ -34,18 +41,22 @@ class RunOrder(NamedTuple):
     bundle: int
     """Descriptor: the submission's source and files; see `write_bundle`."""
     payload: int
-    """Descriptor: this run's bytes."""
+    """Descriptor: this run's bytes; of a compiler, where what it made is to be written."""
     stdout: int
     stderr: int
     report: int
     channel: int | None = None
     """Descriptor: to the other process, where tests and submission have one each."""
+    command: tuple[str, ...] = ()
+    """What the process executes in place of Python code; empty if it executes none."""
+    environment: Mapping[str, str] = MappingProxyType({})
+    """What the command finds in its environment beside what every run finds."""
 
     @classmethod
     def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
         """Put together what `send` took apart."""
         named: dict[str, Any] = dict(zip(_DESCRIPTORS, descriptors, strict=False))
-        return cls(**message, **named)
+        return cls(**{**message, "command": tuple(message["command"])}, **named)
 
     @property
     def message(self) -> dict[str, Any]:
@@ -55,6 +66,8 @@ class RunOrder(NamedTuple):
             "limits": self.limits,
             "staged_bytes": self.staged_bytes,
             "staged_files": self.staged_files,
+            "command": self.command,
+            "environment": dict(self.environment),
         }
 
     @property
@@ -163,16 +176,81 @@ def write_bundle(
 ) -> Parcel:
     """Write a submission's code and files to a new memory file."""
     staged = [(source_path, source), *files]
-    contents = [("", prelude), *staged]
+    sizes = [(path, len(data)) for path, data in staged if data is not None]
+    return Parcel(memory_file("bundle", _encode([("", prelude), *staged])), *_room_for(sizes))
+
+
+def _encode(contents: list[tuple[str, bytes | None]]) -> bytes:
     # Not JSON, which a program that is no JSON's would have to read in every fork.
     sizes = [f"{-1 if data is None else len(data)} {path}" for path, data in contents]
     body = [data for _path, data in contents if data is not None]
     head = "\0".join(sizes).encode("utf-8", "surrogatepass")
-    return Parcel(
-        descriptor=memory_file("bundle", b"".join((head, _END_OF_HEAD, *body))),
-        bytes=sum(-(-len(data) // _PAGE) * _PAGE for _path, data in staged if data is not None),
-        files=sum(path.count("/") + 1 for path, data in staged if data is not None),
-    )
+    return b"".join((head, _END_OF_HEAD, *body))
+
+
+def _room_for(sizes: list[tuple[str, int]]) -> tuple[int, int]:
+    """Return the bytes and the files, folders included, that files take in a work area."""
+    total = sum(-(-size // _PAGE) * _PAGE for _path, size in sizes)
+    return total, sum(path.count("/") + 1 for path, _size in sizes)
+
+
+def write_product(descriptor: int, source_path: str, files: dict[str, bytes]) -> None:
+    """Write what a compiler left in the work area, as a bundle for the runs of its program.
+
+    Args:
+        descriptor: Of an empty file, which may grow to the work area's size.
+        source_path: The submission's file, which may be one of `files`.
+        files: Content by path.
+
+    Raises:
+        OSError: It is larger than that.
+    """
+    view = memoryview(_encode([("", b""), (source_path, None), *files.items()]))
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def open_product(descriptor: int) -> Parcel:
+    """Return what `write_product` wrote to a memory file, for reading.
+
+    The process that wrote it had run a compiler, which some languages let execute the code that it
+    compiles. So none of it is believed: what is no bundle, or would leave the work area, is
+    refused.
+
+    Raises:
+        ValueError: It is refused.
+    """
+    size = os.fstat(descriptor).st_size
+    head, found, _ = os.pread(descriptor, min(size, _MAX_HEAD_BYTES), 0).partition(_END_OF_HEAD)
+    if not found:
+        raise ValueError("it has no head")
+    prelude, source, *entries = head.decode("utf-8", "surrogatepass").split("\0")
+    if prelude != "0 " or not source.startswith("-1 "):
+        raise ValueError("it begins with no source")
+    _require_inside(source.removeprefix("-1 "))
+    staged: list[tuple[str, int]] = []
+    for entry in entries:
+        number, _, path = entry.partition(" ")
+        if not re.fullmatch("[0-9]{1,15}", number):
+            raise ValueError(f"a file has no size: {entry[:80]!r}")
+        _require_inside(path)
+        staged.append((path, int(number)))
+    paths = {path for path, _size in staged}
+    folders = {path[: match.start()] for path in paths for match in re.finditer("/", path)}
+    if len(paths) != len(staged) or paths & folders:
+        raise ValueError("two of its files have one path")
+    if len(head) + len(_END_OF_HEAD) + sum(size for _path, size in staged) != size:
+        raise ValueError("the sizes of its files are wrong")
+    reader = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+    return Parcel(reader, *_room_for(staged))
+
+
+def _require_inside(path: str) -> None:
+    parts = path.split("/")
+    if any(part in ("", ".", "..") or len(os.fsencode(part)) > _MAX_NAME_BYTES for part in parts):
+        raise ValueError(f"a path is none of the work area's: {path[:80]!r}")
+    if len(os.fsencode(path)) > _MAX_PATH_BYTES:
+        raise ValueError(f"a path is too long: {path[:80]!r}")
 
 
 def read_bundle(descriptor: int) -> Bundle:

@@ -266,7 +266,9 @@ def test_nothing_but_plain_data_is_unpickled(value: object) -> None:
         pytest.param({"checker": "def judge(): ..."}, "must define check", id="other checker"),
         pytest.param({"checker": {"source": 3}}, "checker.source must be text", id="no checker"),
         pytest.param({"generated_checker": "def ("}, "cannot parse", id="damaged checker"),
-        pytest.param({"language": "cpp"}, "language not supported", id="language"),
+        pytest.param(
+            {"language": "brainfuck"}, "'brainfuck' is not graded; expected", id="language"
+        ),
     ],
 )
 def test_field_that_decides_and_cannot_be_honoured_is_refused(

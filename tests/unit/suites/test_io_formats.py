@@ -177,10 +177,49 @@ def test_odd_case_is_refused(cases: list[dict[str, Any]], message: str) -> None:
         parse_label({"test_cases": cases})
 
 
-def test_verification_info_of_another_language_is_refused() -> None:
-    info = {"language": "cpp", "test_cases": [{"input": "1", "output": "1"}]}
-    with pytest.raises(LabelError, match="language not supported: 'cpp'"):
-        parse_label({"verification_info": json.dumps(info)})
+def test_verification_info_names_the_language_of_its_programs() -> None:
+    info = {"language": "C++", "test_cases": [{"input": "1", "output": "1"}]}
+    suite = parse_label({"verification_info": json.dumps(info)})
+    assert (suite.language, suite.image) == ("cpp", "cpp")
+
+
+@pytest.mark.parametrize(
+    ("language", "found"),
+    [
+        pytest.param("cpp", "cpp", id="its own name"),
+        pytest.param(" Node.js ", "javascript", id="another name"),
+        pytest.param("any", "any", id="any"),
+        pytest.param("Python 3", "python", id="python"),
+        pytest.param("", "python", id="empty"),
+        pytest.param(None, "python", id="null"),
+    ],
+)
+def test_label_names_the_language_of_its_programs(language: str | None, found: str) -> None:
+    suite = parse_label({"inputs": ["1"], "outputs": ["1"], "language": language})
+    assert suite.language == found
+
+
+def test_suite_settings_name_the_language_of_its_programs() -> None:
+    suite = parse_label({"inputs": ["1"], "outputs": ["1"], "suite": {"language": "rs"}})
+    assert (suite.language, suite.image) == ("rust", "rust")
+
+
+@pytest.mark.parametrize("language", ["kotlin", "C-", "english", 3, ["cpp"]])
+def test_label_in_a_language_that_is_not_graded_is_refused(language: object) -> None:
+    with pytest.raises(LabelError, match=r"language"):
+        parse_label({"inputs": ["1"], "outputs": ["1"], "language": language})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param({"inputs": [[2]], "outputs": [4], "fn_name": "double"}, id="calls"),
+        pytest.param({"test_list": ["assert double(2) == 4"]}, id="asserts"),
+    ],
+)
+def test_language_of_tests_that_call_functions_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(LabelError, match="only Python is graded"):
+        parse_label({**row, "language": "cpp"})
 
 
 def test_rllm_cases_take_their_function_from_metadata() -> None:

@@ -81,8 +81,8 @@ def labels_in_labels(depth: int) -> object:
             id="labels in labels",
         ),
         pytest.param(
-            {"language": "rust", "test_cases": [{"input": "1", "output": "1"}]},
-            "language not supported: 'rust'",
+            {"language": "cobol", "test_cases": [{"input": "1", "output": "1"}]},
+            "the language 'cobol' is not graded; expected one of python, bash",
             id="other language",
         ),
     ],

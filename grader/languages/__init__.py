@@ -1,0 +1,111 @@
+"""The languages that submissions are written in, beside Python.
+
+Each module here but `language` describes one, in a tuple `LANGUAGES` of its dialects, and is found
+because it is here; nothing outside of this package asks which language it is.
+"""
+
+import pkgutil
+import shutil
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib import import_module
+
+from grader.languages.language import COMPILE_LIMITS, Language, Source, Words
+from grader.model import TestSuite
+from grader.model.errors import LabelError
+
+__all__ = [
+    "ANY",
+    "COMPILE_LIMITS",
+    "PYTHON",
+    "Language",
+    "Source",
+    "Words",
+    "find",
+    "image_of",
+    "in_image",
+    "languages",
+    "missing",
+    "named",
+]
+
+PYTHON = "python"
+"""The language of a suite that names none, which needs no description here."""
+ANY = "any"
+"""What a label says whose answers may be in any language: their fences tell."""
+_PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3"})
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Return every language by its name.
+
+    Raises:
+        ValueError: A name or an alias is taken twice: a mistake in a module here.
+    """
+    modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
+    every: list[Language] = []
+    for name in modules:
+        if name != "language":
+            every += import_module(f"{__name__}.{name}").LANGUAGES
+    taken: dict[str, str] = dict.fromkeys({*_PYTHON_NAMES, ANY}, PYTHON)
+    for language in every:
+        for name in language.names:
+            if name in taken:
+                message = f"{language.name} and {taken[name]} both claim the name {name!r}"
+                raise ValueError(message)
+            taken[name] = language.name
+    return {language.name: language for language in every}
+
+
+@lru_cache(maxsize=256)
+def find(name: str) -> Language | None:
+    """Return the language that a name means; None if it means none, or Python."""
+    name = name.strip().lower()
+    return next((each for each in languages().values() if name in each.names), None)
+
+
+def named(name: object) -> str:
+    """Return the language of a label by its own name: `PYTHON`, `ANY`, or that of a language.
+
+    Args:
+        name: What the label says; None or an empty text is Python.
+
+    Raises:
+        LabelError: It names no language that is graded.
+    """
+    if name is None:
+        return PYTHON
+    if not isinstance(name, str):
+        message = f"language must be text, but is {name!r:.80}"
+        raise LabelError(message)
+    if name.strip().lower() in _PYTHON_NAMES:
+        return PYTHON
+    if name.strip().lower() == ANY:
+        return ANY
+    if (language := find(name)) is None:
+        known = ", ".join((PYTHON, *sorted(languages())))
+        message = f"the language {name!r:.80} is not graded; expected one of {known}, {ANY}"
+        raise LabelError(message)
+    return language.name
+
+
+def image_of(suite: TestSuite, language: str) -> str:
+    """Return the image variant for a submission in some language to a suite."""
+    found = find(language)
+    return suite.image if found is None else found.image
+
+
+def in_image(image: str) -> tuple[Language, ...]:
+    """Return the languages of a sandbox image variant; none if it is one of Python's."""
+    return tuple(language for language in languages().values() if language.image == image)
+
+
+def missing(found: Iterable[Language]) -> dict[str, str]:
+    """Return the programs that this machine lacks for some languages, with their packages."""
+    return {
+        program: package
+        for language in found
+        for program, package in language.packages.items()
+        if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None
+    }

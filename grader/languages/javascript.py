@@ -1,0 +1,48 @@
+"""JavaScript, by Node.js."""
+
+import re
+
+from grader.languages.language import Language, Source, Words
+from grader.model import MiB
+
+_MODULE = re.compile(
+    r"^[ \t]*(?:import\b(?:[^\n;(]*\bfrom\b|[ \t]*['\"])"
+    r"|export[ \t]+(?:default|const|function|class|\{))",
+    re.MULTILINE,
+)
+
+
+def prepare(code: str) -> Source:
+    """Name the file so that Node takes one that imports for the module that it is."""
+    return Source(path="solution.mjs" if _MODULE.search(code) else "solution.js", code=code)
+
+
+LANGUAGES = (
+    Language(
+        name="javascript",
+        title="JavaScript",
+        image="javascript",
+        aliases=frozenset({"js", "node", "nodejs", "node.js", "mjs", "cjs", "ecmascript"}),
+        packages={"node": "nodejs"},
+        folders=("/usr/share/nodejs",),
+        source="solution.js",
+        prepare=prepare,
+        compile=("node", "--check", "{source}"),
+        run=("node", "--max-old-space-size={memory_mib}", "--stack-size=49152", "{source}"),
+        environment={"NODE_DISABLE_COLORS": "1", "UV_THREADPOOL_SIZE": "2"},
+        time_factor=2.0,
+        start_up_s=0.2,
+        runtime_memory_bytes=64 * MiB,
+        compile_words=Words(
+            message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
+            line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
+        ),
+        runtime_words=Words(
+            message=re.compile(
+                r"^(?:Uncaught )?(?P<message>\w*(?:Error|Exception)\b.*)", re.MULTILINE
+            ),
+            line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
+        ),
+        out_of_memory=("JavaScript heap out of memory",),
+    ),
+)

@@ -1,0 +1,100 @@
+"""What a language is to the grader: names, commands and words. docs/languages.md has the guide."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from grader.model import LimitOverrides, Limits, MiB
+
+COMPILE_LIMITS = Limits(
+    cpu_time_s=30.0,
+    wall_time_s=60.0,
+    memory_bytes=1024 * MiB,
+    output_bytes=256 * 1024,
+    work_bytes=256 * MiB,
+)
+"""For compiling a submission, whatever the limits of its runs are; `work_bytes` holds for what the
+compiler makes, too."""
+
+
+class Source(NamedTuple):
+    """A submission's file, ready to be compiled."""
+
+    path: str
+    """Relative to the work area."""
+    code: str
+    entry: str = ""
+    """What the commands call `{entry}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How to read what a compiler or a runtime says. Nothing but feedback depends on it.
+
+    Each is searched for on its own, in text of at most 64 KiB, and the first match counts.
+    """
+
+    message: re.Pattern[str]
+    """The group `message` is what is wrong."""
+    line: re.Pattern[str] | None = None
+    """The group `line` is the number of the line in the submission."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """A language.
+
+    In commands and environment, `{source}` stands for the submission's path, `{entry}` for what
+    `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's stack may grow to its
+    memory limit, and to 64 MiB at least.
+    """
+
+    name: str
+    """As labels and reports have it."""
+    title: str
+    """As people write it."""
+    image: str
+    """The sandbox image variant that has it."""
+    aliases: frozenset[str] = frozenset()
+    """Other names in lower case, of fences and of data sets."""
+    packages: Mapping[str, str]
+    """The programs that it needs, each with the Debian package that brings it."""
+    folders: tuple[str, ...] = ()
+    """Folders of the machine that they need beside /usr/bin and /usr/lib, as patterns."""
+    source: str
+    """The path of the submission's file, if `prepare` does not say otherwise."""
+    compile: tuple[str, ...] = ()
+    """What compiles the submission or, if the language is interpreted, checks it."""
+    run: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[str], Source] | None = None
+    """Makes the file of the code that was found in an answer; None: the code as it is."""
+    program: re.Pattern[str] | None = None
+    """What a whole program has, by which it is told from a part of one; None: nothing."""
+    time_factor: float = 1.0
+    """So many times the time limits count; 1 for what runs about as fast as C."""
+    start_up_s: float = 0.0
+    """CPU time that the runtime takes before the program begins; comes on top of the limit."""
+    runtime_memory_bytes: int = 0
+    """Memory that the runtime takes for itself; comes on top of the limit."""
+    compile_words: Words
+    runtime_words: Words
+    out_of_memory: tuple[str, ...] = ()
+    """What the runtime writes to standard error if it ends the program for want of memory."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that means it, in lower case."""
+        return self.aliases | {self.name}
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return the limits for a run in this language, of those for one in C."""
+        return limits.override(
+            # A wall time that the CPU time cannot fit into would decide in its place.
+            LimitOverrides(
+                cpu_time_s=limits.cpu_time_s * self.time_factor + self.start_up_s,
+                wall_time_s=limits.wall_time_s * self.time_factor + 2 * self.start_up_s,
+                memory_bytes=limits.memory_bytes + self.runtime_memory_bytes,
+            )
+        )

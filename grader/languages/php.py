@@ -1,0 +1,41 @@
+"""PHP."""
+
+import re
+
+from grader.languages.language import Language, Source, Words
+
+
+def prepare(code: str) -> Source:
+    """Open the code as PHP where the answer did not; else it would be text to print."""
+    opened = code if "<?" in code else f"<?php {code}"
+    return Source(path="solution.php", code=opened)
+
+
+_WORDS = Words(
+    message=re.compile(
+        r"^(?:PHP )?(?:Parse|Fatal) error: +(?P<message>.+?)(?: in |$)", re.MULTILINE
+    ),
+    line=re.compile(r"(?: on line |solution\.php:)(?P<line>\d+)"),
+)
+
+LANGUAGES = (
+    Language(
+        name="php",
+        title="PHP",
+        image="php",
+        aliases=frozenset({"php7", "php8"}),
+        packages={"php": "php-cli"},
+        folders=("/etc/php", "/usr/share/php", "/var/lib/php/modules"),
+        source="solution.php",
+        prepare=prepare,
+        compile=("php", "-d", "display_errors=stderr", "-l", "{source}"),
+        run=(
+            *("php", "-d", "memory_limit={memory_mib}M", "-d", "display_errors=stderr"),
+            *("-d", "log_errors=0", "-d", "zend.assertions=1", "{source}"),
+        ),
+        time_factor=3.0,
+        compile_words=_WORDS,
+        runtime_words=_WORDS,
+        out_of_memory=("Allowed memory size of",),
+    ),
+)

@@ -1,0 +1,70 @@
+"""Jobs of programs that read standard input, in whatever language they are."""
+
+from grader import languages
+from grader.languages import COMPILE_LIMITS, Language
+from grader.model import MiB
+from grader.running.task import Task
+from grader.sandbox.contract import Commands, Job, Program
+
+
+def stdin_job(task: Task, runs: tuple[bytes, ...], *, source: str | None = None) -> Job:
+    """Return a job with a run for each input.
+
+    Args:
+        task: Whose program it is.
+        runs: The inputs.
+        source: Code in the submission's language to run in place of the submission.
+    """
+    code = task.code if source is None else source
+    if task.language is None:
+        return Job(
+            program=Program.STDIN,
+            source=code,
+            prelude=task.suite.prelude,
+            runs=runs,
+            limits=task.limits,
+        )
+    prepared = prepare(task.language, code)
+    memory_bytes = task.limits.memory_bytes - task.language.runtime_memory_bytes
+    return Job(
+        program=Program.COMMAND,
+        source=prepared.code,
+        source_path=prepared.path,
+        runs=runs,
+        limits=task.limits,
+        commands=commands(task.language, prepared, memory_bytes=memory_bytes),
+    )
+
+
+def prepare(language: Language, code: str) -> languages.Source:
+    """Return the file that holds some code."""
+    if language.prepare is None:
+        return languages.Source(path=language.source, code=code)
+    return language.prepare(code)
+
+
+def commands(language: Language, source: languages.Source, *, memory_bytes: int) -> Commands:
+    """Return how a program is compiled and run.
+
+    Args:
+        language: Of the program.
+        source: Its file.
+        memory_bytes: What it may use, without what the runtime takes for itself.
+    """
+    values = {
+        "{source}": source.path,
+        "{entry}": source.entry,
+        "{memory_mib}": str(max(1, memory_bytes // MiB)),
+    }
+
+    def fill(part: str) -> str:
+        for name, value in values.items():
+            part = part.replace(name, value)
+        return part
+
+    return Commands(
+        compile=tuple(map(fill, language.compile)),
+        compile_limits=COMPILE_LIMITS,
+        run=tuple(map(fill, language.run)),
+        environment={name: fill(value) for name, value in language.environment.items()},
+    )

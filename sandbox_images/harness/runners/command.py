@@ -1,0 +1,73 @@
+"""Compile a program of another language than Python, and execute what came of it.
+
+The compiler is locked in like the program itself: compilers read files that a source names, and
+some execute what they compile.
+"""
+
+import os
+import signal
+import stat
+from typing import NoReturn
+
+from sandbox_images.harness.lock_in.confinement import ENVIRONMENT, WORK, Run
+from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.wire import orders
+
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+def compile_program(run: Run, reporter: Reporter) -> NoReturn:
+    """Have the compiler do its work, and write what it left in the work area to the payload.
+
+    The process ends as the compiler did, so that whoever waits for it sees that end.
+    """
+    _keep_to_oneself(run)
+    pid = os.posix_spawnp(
+        run.command[0], run.command, _environment(run), setsigdef=_IGNORED_BY_PYTHON
+    )
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status < 0:
+        reporter.emit("compile_error", type="compiler", message=f"it was ended by signal {-status}")
+    elif status == 0:
+        try:
+            orders.write_product(run.payload, run.bundle.source_path, _work_area())
+        except OSError as error:
+            words = f"what the compiler made cannot be kept: {error.strerror}"
+            reporter.emit("compile_error", type="compiler", message=words)
+            status = 1
+    os._exit(abs(status))
+
+
+def run(run: Run, reporter: Reporter) -> NoReturn:
+    """Become the program."""
+    _keep_to_oneself(run)
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvpe(run.command[0], run.command, _environment(run))
+    except (OSError, ValueError) as error:
+        # Such as a file that the compiler did not make, or one that is no program.
+        words = f"{run.command[0]}: {error}"
+        reporter.emit("exception", where="load", type="cannot be started", message=words)
+        os._exit(1)
+
+
+def _keep_to_oneself(run: Run) -> None:
+    for descriptor in (run.payload, run.report):
+        os.set_inheritable(descriptor, False)
+
+
+def _environment(run: Run) -> dict[str, str]:
+    return {**ENVIRONMENT, **run.environment}
+
+
+def _work_area() -> dict[str, bytes]:
+    """Return the files of the work area by path; no links and no pipes."""
+    found: dict[str, bytes] = {}
+    for folder, _folders, names in os.walk(WORK):
+        for name in names:
+            path = os.path.join(folder, name)
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, WORK)] = file.read()
+    return found

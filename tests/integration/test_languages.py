@@ -1,0 +1,118 @@
+"""Small programs in every language, each with the verdict that it must get in a native jail.
+
+tests/languages/LANGUAGE.toml has them: all are given two numbers and should print their sum.
+`verdicts` are the ones that will do, where it depends on the machine which limit is hit first.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import languages
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
+from grader.model.overrides import ExtractionRule
+from grader.model.verdict import Integrity
+from grader.suites import parse_label
+from tests.conftest import REPO, missing
+
+FOLDER = REPO / "tests/languages"
+LABEL = {"inputs": ["3 4\n", "20 22\n"], "outputs": ["7\n", "42\n"]}
+LIMITS = LimitOverrides(
+    cpu_time_s=0.5, wall_time_s=2.0, memory_bytes=128 * MiB, output_bytes=64 * 1024
+)
+
+
+def programs() -> dict[tuple[str, str], dict[str, Any]]:
+    return {
+        (path.stem, name): program
+        for path in sorted(FOLDER.glob("*.toml"))
+        for name, program in tomllib.loads(path.read_text()).items()
+    }
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1, stop_early=True)) as opened:
+        yield opened
+
+
+def suite_of(language: str) -> TestSuite:
+    suite = parse_label({**LABEL, "language": language})
+    return replace(suite, limits=LIMITS, extraction=ExtractionRule.VERBATIM)
+
+
+def grade(grader: Grader, language: str, code: str) -> GradeReport:
+    found = languages.find(language)
+    assert found is not None
+    if lacking := languages.missing([found]):
+        missing(language, f"there is no {', '.join(lacking)}")
+    return grader.grade(Submission(id="program", completion=code, suite=suite_of(language)))
+
+
+@pytest.mark.parametrize(
+    ("language", "name"), [pytest.param(*key, id="-".join(key)) for key in programs()]
+)
+def test_program_gets_its_verdict(grader: Grader, language: str, name: str) -> None:
+    program = programs()[language, name]
+    report = grade(grader, language, program["code"])
+    assert report.verdict in program["verdicts"], report.feedback
+    assert report.integrity is Integrity.ISOLATED
+    assert program.get("feedback", "") in report.feedback
+
+
+def test_every_language_has_programs_that_are_right_and_wrong() -> None:
+    names = {language for language, _ in programs()}
+    assert names == set(languages.languages())
+    for language in languages.languages().values():
+        assert (language.name, "right") in programs()
+
+
+def test_program_is_compiled_once_for_all_its_cases(grader: Grader) -> None:
+    report = grade(grader, "cpp", programs()["cpp", "whole_library"]["code"])
+    assert (report.passed, report.total) == (2, 2)
+    # The header alone takes a second to compile.
+    assert report.usage.cpu_time_s is not None
+    assert report.usage.cpu_time_s < 0.1
+
+
+def test_language_that_is_not_there_is_an_internal_error_that_names_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cpp = replace(languages.languages()["cpp"], packages={"no-such-compiler": "g++"})
+    monkeypatch.setattr(languages, "languages", lambda: {"cpp": cpp})
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as grader:
+        submission = Submission(id="program", completion="int main() {}", suite=suite_of("cpp"))
+        report = grader.grade(submission)
+    assert not report.graded
+    assert "C++17 cannot be run here: there is no no-such-compiler" in report.feedback
+    assert "apt-get install g++" in report.feedback
+
+
+def test_language_is_added_as_the_guide_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (REPO / "docs/languages.md").read_text()
+    (source,) = [code for code in re.findall(r"```python\n(.*?)```", page, re.S) if "AWK" in code]
+    (tmp_path / "awk.py").write_text(source)
+    monkeypatch.setattr(languages, "__path__", [*languages.__path__, str(tmp_path)])
+    languages.languages.cache_clear()
+    languages.find.cache_clear()
+    try:
+        with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as grader:
+            right = grade(grader, "gawk", "{ print $1 + $2 }")
+            wrong = grade(grader, "awk", "{ print $1 - $2 }")
+            broken = grade(grader, "awk", "{ print $1 +")
+    finally:
+        languages.languages.cache_clear()
+        languages.find.cache_clear()
+        sys.modules.pop("grader.languages.awk")
+    assert [right.verdict, wrong.verdict, broken.verdict] == ["passed", "failed", "runtime_error"]
+    assert "syntax error" in broken.feedback
