@@ -31,7 +31,8 @@ class _Definition:
 class TestModule:
     """One module of tests."""
 
-    def __init__(self, source: Source, *, everything: bool) -> None:
+    def __init__(self, source: Source, *, noted: bool, everything: bool) -> None:
+        self._noted = noted
         self._everything = everything
         self._source = source
         self._names = Names([source])
@@ -122,7 +123,7 @@ class TestModule:
         function = definition.function
         scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
         helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
-        walk = Walk(self._names, helper_of, everywhere=self._everything)
+        walk = Walk(self._names, helper_of, noted=self._noted, everywhere=self._everything)
         local = _bound_in(function)
         env = {name: bound for name, bound in self._module_env().items() if name not in local}
         env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})

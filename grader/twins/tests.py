@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from grader.model import PytestTests, ScriptTests
+from grader.source.swallowing import catches_failures
 from grader.twins.expectations import Reader
 from grader.twins.found import Found, Where
 from grader.twins.helpers import Helpers
@@ -36,6 +37,7 @@ def find_expectations(
 
 
 def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
+    noted = not catches_failures(tests)
     setup = Source(SETUP, tests.setup.encode("utf-8", "surrogatepass"))
     sources = [
         Source(case.id, case.source.encode("utf-8", "surrogatepass")) for case in tests.cases
@@ -47,7 +49,7 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
         names = Names([source], of_setup)
         elsewhere = frozenset(name for name in own_names if counts[name] > 1)
         module = Helpers(names, [setup, source], mentioned_in_setup | elsewhere)
-        walk = Walk(names, module.helper_of(None), everywhere=everything)
+        walk = Walk(names, module.helper_of(None), noted=noted, everywhere=everything)
         scope = module.scope(source)
         walk.block(source.tree.body, Frame(source=source, scope=scope, env={}))
         own = [(source.name, 0, len(source.content))]
@@ -71,5 +73,7 @@ def _mentioned(source: Source) -> frozenset[str]:
 
 def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
     contents = {file.path: file.content for file in tests.files}
+    noted = not catches_failures(tests)
     for path in tests.test_paths:
-        yield from TestModule(Source(path, contents.get(path, b"")), everything=everything).read()
+        source = Source(path, contents.get(path, b""))
+        yield from TestModule(source, noted=noted, everything=everything).read()

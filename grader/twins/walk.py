@@ -8,6 +8,7 @@ the suite's own helpers with what they are given.
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from grader.twins.leaving import breaks, fails, leaves, leaves_finally, may_leave
 from grader.twins.names import Function, Names, call_name
@@ -53,14 +54,19 @@ class Reached:
 class Walk:
     """The walk through one test."""
 
-    def __init__(self, names: Names, helper_of: HelperOf, *, everywhere: bool = False) -> None:
+    def __init__(
+        self, names: Names, helper_of: HelperOf, *, noted: bool, everywhere: bool = False
+    ) -> None:
         """Set out.
 
         Args:
             names: What names mean.
             helper_of: Finds the suite's own function that a call means; see `Scope`.
+            noted: Whether an assertion that fails fails its case, even if the error is swallowed;
+                see `grader.source.swallowing`.
             everywhere: Whether to go also where a run may not come, or not be stopped.
         """
+        self._noted = noted
         self._everywhere = everywhere
         self._names = names
         self._helper_of = helper_of
@@ -185,6 +191,9 @@ class Walk:
             if raising is not None:
                 self._reach(*raising)
             if raising is not None or not self._lets_through(item.context_expr):
+                if raising is None and self._noted and not self._everywhere:
+                    # The context may swallow any other error, and so what would follow that.
+                    self.block([*takewhile(_is_noted, node.body)], frame)
                 self._pass_over(node, [node.body], frame)
                 return not any(map(may_leave, node.body))
         return self.block(node.body, frame)
@@ -252,6 +261,17 @@ class Walk:
         handled = [handler.body for handler in node.handlers]
         self._pass_over(node, [node.body, *handled, node.orelse, node.finalbody], frame)
         return not any(map(may_leave, whole))
+
+
+def _is_noted(node: ast.stmt) -> bool:
+    """Tell whether a statement is an assertion whose failure is noted before it raises."""
+    match node:
+        case ast.Assert():
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))):
+            return name.startswith("assert")
+        case _:
+            return False
 
 
 def _arguments(

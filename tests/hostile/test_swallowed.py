@@ -66,6 +66,13 @@ class Pool:
     def __enter__(self): return self
     def __exit__(self, *error): return {swallows}
 """
+NO_POOL = """
+import contextlib
+@contextlib.contextmanager
+def Pool():
+    try: yield None
+    except Exception: pass
+"""
 WITH = "with Pool() as pool:\n    assert pool.size == 3\n"
 IN_PYTEST = "import pytest\nfrom solution import *\n"
 UNITTEST = """
@@ -127,6 +134,17 @@ SUITES = {
             "    def take(self, amount): pass\n"
         ],
     ),
+    "a context manager of nothing": (
+        Suite(right=POOL.format(size=3, swallows=None), cases=[WITH]),
+        [NO_POOL],
+    ),
+    "a context manager of nothing in pytest": (
+        Suite(
+            right=POOL.format(size=3, swallows=None),
+            module=IN_PYTEST + "def test_it():\n    " + WITH.replace("\n", "\n    "),
+        ),
+        [NO_POOL],
+    ),
     "a context manager": (
         Suite(right=POOL.format(size=3, swallows=None), cases=[WITH]),
         [POOL.format(size=2, swallows=True)],
@@ -156,7 +174,8 @@ def test_submission_that_catches_a_failed_assertion_fails(
     slot: Slot, name: str, source: str
 ) -> None:
     graded = grade(slot, SUITES[name][0], source)
-    assert Verdict.PASSED not in {case.verdict for case in graded.cases}, verdicts(graded.cases)
+    passed = {case.verdict for case in graded.cases} & {Verdict.PASSED}
+    assert graded.tampered or not passed, verdicts(graded.cases)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +242,28 @@ def test_reference_that_catches_nothing_changes_nothing(slot: Slot, name: str) -
     suite, sources = SUITES[name]
     for source in sources:
         graded = grade(slot, replace(suite, reference=suite.right), source)
-        assert Verdict.PASSED not in {case.verdict for case in graded.cases}, verdicts(graded.cases)
+        passed = {case.verdict for case in graded.cases} & {Verdict.PASSED}
+        assert graded.tampered or not passed, verdicts(graded.cases)
+
+
+def test_honest_context_manager_that_swallows_passes(slot: Slot) -> None:
+    code = """
+class Ignored:
+    def __init__(self, *kinds): self.kinds, self.seen = kinds, []
+    def __enter__(self): return self
+    def __exit__(self, kind, error, _):
+        self.seen.append(kind)
+        return kind is not None and issubclass(kind, self.kinds)
+"""
+    cases = [
+        "with Ignored(KeyError) as ignored:\n    assert ignored.kinds == (KeyError,)\n"
+        "    {}[1]\n    assert ignored.kinds == ()\nassert ignored.seen == [KeyError]",
+        "with Ignored(Exception):\n    raise ValueError\nassert Ignored().seen == []",
+    ]
+    for _ in range(4):
+        graded = grade(slot, Suite(right=code, cases=cases), code)
+        assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
+        assert not graded.tampered
 
 
 def test_harness_and_grader_have_one_message() -> None:

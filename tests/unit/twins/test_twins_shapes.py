@@ -264,7 +264,14 @@ UNCERTAIN = [
     ),
     pytest.param("try:\n    assert same(1) == 1\nexcept AssertionError:\n    pass", id="caught"),
     pytest.param("with contextlib.suppress(Exception):\n    assert same(1) == 1", id="suppressed"),
-    pytest.param("with Box(1):\n    assert same(1) == 1", id="in a context of the submission"),
+    pytest.param(
+        "with Box(1):\n    x = same(1)\n    assert x == 1",
+        id="later in a context of the submission",
+    ),
+    pytest.param(
+        "with Box(1):\n    assert same(1) == 1\ntry:\n    pass\nexcept AssertionError:\n    pass",
+        id="in a context of the submission, by a suite that catches failures",
+    ),
     pytest.param("def later():\n    assert same(1) == 1", id="in a function that is not called"),
     pytest.param(
         "def check():\n    if same(1):\n        return\n    assert same(1) == 1\ncheck()",
