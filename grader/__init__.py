@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from grader.model import CaseResult, GradeReport, Integrity, Limits, Submission, Verdict
     from grader.model.errors import GraderError
     from grader.opening import open_grader
+    from grader.sessions.local import Session, Sessions
+    from grader.sessions.result import StepResult
     from grader.suites import parse_label, parse_problem
 
 __all__ = [
@@ -30,7 +32,10 @@ __all__ = [
     "GraderError",
     "Integrity",
     "Limits",
+    "Session",
+    "Sessions",
     "Settings",
+    "StepResult",
     "Submission",
     "Verdict",
     "load_settings",
@@ -42,7 +47,10 @@ __all__ = [
 _HOMES = {
     "Grader": "grader.grading.grader",
     "GraderError": "grader.model.errors",
+    "Session": "grader.sessions.local",
+    "Sessions": "grader.sessions.local",
     "Settings": "grader.config.settings",
+    "StepResult": "grader.sessions.result",
     "load_settings": "grader.config.loading",
     "open_grader": "grader.opening",
     "parse_label": "grader.suites",

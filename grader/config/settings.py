@@ -18,6 +18,7 @@ from grader.config.rewards import (
     Task,
 )
 from grader.config.server import KeepSettings, ServerSettings
+from grader.config.sessions import SessionSettings
 from grader.model import Limits, MiB
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.setting import Setting, check_ranges, declared
@@ -208,6 +209,7 @@ class Settings:
     agent: AgentSettings = field(default_factory=AgentSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     keep: KeepSettings = field(default_factory=KeepSettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
 
     def __post_init__(self) -> None:
         check_ranges(self)

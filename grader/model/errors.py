@@ -8,6 +8,8 @@ GraderError
 ├── SandboxError
 │   ├── SandboxUnavailableError the engine or the jail did not start the program (retryable)
 │   └── ImageNotFoundError      the sandbox image is not there
+├── SessionLostError            a session is no more
+├── SessionsFullError           there are as many sessions as there may be (retryable)
 ├── WireError                   a message does not decode
 ├── QueueUnavailableError       the broker cannot be reached, or refuses (retryable)
 ├── ServiceUnavailableError     a `grader serve` does not answer, or refuses (retryable)
@@ -54,6 +56,19 @@ class SandboxUnavailableError(SandboxError):
 
 class ImageNotFoundError(SandboxError):
     """The sandbox image is missing or was built from another version of the harness."""
+
+
+class SessionLostError(GraderError):
+    """A session is no more: it was closed, has expired, or its processes were killed.
+
+    A cell can bring that about, so that it says nothing against the sandbox.
+    """
+
+
+class SessionsFullError(GraderError):
+    """There are as many sessions as there may be."""
+
+    retryable: ClassVar[bool] = True
 
 
 class WireError(GraderError):

@@ -7,15 +7,15 @@ import contextlib
 import select
 import socket
 import threading
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from grader.model import Limits, Usage
-from grader.model.errors import SandboxUnavailableError
+from grader.model import Limits, SuiteFile, Usage
+from grader.model.errors import InputError, SandboxUnavailableError, SessionLostError
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Dialogue, Job, RunOutcome
+from grader.sandbox.contract import Dialogue, Job, RunOutcome, SlotSession, StepOutcome
 from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
 _CHUNK = 1 << 20
@@ -132,6 +132,22 @@ class SlotConnection:
                 self._stop(seq)
             raise
 
+    def open_session(
+        self, limits: Limits, *, states: int, preload: Sequence[str] = ()
+    ) -> SlotSession:
+        """Begin a session; see `Slot.open_session`."""
+        self._seq += 1
+        header = {
+            "op": "session",
+            "seq": self._seq,
+            "limits": limits_to_json(limits),
+            "states": states,
+            "preload": list(preload),
+        }
+        self._transport.send(encode(header))
+        self._expect("opened")
+        return _Session(self, self._seq)
+
     def is_alive(self) -> bool:
         """Tell whether the slot can take a job; see `Slot.is_alive`."""
         return self._transport.is_alive()
@@ -182,6 +198,83 @@ class SlotConnection:
         return SandboxUnavailableError(
             f"{self._name}: {reason}" + (f"; its log ends: {log}" if log else "")
         )
+
+
+class _Session:
+    """A `grader.sandbox.contract.SlotSession` in the slot of a connection."""
+
+    def __init__(self, slot: SlotConnection, seq: int) -> None:
+        self._slot = slot
+        self._seq = seq
+        self._has_ended = False
+
+    def step(
+        self, state: int, cell: str, *, limits: Limits, files: Sequence[SuiteFile] = ()
+    ) -> StepOutcome:
+        """Execute a cell; see `SlotSession.step`."""
+        header, blobs = self._ask(
+            {
+                "op": "step",
+                "state": state,
+                "limits": limits_to_json(limits),
+                "paths": [file.path for file in files],
+            },
+            _bytes(cell),
+            *(file.content for file in files),
+        )
+        run = _decode_end(header, blobs, 0) if header["began"] else None
+        return StepOutcome(
+            state=header["state"], problem=header["problem"], run=run, is_gone=header["gone"]
+        )
+
+    def read_files(self, state: int, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return files; see `SlotSession.read_files`."""
+        header, blobs = self._read(state, paths, listing=False)
+        return dict(zip(header["paths"], blobs, strict=True))
+
+    def list_files(self, state: int) -> Mapping[str, int]:
+        """Return sizes; see `SlotSession.list_files`."""
+        header, _blobs = self._read(state, (), listing=True)
+        sizes: dict[str, int] = header["sizes"]
+        return sizes
+
+    def drop(self, states: Sequence[int]) -> None:
+        """Free states; see `SlotSession.drop`."""
+        if not self._has_ended:
+            self._send({"op": "drop", "states": list(states)})
+
+    def close(self) -> None:
+        """End the session; see `SlotSession.close`."""
+        if not self._has_ended:
+            self._has_ended = True
+            self._slot._stop(self._seq)
+
+    def _read(
+        self, state: int, paths: Sequence[str], *, listing: bool
+    ) -> tuple[Header, list[bytes]]:
+        request = {"op": "read", "state": state, "paths": list(paths), "listing": listing}
+        header, (frame,) = self._ask(request)
+        if header["problem"] is not None:
+            raise InputError(header["problem"])
+        found = list(FrameReader().feed(frame))
+        if len(found) != 1:
+            message = "a session's keeper sent no frame"
+            raise self._slot._unavailable(message)
+        return found[0]
+
+    def _ask(self, request: Header, *blobs: bytes) -> tuple[Header, list[bytes]]:
+        if self._has_ended:
+            message = "the session has ended"
+            raise SessionLostError(message)
+        self._send(request, *blobs)
+        header, answer = self._slot._next_frame()
+        if header.get("op") == "end":
+            self._has_ended = True
+            raise SessionLostError(str(header.get("lost")))
+        return header, answer
+
+    def _send(self, request: Header, *blobs: bytes) -> None:
+        self._slot._transport.send(encode({**request, "seq": self._seq}, *blobs))
 
 
 def _encode_job(job: Job, seq: int) -> bytes:

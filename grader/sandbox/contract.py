@@ -6,7 +6,7 @@ no way to tell that another run came before it. docs/how-it-works.md has the pic
 tests/contract/ holds every implementation to what this file promises.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -133,6 +133,71 @@ class Dialogue:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOutcome:
+    """What came of a step of a session. The cell chose the streams and the report."""
+
+    state: int | None
+    """The state that it led to. None: there is none, and all is as before the step."""
+    problem: str | None
+    """Why there is none."""
+    run: RunOutcome | None
+    """How the cell ran; None if it did not begin."""
+    is_gone: bool = False
+    """Whether the step could not begin since the state's process is no more."""
+
+
+class SlotSession(Protocol):
+    """A session: states, from each of which any number of steps can be taken.
+
+    State 0 is there from the start. A step executes a cell in a copy of a state's process, on the
+    state's files. It leads to a new state or, if the cell did not come to its end within its
+    limits, to none. Not safe to share between threads.
+    """
+
+    def step(
+        self, state: int, cell: str, *, limits: Limits, files: Sequence[SuiteFile] = ()
+    ) -> StepOutcome:
+        """Execute a cell.
+
+        Args:
+            state: Where to start from; it stays as it is.
+            cell: Python source.
+            limits: For this step: CPU time, wall time and output. All else is the session's.
+            files: Put into the work area first.
+
+        Raises:
+            SessionLostError: There is no session any more.
+            SandboxUnavailableError: The slot broke.
+        """
+
+    def read_files(self, state: int, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the contents of files of a state, for those paths that are files.
+
+        Raises:
+            InputError: The state is gone, or the files have more bytes than its work area.
+            SessionLostError: There is no session any more.
+            SandboxUnavailableError: The slot broke.
+        """
+
+    def list_files(self, state: int) -> Mapping[str, int]:
+        """Return the sizes of all files of a state's work area; raises as `read_files`."""
+
+    def drop(self, states: Sequence[int]) -> None:
+        """Free states.
+
+        Raises:
+            SandboxUnavailableError: The slot broke.
+        """
+
+    def close(self) -> None:
+        """End the session, after which the slot can be used again. Repeats harmlessly.
+
+        Raises:
+            SandboxUnavailableError: The slot broke.
+        """
+
+
 class Slot(Protocol):
     """One place that runs one job at a time. Not safe to share between threads."""
 
@@ -151,6 +216,21 @@ class Slot(Protocol):
         Raises:
             SandboxUnavailableError: The slot broke. It is unusable from then on; runs that
                 were not yielded may or may not have happened. Retryable on another slot.
+        """
+
+    def open_session(
+        self, limits: Limits, *, states: int, preload: Sequence[str] = ()
+    ) -> SlotSession:
+        """Begin a session, which has the slot for itself until it is closed.
+
+        Args:
+            limits: Those on memory and files are for all of the session. Those on processes and
+                on time are for each step.
+            states: How many states it may have at once.
+            preload: Modules that the first state should find imported already.
+
+        Raises:
+            SandboxUnavailableError: The slot broke.
         """
 
     def is_alive(self) -> bool:

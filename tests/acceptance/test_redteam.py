@@ -21,7 +21,7 @@ from grader.grading.grader import Grader
 from grader.model import GradeReport, Limits, MiB, Submission
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Verdict
-from grader.sandbox.contract import Job, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Job, RunOutcome, Sandbox, Slot, SlotSession
 from grader.suites import parse_label, parse_problem
 from tests.acceptance.data import everything_is_wanted, sample
 
@@ -133,6 +133,9 @@ class RecordingSlot:
             for outcome in running:
                 self._recorder.record(outcome)
                 yield outcome
+
+    def open_session(self, limits: Limits, **bounds: Any) -> SlotSession:
+        return self._slot.open_session(limits, **bounds)
 
     def is_alive(self) -> bool:
         return self._slot.is_alive()

@@ -35,7 +35,7 @@ from grader.model import (
     TestSuite,
 )
 from grader.model.verdict import Verdict
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot, SlotSession
 
 MEMORY_BYTES = 128 * MiB
 _COUNTS, _COUNT_EVERY_S = 20, 0.05
@@ -302,6 +302,9 @@ class _Lent:
 
     def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         return self.slot.run(job)
+
+    def open_session(self, limits: Limits, **bounds: Any) -> SlotSession:
+        return self.slot.open_session(limits, **bounds)
 
     def is_alive(self) -> bool:
         return self.slot.is_alive()

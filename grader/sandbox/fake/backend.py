@@ -21,26 +21,33 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from grader.model import SuiteFile, Usage
+from grader.model import Limits, SuiteFile, Usage
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import (
+    Counterpart,
+    Dialogue,
+    Job,
+    Program,
+    RunOutcome,
+    Slot,
+    SlotSession,
+)
 from grader.sandbox.fake.dialogue import Talk, TalkSide, by_thread
 from grader.sandbox.fake.interrupt import Stopped, watched
-from grader.sandbox.fake.process import CappedStream, borrowed_process
+from grader.sandbox.fake.process import CappedStream, borrowed_process, one_run_at_a_time
+from grader.sandbox.fake.session import FakeSession
 from sandbox_images.harness.runners import prelude
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.wire import values
 
 _IMAGES = ("python", "science")
-
-_one_run_at_a_time = threading.RLock()
 
 
 class FakeSandbox:
@@ -91,6 +98,18 @@ class FakeSlot:
                 raise SandboxUnavailableError(message)
             yield _run(job, index)
 
+    def open_session(
+        self,
+        limits: Limits,  # noqa: ARG002 - each step brings its own
+        *,
+        states: int,
+        preload: Sequence[str] = (),
+    ) -> SlotSession:
+        """Begin a session; see `Slot.open_session`."""
+        for name in preload:
+            importlib.import_module(name)
+        return FakeSession(states=states, has_slot=self.is_alive)
+
     def is_alive(self) -> bool:
         """Tell whether the slot is open."""
         return not self._closed
@@ -105,7 +124,7 @@ class FakeSlot:
 
 def _run(job: Job, index: int) -> RunOutcome:
     with (
-        _one_run_at_a_time,
+        one_run_at_a_time,
         tempfile.TemporaryDirectory(prefix="grader-fake-") as folder,
         borrowed_process(Path(folder)),
     ):

@@ -3,10 +3,13 @@
 import io
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+one_run_at_a_time = threading.RLock()
 
 
 class CappedStream(io.RawIOBase):

@@ -14,6 +14,10 @@ from typing import NamedTuple
 _TICKS = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
 _ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
+_PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
+_NUMBERS = (b"pid", b"pgid", b"sid")
+_DEAD = (b"", b"Z", b"X")
+"""States of a process that has ended; the first is that of one that is gone."""
 _RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -27,6 +31,22 @@ class Reading(NamedTuple):
     """The same for each process."""
     memory_bytes: int
     """Anonymous memory beyond what each process began with as a copy of its zygote."""
+
+
+class Identity(NamedTuple):
+    """The numbers of a process in its own pid namespace; 0 if it is gone."""
+
+    pid: int
+    group: int
+    session: int
+
+
+def identity(pid: int) -> Identity:
+    """Return the numbers that a process has for the others in its namespace."""
+    status = _read(f"/proc/{pid}/status")
+    # One number for each namespace, the innermost last; gVisor tells of none.
+    found = (re.search(rb"^NS%s:.*?(\d+)$" % name, status, re.MULTILINE) for name in _NUMBERS)
+    return Identity(*(int(match[1]) if match else 0 for match in found))
 
 
 def all_pids() -> frozenset[int]:
@@ -109,8 +129,38 @@ def kill_run(harness_pids: frozenset[int]) -> None:
 
 def kill(pid: int) -> None:
     """Kill a process, which may have ended by itself."""
+    send_signal(pid, signal.SIGKILL)
+
+
+def send_signal(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process, which may have ended by itself."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
+
+
+def living(pids: Iterable[int]) -> frozenset[int]:
+    """Return those processes that have not ended, though the others may not be reaped yet."""
+    return frozenset(pid for pid in pids if _state(pid) not in _DEAD)
+
+
+def is_stopped(pid: int) -> bool:
+    """Tell whether a process is stopped by a signal, or has ended."""
+    return _state(pid) in (b"T", *_DEAD)
+
+
+def count_threads(pid: int) -> int:
+    """Return how many threads a process has; 0 if it has ended."""
+    return int(_stat(pid)[17]) if living([pid]) else 0
+
+
+def cpu_time_with_children_s(pid: int) -> float:
+    """Return the CPU time of a process and of its reaped children."""
+    return sum(_times(pid)) / _TICKS
+
+
+def peak_memory_bytes(pid: int) -> int:
+    """Return the most memory that a living process has had, in bytes."""
+    return _KIB * sum(map(int, _PEAK.findall(_read(f"/proc/{pid}/status"))))
 
 
 def memory_bytes(pid: int | str) -> int:
@@ -133,6 +183,12 @@ def _read(path: str) -> bytes:
 def _times(pid: int) -> list[int]:
     """Return the ticks of a process in user and system mode, and those of reaped children."""
     return list(map(int, _stat(pid)[11:15]))
+
+
+def _state(pid: int) -> bytes:
+    """Return the letter of a process's state; nothing where it is gone."""
+    fields = _stat(pid)
+    return fields[0] if fields else b""
 
 
 def _parent(pid: int) -> int | None:

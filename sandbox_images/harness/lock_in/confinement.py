@@ -119,6 +119,7 @@ class Confinement:
         self._room = room
         self._telling = seccomp.can_tell()
         self._filter = seccomp.build_candidate_filter(telling=self._telling)
+        self._session_filter = seccomp.build_session_filter(telling=self._telling)
         self._prepared: dict[Hashable, tuple[Calls, Calls]] = {}
 
     def prepare(self, order: RunOrder) -> Callable[[], Run]:
@@ -129,6 +130,7 @@ class Confinement:
         key = (
             _stdin_of(order),
             bool(order.command),
+            order.program == "session",
             (order.staged_bytes, order.staged_files),
             order.channel is None,
             *order.descriptors,
@@ -192,7 +194,12 @@ class Confinement:
             is_command=bool(order.command),
         )
         namespaces.add_drop_capabilities(last)
-        seccomp.add_install(last, self._filter, telling=self._telling)
+        rules = self._filter
+        if order.program == "session":
+            rules = self._session_filter
+            # Its states stay beside steps, which could look into them else.
+            last.add("prctl", namespaces.PR_SET_DUMPABLE, 0)
+        seccomp.add_install(last, rules, telling=self._telling)
         listener = min(set(range(len(keep) + 1)) - keep) if self._telling else None
         orders.add_send(last, control, _STARTED, listener)
         if listener is not None:

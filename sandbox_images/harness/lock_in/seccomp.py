@@ -102,7 +102,23 @@ class NoneOf(NamedTuple):
         return (_load_argument(self.argument), test, refusal, _return(_ALLOW))
 
 
-Rule = OneOf | NoneOf
+class Own(NamedTuple):
+    """The call must be about the caller itself, for which argument 0 is 0, and keep a rule."""
+
+    then: OneOf | NoneOf
+
+    @property
+    def error(self) -> int:
+        """The error that a refused call gets."""
+        return errno.EPERM
+
+    def block(self, refusal: _Instruction) -> _Block:
+        """Return the instructions that check the arguments."""
+        compare = _Instruction(_JUMP_IF_EQUAL, 0, if_true=1)
+        return (_load_argument(0), compare, refusal, *self.then.block(refusal))
+
+
+Rule = OneOf | NoneOf | Own
 
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
@@ -131,6 +147,15 @@ _PRCTLS = (
     0x53564D41,  # PR_SET_VMA: allocators name their mappings
 )
 
+_FCNTLS = (
+    *range(8),  # F_DUPFD to F_SETLKW
+    9,  # F_GETOWN
+    *(36, 37, 38),  # F_OFD_GETLK to F_OFD_SETLKW
+    *(1024, 1025),  # F_SETLEASE, F_GETLEASE
+    *range(1030, 1035),  # F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS
+)
+"""All but what has the kernel send signals to a process of one's choice."""
+
 _RLIMIT_CORE = 4
 _OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
 
@@ -158,6 +183,27 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
 """Allowed calls whose arguments matter."""
 
 
+SESSION_RULES: Mapping[str, Rule] = {
+    **CANDIDATE_RULES,
+    "fcntl": OneOf(argument=1, values=_FCNTLS),
+    "prlimit64": Own(OneOf(argument=1, values=_OTHER_LIMITS)),
+    "sched_setaffinity": Own(NoneOf(argument=0, mask=0)),
+    "setpriority": Own(OneOf(argument=1, values=(0,))),
+}
+"""As above for a session, in which a process may not change those of states that are parked."""
+
+ASKED = frozenset({"kill", "pidfd_open", "tgkill"})
+"""Calls of a session that the supervisor decides on one by one: a filter does not know whom they
+are about. Without a listener they are allowed."""
+
+
+def build_session_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
+    """Return the filter for a session's processes; arguments and errors as below."""
+    watched = WATCHED if telling else frozenset()
+    asked = ASKED if telling else frozenset()
+    return build_filter(CANDIDATE_ALLOWED, SESSION_RULES, machine, watched, asked)
+
+
 def build_candidate_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
     """Return the filter for a submission's processes.
 
@@ -183,6 +229,7 @@ def build_filter(
     rules: Mapping[str, Rule],
     machine: str | None = None,
     watched: frozenset[str] = frozenset(),
+    asked: frozenset[str] = frozenset(),
 ) -> bytes:
     """Assemble a filter.
 
@@ -191,6 +238,7 @@ def build_filter(
         rules: Of the allowed ones, those that depend on an argument.
         machine: As `os.uname().machine` names it; this machine when None.
         watched: Names whose refusal is left to the listener that `add_install` opens.
+        asked: Names that are left to that listener altogether.
 
     Returns:
         The instructions as `install` takes them.
@@ -206,7 +254,9 @@ def build_filter(
     blocks: dict[int, _Block] = {}
     for name, number in numbers.items():
         refusal = _return(_TELL) if name in watched else _refuse(refusal_of(name))
-        if name not in allowed:
+        if name in asked:
+            blocks[number] = (_return(_TELL),)
+        elif name not in allowed:
             blocks[number] = (refusal,)
         elif name in rules:
             blocks[number] = rules[name].block(refusal)

@@ -7,6 +7,7 @@ from sandbox_images.harness.runners import (
     judging,
     script,
     serve,
+    session,
     standing,
     stdin,
     streams,
@@ -22,6 +23,7 @@ _RUNNERS = {
     "judge_script": script.judge,
     "judge_scripts": standing.serve,
     "serve": serve.run,
+    "session": session.serve,
 }
 
 

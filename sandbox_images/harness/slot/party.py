@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sandbox_images.harness.lock_in.telling import Tellings
+from sandbox_images.harness.lock_in.telling import Guard, Tellings
 from sandbox_images.harness.slot.zygotes import RunSource
 from sandbox_images.harness.wire import orders
 
@@ -23,6 +23,7 @@ class Party:
         channel: int | None = None,
         command: tuple[str, ...] = (),
         environment: Mapping[str, str] = MappingProxyType({}),
+        guard: Guard | None = None,
     ) -> None:
         """Order nothing yet.
 
@@ -33,6 +34,7 @@ class Party:
             channel: Descriptor of its end of the connection to the other process; closed here.
             command: What it executes in place of Python code, if anything.
             environment: Of the command; see `RunOrder`.
+            guard: Protects the processes of a session, if it is a step of one.
         """
         self.source = source
         self.program = program
@@ -46,7 +48,7 @@ class Party:
         self.ended: dict[str, Any] | None = None
         self.listener: int | None = None
         """Where the kernel tells of calls that no honest program makes; this object's own."""
-        self.tellings = Tellings()
+        self.tellings = Tellings(guard)
 
     def order(
         self, limits: dict[str, Any], *, payload: int, stdout: int, stderr: int, report: int

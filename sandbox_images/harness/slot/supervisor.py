@@ -15,7 +15,21 @@ from the wire go into memory files, bytes from pipes go back over the wire.
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
                                                            and those of the interactor
                       {"op": "end", "seq"}                 the job is over, nothing of it lives
-                      {"op": "fault", "message"}           the slot is broken and ends
+
+A session takes the slot for as long as it lasts. Each request but "drop" has one answer, in order.
+
+    grader -> slot    {"op": "session", "seq", "limits", "states", "preload"}
+                      {"op": "step", "seq", "state", "limits", "paths"}    blobs: cell, files..
+                      {"op": "read", "seq", "state", "paths", "listing"}
+                      {"op": "drop", "seq", "states"}
+                      {"op": "stop", "seq"}                end the session
+    slot -> grader    {"op": "opened", "seq"}
+                      {"op": "stepped", "state", "problem", "gone", "began", ...}
+                                                           blobs: as of an outcome
+                      {"op": "read", "problem"}            blob: a frame of the session's keeper
+                      {"op": "end", "seq", "lost"}         there is no session any more
+
+    at any time       {"op": "fault", "message"}           the slot is broken and ends
 """
 
 import json
@@ -37,6 +51,7 @@ from sandbox_images.harness.lock_in import reduced
 from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.interaction import Dialogue, Interaction
 from sandbox_images.harness.slot.party import Party
+from sandbox_images.harness.slot.session import Session, SessionLost, Step
 from sandbox_images.harness.slot.sides import Talker
 from sandbox_images.harness.slot.watch import RunStopped, Watch
 from sandbox_images.harness.slot.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
@@ -92,9 +107,15 @@ class Host:
 
     def next_job(self) -> tuple[Header, list[bytes]]:
         """Wait for a job."""
-        while not self._jobs:
+        while (job := self.next_request()) is None:
+            pass
+        return job
+
+    def next_request(self) -> tuple[Header, list[bytes]] | None:
+        """Wait for anything that the grader says; None if it is not a request."""
+        if not self._jobs:
             self.receive()
-        return self._jobs.popleft()
+        return self._jobs.popleft() if self._jobs else None
 
     def is_stopped(self, seq: int) -> bool:
         """Tell whether the grader wants no more of job `seq`."""
@@ -250,10 +271,90 @@ class Supervisor:
             }
         )
         while True:
-            job = _Job.parse(*self._host.next_job())
-            for index, ended in self._run(job):
-                self._host.send(*_outcome(job.seq, index, ended))
-            self._host.send({"op": "end", "seq": job.seq})
+            header, blobs = self._host.next_job()
+            if header["op"] == "session":
+                self._hold_session(header)
+            elif header["op"] == "run":
+                job = _Job.parse(header, blobs)
+                for index, ended in self._run(job):
+                    self._host.send(*_outcome(job.seq, index, ended))
+                self._host.send({"op": "end", "seq": job.seq})
+            # Else it was asked of a session that has ended.
+
+    def _hold_session(self, header: Header) -> None:
+        """Hold a session until the grader closes it or it ends; nothing of it lives then."""
+        zygote = self._zygotes.get("plain", tuple(header["preload"]))
+        idle_memory_bytes = self._idle_memory_bytes()
+        session = Session(
+            zygote,
+            header["limits"],
+            most_states=header["states"],
+            harness_pids=self._zygotes.harness_pids,
+        )
+        told = None
+        try:
+            self._host.send({"op": "opened", "seq": header["seq"]})
+            while not self._host.is_stopped(header["seq"]):
+                if (asked := self._host.next_request()) is not None:
+                    self._serve_session(session, idle_memory_bytes, *asked)
+        except RunStopped:
+            pass
+        except SessionLost as error:
+            told = str(error)
+        finally:
+            session.close()
+            self._idle = None
+        self._host.send({"op": "end", "seq": header["seq"], "lost": told})
+
+    def _serve_session(
+        self, session: Session, idle_memory_bytes: int, header: Header, blobs: list[bytes]
+    ) -> None:
+        """Do what the grader asks of a session."""
+        match header["op"]:
+            case "step":
+                limits = header["limits"]
+                code, *contents = blobs
+                with ExitStack() as held:
+                    step = session.take_step(
+                        header["state"],
+                        _held(held, orders.write_bundle("cell", code, [])),
+                        _held(held, _parcel(header["paths"], contents)),
+                        lambda party: self._watch_step(
+                            session, party, header["seq"], limits, idle_memory_bytes
+                        ),
+                    )
+                self._host.send(*_stepped(step))
+            case "read":
+                with ExitStack() as held:
+                    found = session.read_files(
+                        header["state"],
+                        _held(held, _parcel(header["paths"], [b""] * len(header["paths"]))),
+                        listing=header["listing"],
+                    )
+                problem = found if isinstance(found, str) else None
+                frame = b"" if isinstance(found, str) else found
+                self._host.send({"op": "read", "problem": problem}, frame)
+            case _:
+                session.drop(header["states"])
+
+    def _watch_step(
+        self,
+        session: Session,
+        party: Party,
+        seq: int,
+        limits: dict[str, Any],
+        idle_memory_bytes: int,
+    ) -> Ended:
+        return Watch(
+            parties=[party],
+            limits=limits,
+            cgroup=self._cgroup,
+            idle_memory_bytes=idle_memory_bytes,
+            slot_memory=self._slot_memory or session.memory_bytes,
+            harness_pids=session.bystanders(),
+            host_descriptor=_STDIN,
+            is_stopped=lambda: self._heard_stop(seq),
+        ).run(orders.nothing())
 
     def _run(self, job: _Job) -> Iterator[tuple[int, Ended | Dialogue]]:
         """Run a job; when this returns, nothing of it lives."""
@@ -449,6 +550,29 @@ class Supervisor:
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()
         return self._host.is_stopped(seq)
+
+
+def _parcel(paths: list[str], contents: list[bytes]) -> orders.Parcel:
+    return orders.write_bundle("", None, list(zip(paths, contents, strict=True)))
+
+
+def _held(held: ExitStack, parcel: orders.Parcel) -> orders.Parcel:
+    held.callback(os.close, parcel.descriptor)
+    return parcel
+
+
+def _stepped(step: Step) -> tuple[Header, *tuple[bytes, ...]]:
+    """Return the frame that tells of a step."""
+    header: Header = {
+        "op": "stepped",
+        "state": step.state,
+        "problem": step.problem,
+        "gone": step.is_gone,
+        "began": step.ended is not None,
+    }
+    if step.ended is None:
+        return (header,)
+    return header | _end(step.ended), *step.ended.streams
 
 
 def _outcome(seq: int, index: int, ended: Ended | Dialogue) -> tuple[Header, *tuple[bytes, ...]]:

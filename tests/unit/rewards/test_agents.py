@@ -9,7 +9,7 @@ import pytest
 
 from grader.config.rewards import AgentReward, AgentSettings, ChatTemplate, MathSettings
 from grader.config.settings import Settings
-from grader.model import CaseResult, Usage
+from grader.model import CaseResult, Limits, Usage
 from grader.model.verdict import LimitKind, Verdict
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.agents.maths import MathAgent
@@ -17,7 +17,7 @@ from grader.rewards.agents.repair import describe
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
-from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.contract import Job, RunOutcome, SlotSession
 from tests.factories import make_report
 
 
@@ -210,6 +210,9 @@ class OneSlot:
 
     def is_alive(self) -> bool:
         return True
+
+    def open_session(self, limits: Limits, **bounds: object) -> SlotSession:
+        raise NotImplementedError
 
     def run(self, job: Job) -> Generator[RunOutcome, None, None]:
         self.cells.append(json.loads(job.runs[0]))

@@ -21,7 +21,7 @@ from grader.model.verdict import LimitKind, Verdict
 from grader.running.compared import run_calls, run_stdin
 from grader.running.references import References
 from grader.running.task import Graded, Task
-from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.contract import Job, RunOutcome, SlotSession
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.calibration import Calibration
 from tests.factories import make_submission, make_suite
@@ -44,6 +44,10 @@ class TimedSlot:
         for outcome in self.outcomes[: len(job.runs)]:
             self.begun += 1
             yield outcome
+
+    def open_session(self, limits: Limits, **bounds: object) -> SlotSession:
+        """Refuse: it only runs jobs."""
+        raise NotImplementedError
 
     def is_alive(self) -> bool:
         """It is."""

@@ -1,0 +1,90 @@
+"""What a step of a session came to, read from what its cell reported."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.model import Usage
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import RunOutcome, StepOutcome
+
+_NO_USAGE = Usage(cpu_time_s=0.0, wall_time_s=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellError:
+    """An exception that a cell raised and did not catch."""
+
+    type: str
+    message: str
+    traceback: str
+    """As Python prints it, from the cell's own line on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """What a step came to. All of it but limits and usage is the cell's own word."""
+
+    stdout: str
+    stderr: str
+    value: str | None
+    """`repr` of the value of the cell's last line; None if that is no expression, or None."""
+    error: CellError | None
+    problem: str | None
+    """Why nothing of the step was kept; None if the session goes on from it.
+
+    An uncaught exception is no such reason: what the cell did before it stays, as in a notebook.
+    """
+    limit_hit: LimitKind | None
+    dropped_bytes: int
+    """Output beyond the limit, of both streams together."""
+    usage: Usage
+    replayed: bool
+    """Whether earlier steps had to be repeated, as their process was gone."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the session goes on from this step."""
+        return self.problem is None
+
+
+def read_result(outcome: StepOutcome, *, replayed: bool) -> StepResult:
+    """Return what a step came to."""
+    run = outcome.run
+    value = error = None
+    for event in _events(run):
+        match event:
+            case {"e": "value", "text": str(text)}:
+                value = text
+            case {
+                "e": "exception",
+                "type": str(kind),
+                "message": str(message),
+                "traceback": str(trace),
+            }:
+                error = CellError(type=kind, message=message, traceback=trace)
+            case _:
+                pass
+    return StepResult(
+        stdout="" if run is None else run.stdout.decode("utf-8", "replace"),
+        stderr="" if run is None else run.stderr.decode("utf-8", "replace"),
+        value=value,
+        error=error,
+        problem=outcome.problem,
+        limit_hit=None if run is None else run.limit_hit,
+        dropped_bytes=0 if run is None else run.dropped_bytes,
+        usage=_NO_USAGE if run is None else run.usage,
+        replayed=replayed,
+    )
+
+
+def _events(run: RunOutcome | None) -> Iterator[Mapping[str, Any]]:
+    """Yield what a report tells of. A line that is no JSON object was not written by the runner."""
+    for line in (b"" if run is None else run.report).splitlines():
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            yield event

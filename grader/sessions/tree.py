@@ -1,0 +1,287 @@
+"""The states of one session, in the slot that holds them, and how they are had again.
+
+Every state is known by the steps that led to it. One whose process is gone, because there was no
+room for it or its slot broke, is had again by taking these steps anew. The cells then have to be
+repeatable.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from grader.model import Limits, MiB, SuiteFile
+from grader.model.errors import SandboxUnavailableError, SessionLostError
+from grader.sandbox.contract import Slot, SlotSession, StepOutcome
+from grader.sessions.result import StepResult, read_result
+
+_MOST_PAST_BYTES = 64 * MiB
+_KILLED = "the session's own processes were killed, by the cell or for want of memory"
+_TRIES = 2
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Node:
+    """A state, whether there is a process of it or not."""
+
+    before: "Node | None"
+    """The state that its step started from; None for the first."""
+    cell: str = ""
+    files: tuple[SuiteFile, ...] = ()
+    limits: Limits
+    depth: int = 0
+    past_bytes: int = 0
+    """Of the cells and files of all steps that led to it."""
+    state: int | None = None
+    """Its number in the slot; None if there is no process of it."""
+    users: int = field(default=0)
+    """How many sessions go on from it."""
+
+
+class Tree:
+    """All states that began as one session. Safe for many threads, which take turns."""
+
+    def __init__(
+        self,
+        borrow: Callable[[], contextlib.AbstractContextManager[Slot]],
+        limits: Limits,
+        *,
+        states: int,
+        preload: Sequence[str],
+        retries: int,
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            borrow: Lends a slot, for as long as the session is open.
+            limits: Of the session.
+            states: How many states may have a process at once.
+            preload: Modules that the first state should find imported already.
+            retries: How often a step is tried again after a failure of the slot.
+        """
+        self.root = Node(before=None, limits=limits)
+        self.used_at = time.monotonic()
+        self._borrow = borrow
+        self._limits = limits
+        self._most_states = states
+        self._preload = tuple(preload)
+        self._retries = retries
+        self._lock = threading.RLock()
+        self._counting = threading.Lock()
+        self._branches = 0
+        self._held = contextlib.ExitStack()
+        self._slot_session: SlotSession | None = None
+        self._living: dict[int, Node] = {}
+        """By number, those that were used last at the end."""
+        self._closed_because: str | None = None
+
+    def open(self) -> None:
+        """Take a slot.
+
+        Raises:
+            SandboxError: There is none.
+        """
+        with self._using():
+            self._retrying(self._session)
+
+    def take_step(
+        self, node: Node, cell: str, files: Sequence[SuiteFile], limits: Limits
+    ) -> tuple[StepResult, Node | None]:
+        """Take a step, and return what it came to and the state that it led to.
+
+        Raises:
+            SessionLostError: The session is closed, or its states cannot be had again.
+            SandboxUnavailableError: Slots broke, also when tried again.
+        """
+        with self._using():
+            outcome, replayed = self._retrying(lambda: self._step(node, cell, files, limits))
+            result = read_result(outcome, replayed=replayed)
+            if outcome.state is None:
+                return result, None
+            past_bytes = node.past_bytes + len(cell) + sum(len(file.content) for file in files)
+            new = Node(
+                before=node,
+                cell=cell,
+                files=tuple(files),
+                limits=limits,
+                depth=node.depth + 1,
+                past_bytes=past_bytes,
+            )
+            self._add(new, outcome.state)
+            return result, new
+
+    def read_files(self, node: Node, paths: Sequence[str]) -> dict[str, bytes]:
+        """Return files of a state; raises as `take_step`, and InputError as `SlotSession`."""
+        with self._using():
+            return self._retrying(
+                lambda: dict(self._session().read_files(self._number(node)[0], paths))
+            )
+
+    def list_files(self, node: Node) -> dict[str, int]:
+        """Return the sizes of a state's files; raises as `read_files`."""
+        with self._using():
+            return self._retrying(lambda: dict(self._session().list_files(self._number(node)[0])))
+
+    def close(self, why: str) -> None:
+        """Free the slot. Repeats harmlessly.
+
+        Args:
+            why: What later steps are told.
+        """
+        # Before it is this call's turn, so that a step under way is not tried again.
+        self._closed_because = self._closed_because or why
+        with self._lock:
+            self._release(None)
+
+    def close_if_idle(self, idle_s: float, why: str) -> bool:
+        """Close it if it took no step for so long; return whether it is closed."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            if time.monotonic() - self.used_at < idle_s:
+                return False
+            self.close(why)
+            return True
+        finally:
+            self._lock.release()
+
+    def move(self, old: Node | None, new: Node | None) -> int:
+        """Take note that a branch goes on from another state; return how many branches there are.
+
+        Args:
+            old: Where it stood; None for a branch that begins.
+            new: Where it stands; None for one that ends.
+        """
+        with self._counting:
+            for node, change in ((old, -1), (new, 1)):
+                if node is not None:
+                    node.users += change
+                    self._branches += change
+            return self._branches
+
+    # ------------------------------------------------------------ with the lock held
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed_because is not None:
+                raise SessionLostError(self._closed_because)
+            try:
+                yield
+            finally:
+                self.used_at = time.monotonic()
+
+    def _retrying(self, do: Callable[[], _T]) -> _T:
+        left = self._retries
+        while True:
+            try:
+                return do()
+            except SandboxUnavailableError as error:
+                self._release(error)
+                if self._closed_because is not None:
+                    raise SessionLostError(self._closed_because) from error
+                if not left:
+                    raise
+                left -= 1
+            except SessionLostError:
+                self._release(None)
+                raise
+
+    def _session(self) -> SlotSession:
+        if self._slot_session is None:
+            slot = self._held.enter_context(self._borrow())
+            self._slot_session = slot.open_session(
+                self._limits, states=self._most_states, preload=self._preload
+            )
+            self._add(self.root, 0)
+        return self._slot_session
+
+    def _step(
+        self, node: Node, cell: str, files: Sequence[SuiteFile], limits: Limits
+    ) -> tuple[StepOutcome, bool]:
+        outcome = StepOutcome(state=None, problem=_KILLED, run=None)
+        for _ in range(_TRIES):
+            session = self._session()
+            number, replayed = self._number(node)
+            self._make_room(spare=node)
+            try:
+                outcome = session.step(number, cell, limits=limits, files=files)
+            except SessionLostError:
+                # Perhaps an earlier cell's doing; if it happens again, it is this one's.
+                self._release(None)
+                continue
+            if not outcome.is_gone:
+                return outcome, replayed
+            self._forget(node)
+        return outcome, False
+
+    def _number(self, node: Node) -> tuple[int, bool]:
+        """Return a state's number, and whether steps had to be taken again to have it."""
+        path = []
+        known: Node | None = node
+        while known is not None and known.state is None:
+            path.append(known)
+            known = known.before
+        if known is None or known.state is None:
+            message = "the session's first state is gone"
+            raise SessionLostError(message)
+        if path and node.past_bytes > _MOST_PAST_BYTES:
+            message = (
+                f"the session has more than {_MOST_PAST_BYTES} bytes of cells and files to repeat"
+            )
+            raise SessionLostError(message)
+        for each in reversed(path):
+            self._make_room(spare=known)
+            outcome = self._session().step(
+                known.state or 0, each.cell, limits=each.limits, files=each.files
+            )
+            if outcome.state is None:
+                message = f"step {each.depth} could not be repeated: {outcome.problem}"
+                raise SessionLostError(message)
+            self._add(each, outcome.state)
+            known = each
+        self._living[node.state or 0] = self._living.pop(node.state or 0)
+        return node.state or 0, bool(path)
+
+    def _make_room(self, *, spare: Node) -> None:
+        """Free a state if there is no room for another: first those that no session goes on from.
+
+        The first state stays, since all others can be had again from it.
+        """
+        if len(self._living) < self._most_states:
+            return
+        candidates = [n for n in self._living.values() if n is not spare and n is not self.root]
+        unused = [each for each in candidates if not each.users]
+        self._drop((unused or candidates)[0])
+
+    def _drop(self, node: Node) -> None:
+        if node.state is not None:
+            self._session().drop([node.state])
+            self._forget(node)
+
+    def _forget(self, node: Node) -> None:
+        """Take note that a state has no process; if the first has none, none can be had again."""
+        if node is self.root:
+            self._release(None)
+        elif node.state is not None:
+            del self._living[node.state]
+            node.state = None
+
+    def _add(self, node: Node, state: int) -> None:
+        node.state = state
+        self._living[state] = node
+
+    def _release(self, error: Exception | None) -> None:
+        """Give the slot back, or up after an error."""
+        for node in self._living.values():
+            node.state = None
+        self._living.clear()
+        session, self._slot_session = self._slot_session, None
+        with contextlib.suppress(SandboxUnavailableError), self._held:
+            if error is not None:
+                raise error
+            if session is not None:
+                session.close()

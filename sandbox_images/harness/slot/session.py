@@ -1,0 +1,493 @@
+"""A session: states that stay, each of them a process that the next step is forked from.
+
+One run of the slot is the session. Its main process keeps the files; see `runners.session`, the
+other side of this. Every state is stopped, by a signal, unless a step is being forked from it, so
+that whatever it holds, it takes no CPU. When a step has ended, everything that it started is killed
+but the process of the state that it led to.
+"""
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.lock_in.telling import Guard
+from sandbox_images.harness.slot.ended import Ended
+from sandbox_images.harness.slot.party import Party
+from sandbox_images.harness.slot.zygotes import SlotBroken, Zygote
+from sandbox_images.harness.wire import orders, session_lines
+from sandbox_images.harness.wire.session_lines import BEGUN, FORK, FORKED, PARKED, REAP, Said
+
+_ANSWER_S = 30.0
+"""How long the keeper may take to copy files, on however busy a machine."""
+_FORK_S = 5.0
+_SWEEP_S = 10.0
+_SWEEP_PAUSE_S = 0.002
+_ALONE_S = 0.1
+"""How long a thread that has returned may take to be gone."""
+_KILLED = int(signal.SIGKILL)
+_HARMLESS = (None, "output")
+"""Limits after which a cell that came to its end may have led to a state all the same."""
+
+
+class SessionLost(Exception):
+    """The session's own processes are gone: a cell has killed them, or memory was short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A process that a step can be forked from."""
+
+    pid: int
+    line: socket.socket
+    inherited_bytes: int
+    """The memory of the process that it was forked from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What came of a step."""
+
+    ended: Ended | None
+    """None if the step did not begin."""
+    state: int | None
+    """The state that it led to; None if there is none, and all is as before."""
+    problem: str | None
+    """Why there is none."""
+    is_gone: bool = False
+    """Whether the state that the step was to start from is no more."""
+
+
+class StepSource:
+    """The process of one step; see `zygotes.RunSource`."""
+
+    cpu_time_s = 0.0
+    is_standing = False
+
+    def __init__(self, state: State, listener: int | None, reap: Callable[[], int | None]) -> None:
+        """Take over a process that waits for its order.
+
+        Args:
+            state: The process.
+            listener: Where the kernel tells of calls that the session's processes are refused.
+            reap: Returns the wait status of the process once it has ended, if it is known.
+        """
+        self.memory_bytes = state.inherited_bytes
+        self._reap = reap
+        self.pids: frozenset[int] = frozenset()
+        self.is_parked = False
+        self._state = state
+        self._listener = listener
+        self._has_begun = False
+        self._is_over = False
+        self._process = _open_pidfd(state.pid)
+        self.control: Any = select.epoll()
+        """Readable when the process says something, and when it has ended."""
+        for descriptor in (state.line.fileno(), self._process):
+            if descriptor is not None:
+                self.control.register(descriptor, select.EPOLLIN)
+
+    def start(self, order: orders.RunOrder) -> None:
+        """Have the step begin."""
+        try:
+            orders.send(self._state.line, order.message, order.descriptors)
+        except OSError:
+            self._is_over = True  # `receive` tells of it: the line has hung up
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Return what is next to be told of the step: that it has begun, or has ended."""
+        said = None if self._is_over else self._hear()
+        if said != BEGUN and said != PARKED:
+            self._is_over = True
+        if not self._has_begun:
+            # One that ends before it begins has both told of it, one after the other.
+            self._has_begun = True
+            listener = [] if self._listener is None else [os.dup(self._listener)]
+            return {"event": "started"}, listener
+        if said == PARKED:
+            self.is_parked = True
+            self.pids = frozenset({self._state.pid})
+            return self._ended(0), []
+        cpu_time_s = processes.cpu_time_with_children_s(self._state.pid)
+        return {**self._ended(self._await_end()), "cpu_time_s": cpu_time_s}, []
+
+    def close(self) -> None:
+        """Free what it held; the process and its line stay."""
+        self.control.close()
+        if self._process is not None:
+            os.close(self._process)
+
+    def _hear(self) -> bytes | None:
+        if not select.select([self._state.line], [], [], 0)[0]:
+            return None
+        said = session_lines.hear(self._state.line)
+        return said.what if said is not None and said.pid == self._state.pid else None
+
+    def _await_end(self) -> int:
+        """Kill what is left of the process, and return its wait status."""
+        processes.kill(self._state.pid)
+        if self._process is not None:
+            select.select([self._process], [], [], _SWEEP_S)
+        status = self._reap()
+        return _KILLED if status is None else status
+
+    def _ended(self, status: int) -> dict[str, Any]:
+        return {
+            "event": "ended",
+            "status": status,
+            "cpu_time_s": processes.cpu_time_with_children_s(self._state.pid),
+            "peak_memory_bytes": processes.peak_memory_bytes(self._state.pid),
+        }
+
+
+class Session:
+    """The tree of states of one session. Nothing of it lives after `close`."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        limits: dict[str, Any],
+        *,
+        most_states: int,
+        harness_pids: frozenset[int],
+    ) -> None:
+        """Start the session, with one state, 0.
+
+        Args:
+            zygote: The session is a run of it, so that it has no other meanwhile.
+            limits: The fields of grader.model.Limits. Those on memory and files are for all of it,
+                that on processes for what a step starts, the others for each step.
+            most_states: How many states it may have at once.
+            harness_pids: Processes of the slot that are not of a session.
+
+        Raises:
+            SlotBroken: It did not start.
+        """
+        self._zygote = zygote
+        self._limits = limits
+        self._most_states = most_states
+        self._harness_pids = harness_pids
+        self._states: dict[int, State] = {}
+        self._next = 0
+        self._files_of: int | None = None
+        """The state whose files are in the work area; None if no state has such files."""
+        self._listener: int | None = None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(_ANSWER_S)
+        with theirs:
+            self._start_run(theirs.fileno())
+        self._own_pids = processes.all_pids() - harness_pids
+        """The keeper, and process 1 of the session's namespace."""
+        try:
+            line, theirs = session_lines.open_line()
+            with theirs:
+                message = {"most_bytes": limits["work_bytes"]}
+                orders.send(self._control, message, (theirs.fileno(),))
+            said = self._await(line)
+            if said is None or said.what != PARKED:
+                raise SlotBroken("a session did not start")
+            self._own_bytes = self._inherited_bytes = processes.memory_bytes(said.pid)
+            self._add(State(pid=said.pid, line=line, inherited_bytes=self._own_bytes))
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_run(self, channel: int) -> None:
+        parcel = orders.write_bundle("", None, [])
+        nothing = orders.nothing()
+        # States are processes, too, and those that have ended are reaped when there is time.
+        allowed = self._limits["processes"] + 2 * self._most_states
+        try:
+            self._zygote.start(
+                orders.RunOrder(
+                    program="session",
+                    limits={**self._limits, "processes": allowed},
+                    staged_bytes=parcel.bytes,
+                    staged_files=parcel.files,
+                    bundle=parcel.descriptor,
+                    payload=nothing,
+                    stdout=nothing,
+                    stderr=nothing,
+                    report=nothing,
+                    channel=channel,
+                )
+            )
+        finally:
+            os.close(parcel.descriptor)
+        message, descriptors = self._zygote.receive()
+        if message["event"] != "started":
+            raise SlotBroken(f"a session did not start: {message}")
+        self._listener = descriptors[0] if descriptors else None
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """Every process of the session that is there between two steps."""
+        return self._own_pids.union(state.pid for state in self._states.values())
+
+    def memory_bytes(self) -> int:
+        """Return about what the session takes, where the kernel does not count it.
+
+        Of each process it is what it has beyond the one that it was forked from. What a step
+        changes in place counts as what it was.
+        """
+        grown = sum(
+            max(0, processes.memory_bytes(state.pid) - state.inherited_bytes)
+            for state in self._states.values()
+        )
+        kept = sum(map(processes.memory_bytes, self._own_pids)) - self._own_bytes
+        others = processes.all_pids() - self._harness_pids - self.pids
+        return grown + kept + processes.read(others, self._inherited_bytes).memory_bytes
+
+    def bystanders(self) -> frozenset[int]:
+        """Return every process that is not of the step that is about to be watched."""
+        known = self._harness_pids | self.pids
+        others = processes.all_pids() - known
+        # States that have ended stay until the one that they were forked from reaps them.
+        return known | (others - processes.living(others))
+
+    def take_step(
+        self,
+        state: int,
+        bundle: orders.Parcel,
+        files: orders.Parcel,
+        watch: Callable[[Party], Ended],
+    ) -> Step:
+        """Take a step from a state, which stays as it was.
+
+        Args:
+            state: Its number.
+            bundle: The cell, as a source.
+            files: Put into the work area first.
+            watch: Runs the step to its end.
+
+        Raises:
+            SessionLost: There is no session any more.
+            RunStopped: The grader lost interest; the session is to be closed.
+        """
+        self._check()
+        if state not in self._states:
+            return _refused("the state that the step starts from is gone", is_gone=True)
+        if len(self._states) >= self._most_states:
+            return _refused(f"the session has {self._most_states} states, which is its limit")
+        if problem := self._lay_out(state, files):
+            return _refused(problem)
+        parent = self._states[state]
+        child = self._fork(parent)
+        if child is None:
+            del self._states[state]
+            self._end([parent])
+            return _refused("no process could be forked from the state", is_gone=True)
+        self._inherited_bytes = child.inherited_bytes
+        source = StepSource(child, self._listener, reap=lambda: self._reap(parent))
+        self._files_of = None
+        try:
+            guard = Guard(self.pids)
+            ended = watch(Party(source, "cell", bundle=bundle, guard=guard))
+            problem = self._settle(source, child, ended)
+        finally:
+            source.close()
+        if problem is not None:
+            self._end([child])
+            return Step(ended=ended, state=None, problem=problem)
+        number = self._add(child)
+        if problem := self._ask({"op": "save", "state": number}):
+            del self._states[number]
+            self._end([child])
+            self._files_of = None
+            return Step(ended=ended, state=None, problem=problem)
+        return Step(ended=ended, state=number, problem=None)
+
+    def read_files(self, state: int, wanted: orders.Parcel, *, listing: bool) -> bytes | str:
+        """Return a frame with files of a state, or why there is none.
+
+        Args:
+            state: Its number.
+            wanted: A bundle, the paths of whose files are those to read.
+            listing: Return a list of all files instead.
+
+        Raises:
+            SessionLost: There is no session any more.
+        """
+        self._check()
+        if state not in self._states:
+            return "the state is gone"
+        found = os.memfd_create("files", os.MFD_CLOEXEC)
+        try:
+            message = {"op": "get", "state": state, "listing": listing}
+            if problem := self._ask(message, (wanted.descriptor, found)):
+                return problem
+            return os.pread(found, os.fstat(found).st_size, 0)
+        finally:
+            os.close(found)
+
+    def drop(self, states: Iterable[int]) -> None:
+        """Free states.
+
+        Raises:
+            SessionLost: There is no session any more.
+        """
+        known = {number: self._states.pop(number) for number in states if number in self._states}
+        self._end(known.values())
+        if known and (problem := self._ask({"op": "forget", "states": list(known)})):
+            raise SessionLost(problem)
+        if self._files_of in known:
+            self._files_of = None
+
+    def close(self) -> None:
+        """Kill everything, and wait until nothing of it is left."""
+        for state in self._states.values():
+            state.line.close()
+        self._control.close()
+        while not select.select([self._zygote.control], [], [], _SWEEP_PAUSE_S)[0]:
+            processes.kill_run(self._harness_pids)
+        self._zygote.receive()
+        if self._listener is not None:
+            os.close(self._listener)
+
+    # ------------------------------------------------------------ parts of a step
+
+    def _lay_out(self, state: int, files: orders.Parcel) -> str | None:
+        """Let the work area hold the files of a state, and then these; return why not."""
+        if self._files_of != state:
+            if problem := self._ask({"op": "restore", "state": state}):
+                self._files_of = None
+                return problem
+            self._files_of = state
+        if files.files:
+            self._files_of = None
+            return self._ask({"op": "put"}, (files.descriptor,))
+        return None
+
+    def _fork(self, parent: State) -> State | None:
+        """Return a new process, which waits for its order; None if there is none in time."""
+        line, theirs = session_lines.open_line()
+        with theirs:
+            said = self._have(parent, FORK, (theirs.fileno(),), answers_at=line)
+        # Not of a process that has another part in this.
+        if said is None or said.what != FORKED or said.pid in self._harness_pids | self.pids:
+            line.close()
+            return None
+        inherited_bytes = processes.memory_bytes(parent.pid)
+        return State(pid=said.pid, line=line, inherited_bytes=inherited_bytes)
+
+    def _reap(self, parent: State) -> int | None:
+        """Return the wait status of the process that was forked last from a state."""
+        said = self._have(parent, REAP, (), answers_at=parent.line)
+        if said is None or said.pid != parent.pid:
+            return None
+        return session_lines.read_status(said.what)
+
+    def _have(
+        self, state: State, what: str, descriptors: tuple[int, ...], *, answers_at: socket.socket
+    ) -> Said | None:
+        """Wake a state to do something, and return its answer; None if there is none in time."""
+        processes.send_signal(state.pid, signal.SIGCONT)
+        try:
+            orders.send(state.line, {"op": what}, descriptors)
+        except OSError:
+            return None
+        said = self._await(answers_at)
+        self._stop(state.pid)
+        return said
+
+    def _await(self, line: socket.socket) -> Said | None:
+        """Return what is said next; None if it takes too long."""
+        if not select.select([line], [], [], _FORK_S)[0]:
+            return None
+        return session_lines.hear(line)
+
+    def _settle(self, source: StepSource, child: State, ended: Ended) -> str | None:
+        """Leave nothing of a step but its process; return why that is no state, if it is none."""
+        if source.is_parked and ended.limit_hit in _HARMLESS:
+            threads = _await_single(child.pid)
+            self._stop(child.pid)
+            self._sweep(spare=child.pid)
+            if processes.count_threads(child.pid) == 1:
+                return None
+            return (
+                f"{threads - 1} threads of the cell still run, which a fork would lose; "
+                "end them in the cell that starts them"
+            )
+        self._sweep(spare=None)
+        if ended.limit_hit is not None:
+            return f"the limit on {ended.limit_hit.replace('_', ' ')} was hit"
+        if ended.exit_code is not None:
+            return f"the cell ended the process with exit code {ended.exit_code}"
+        return f"the process of the cell was killed by signal {ended.exit_signal}"
+
+    def _stop(self, pid: int) -> None:
+        """Stop a process, and return when it is."""
+        processes.send_signal(pid, signal.SIGSTOP)
+        deadline = time.monotonic() + _SWEEP_S
+        while not processes.is_stopped(pid):
+            if time.monotonic() > deadline:
+                raise SlotBroken("a process of a session cannot be stopped")
+
+    def _sweep(self, *, spare: int | None) -> None:
+        """Kill what is left of a step."""
+        kept = self._harness_pids | self.pids
+        deadline = time.monotonic() + _SWEEP_S
+        while living := processes.living(processes.all_pids() - kept - {spare}):
+            if time.monotonic() > deadline:
+                raise SlotBroken(f"{len(living)} processes of a step cannot be killed")
+            for pid in living:
+                processes.kill(pid)
+            time.sleep(_SWEEP_PAUSE_S)
+
+    def _add(self, state: State) -> int:
+        number, self._next = self._next, self._next + 1
+        self._states[number] = state
+        if number == 0:
+            self._stop(state.pid)
+            if problem := self._ask({"op": "save", "state": 0}):
+                raise SlotBroken(f"a session did not start: {problem}")
+        self._files_of = number
+        return number
+
+    def _end(self, states: Iterable[State]) -> None:
+        for state in states:
+            processes.kill(state.pid)
+            state.line.close()
+
+    # ------------------------------------------------------------ the keeper
+
+    def _check(self) -> None:
+        if select.select([self._zygote.control], [], [], 0)[0]:
+            raise SessionLost("the session has ended: a cell killed its main process")
+
+    def _ask(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> str | None:
+        """Have the keeper do something; return why it could not."""
+        try:
+            orders.send(self._control, message, descriptors)
+            received = orders.receive(self._control)
+        except OSError as error:
+            raise SessionLost(f"the session has ended: {error}") from error
+        if received is None:
+            raise SessionLost("the session has ended: its main process was killed")
+        problem: str | None = received[0]["problem"]
+        return problem
+
+
+def _refused(problem: str, *, is_gone: bool = False) -> Step:
+    return Step(ended=None, state=None, problem=problem, is_gone=is_gone)
+
+
+def _await_single(pid: int) -> int:
+    """Return how many threads a process has; those that end just now are given time."""
+    deadline = time.monotonic() + _ALONE_S
+    while (threads := processes.count_threads(pid)) > 1 and time.monotonic() < deadline:
+        time.sleep(_SWEEP_PAUSE_S)
+    return threads
+
+
+def _open_pidfd(pid: int) -> int | None:
+    """Return a descriptor that is readable once a process has ended; None on kernels without."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None

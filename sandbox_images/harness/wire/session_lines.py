@@ -1,0 +1,68 @@
+"""What the supervisor and the states of a session tell each other.
+
+A state may have executed hostile code. So it says single bytes, and the kernel says who sent them.
+"""
+
+import os
+import socket
+import struct
+from typing import NamedTuple
+
+FORK = "fork"
+"""Asks a state to fork, with a line for the process that it forks."""
+REAP = "reap"
+"""Asks a state for the wait status of the process that it forked last."""
+
+FORKED = b"f"
+"""A state's process is there and waits for its order."""
+BEGUN = b"b"
+"""It begins to execute its cell."""
+PARKED = b"p"
+"""It has executed its cell and waits to be forked."""
+
+_STATUS = struct.Struct("<cI")
+_CREDENTIALS = struct.Struct("iII")
+
+
+def status(value: int) -> bytes:
+    """Return the message that tells of a wait status."""
+    return _STATUS.pack(b"s", value)
+
+
+def read_status(said: bytes) -> int | None:
+    """Return the wait status that a message tells of; None if it tells of none."""
+    if len(said) != _STATUS.size:
+        return None
+    _letter, value = _STATUS.unpack(said)
+    return value if os.WIFEXITED(value) or os.WIFSIGNALED(value) else None
+
+
+class Said(NamedTuple):
+    """A message of a state."""
+
+    what: bytes
+    pid: int
+    """The process that sent it, as the kernel says."""
+
+
+def open_line() -> tuple[socket.socket, socket.socket]:
+    """Return the supervisor's end of a new line, and the state's."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return ours, theirs
+
+
+def hear(line: socket.socket) -> Said | None:
+    """Take a message that is there; None if the line is closed or the message is none of ours."""
+    try:
+        # No room for descriptors: the kernel closes those that come along.
+        data, ancillary, _flags, _address = line.recvmsg(
+            _STATUS.size, socket.CMSG_SPACE(_CREDENTIALS.size)
+        )
+    except OSError:
+        return None
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            pid, _user, _group = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])
+            return Said(data, pid) if data and pid != os.getpid() else None
+    return None

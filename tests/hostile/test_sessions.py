@@ -1,0 +1,237 @@
+"""A cell attacks what its session consists of: the states before it, its branches, the files."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from grader.model.verdict import LimitKind
+from grader.sandbox.contract import SlotSession, StepOutcome
+from tests.hostile.conftest import LIMITS, PRELUDE, Target
+
+
+@pytest.fixture
+def session(target: Target) -> Iterator[SlotSession]:
+    """A session in the slot under attack."""
+    session = target.slot.open_session(LIMITS, states=16)
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def secret(session: SlotSession) -> int:
+    """A state that holds a secret in its memory, and another in a file."""
+    return must(take(session, 0, PREPARE))
+
+
+def take(session: SlotSession, state: int, cell: str, **limits: Any) -> StepOutcome:
+    return session.step(state, cell, limits=replace(LIMITS, **limits))
+
+
+def must(outcome: StepOutcome) -> int:
+    assert outcome.state is not None, outcome
+    return outcome.state
+
+
+def value(session: SlotSession, state: int, cell: str) -> Any:
+    outcome = take(session, state, cell)
+    assert outcome.run is not None
+    (event,) = (json.loads(line) for line in outcome.run.report.splitlines())
+    return event.get("text", event)
+
+
+def still_holds(session: SlotSession, secret: int) -> None:
+    """Make sure that a state is what it was."""
+    assert value(session, secret, "len(secret), open('s').read(), open('other').read()") == (
+        "(270, 'key', 'different')"
+    )
+
+
+PREPARE = """
+secret = bytes(range(9, 99)) * 3
+open('s', 'w').write('key')
+open('other', 'w').write('different')
+"""
+OTHERS = "others = [int(n) for n in os.listdir('/proc') if n.isdigit() and int(n) != os.getpid()]"
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("os.kill(os.getppid(), 9)", id="kill-parent"),
+        pytest.param("os.kill(-1, 9)", id="kill-all"),
+        pytest.param("os.kill(-os.getpgid(os.getppid()), 9)", id="kill-group"),
+        pytest.param("os.kill(os.getppid(), 18)", id="wake-parent"),
+        pytest.param("os.pidfd_open(os.getppid())", id="pidfd"),
+        pytest.param(
+            "resource.prlimit(os.getppid(), resource.RLIMIT_AS, (1, 1))", id="limits-of-parent"
+        ),
+        pytest.param("os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)", id="priority"),
+        pytest.param("os.setpriority(os.PRIO_USER, 0, 19)", id="priority-of-user"),
+        pytest.param("os.sched_setaffinity(os.getppid(), {0})", id="affinity"),
+        pytest.param("__import__('fcntl').fcntl(0, 8, os.getppid())", id="signal-by-descriptor"),
+        pytest.param("open(f'/proc/{os.getppid()}/mem', 'rb')", id="read-memory"),
+        pytest.param("open(f'/proc/{os.getppid()}/mem', 'r+b')", id="write-memory"),
+        pytest.param("os.listdir(f'/proc/{os.getppid()}/fd')", id="descriptors"),
+        pytest.param("open(f'/proc/{os.getppid()}/environ').read()", id="environment"),
+    ],
+)
+def test_cell_can_do_nothing_to_the_state_that_it_was_forked_from(
+    session: SlotSession, secret: int, attack: str
+) -> None:
+    cell = f"{PRELUDE}\nattempt(lambda: {attack})"
+    assert value(session, secret, cell) in ("'EPERM'", "'EACCES'", "'PermissionError'", "'EROFS'")
+    still_holds(session, secret)
+
+
+def test_cell_can_do_nothing_to_any_process_of_the_session(
+    session: SlotSession, secret: int
+) -> None:
+    branch = must(take(session, secret, "own = 1"))
+    cell = f"{PRELUDE}\n{OTHERS}\nsorted({{attempt(lambda: os.kill(p, 9)) for p in others}})"
+    assert value(session, branch, cell) == "['EPERM']"
+    still_holds(session, secret)
+    assert value(session, branch, "own") == "1"
+
+
+def test_signal_to_its_own_group_reaches_only_the_step(session: SlotSession, secret: int) -> None:
+    outcome = take(session, secret, "import os; os.kill(0, 9)")
+    assert outcome.problem == "the process of the cell was killed by signal 9"
+    still_holds(session, secret)
+
+
+def test_cell_signals_what_it_started_itself(session: SlotSession) -> None:
+    cell = "import subprocess\np = subprocess.Popen(['sleep', '60'])\np.terminate()\np.wait()"
+    assert value(session, 0, cell) == "-15"
+
+
+def test_attempts_on_other_states_are_told(session: SlotSession, secret: int) -> None:
+    outcome = take(session, secret, f"{PRELUDE}\nattempt(lambda: os.kill(os.getppid(), 9))")
+    assert outcome.run is not None
+    assert outcome.run.forbidden_calls == ("kill",)
+
+
+@pytest.mark.parametrize("said", ["b'p'", "b'f'", "b's0000'", "b''"])
+def test_cell_that_speaks_for_the_harness_harms_only_itself(
+    session: SlotSession, secret: int, said: str
+) -> None:
+    cell = f"""
+import os, time
+for descriptor in range(3, 64):
+    try:
+        os.write(descriptor, {said})
+        os.close(descriptor)
+    except OSError:
+        pass
+time.sleep(0.2)
+"""
+    outcome = take(session, secret, cell)
+    if outcome.state is not None:
+        assert take(session, outcome.state, "1").state is None
+    still_holds(session, secret)
+
+
+def test_report_that_a_cell_forges_is_its_own(session: SlotSession, secret: int) -> None:
+    cell = """
+import os
+for descriptor in range(3, 64):
+    try:
+        os.write(descriptor, b'{"e": "value", "text": "forged"}\\n')
+    except OSError:
+        pass
+"""
+    take(session, secret, cell)
+    still_holds(session, secret)
+
+
+def test_harness_that_a_cell_replaces_serves_only_what_follows_it(
+    session: SlotSession, secret: int
+) -> None:
+    cell = """
+from sandbox_images.harness.kernel import namespaces
+from sandbox_images.harness.runners import cells
+namespaces.clone = lambda flags: 1
+cells.Cells.run = lambda self, source, reporter: reporter.emit('value', text='forged')
+"""
+    poisoned = must(take(session, secret, cell))
+    outcome = take(session, poisoned, "1")
+    assert (outcome.state, outcome.is_gone) == (None, True)
+    still_holds(session, secret)
+
+
+def test_fork_bomb_ends_with_its_step(session: SlotSession, secret: int) -> None:
+    cell = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+    outcome = take(session, secret, cell, cpu_time_s=1.0, wall_time_s=2.0)
+    assert outcome.run is not None
+    assert outcome.run.limit_hit in (LimitKind.CPU_TIME, LimitKind.WALL_TIME, LimitKind.MEMORY)
+    still_holds(session, secret)
+
+
+def test_process_that_leaves_its_session_and_group_is_ended_with_the_step(
+    session: SlotSession, secret: int
+) -> None:
+    cell = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True:
+            open('s', 'w').write('overwritten')
+    os._exit(0)
+"""
+    state = must(take(session, secret, cell))
+    still_holds(session, secret)
+    cell = "import time\nopen('s', 'w').write('mine')\ntime.sleep(0.2)\nopen('s').read()"
+    assert value(session, state, cell) == "'mine'"
+
+
+@pytest.mark.parametrize(
+    "mess",
+    [
+        pytest.param("os.chmod('.', 0)", id="folder-closed"),
+        pytest.param("os.chmod('s', 0)", id="file-closed"),
+        pytest.param("os.unlink('s'); os.symlink('/etc/passwd', 's')", id="link-out"),
+        pytest.param("os.unlink('s'); os.mkdir('s'); open('s/x', 'w')", id="folder-for-file"),
+        pytest.param("os.mkfifo('p'); os.unlink('s'); os.mkfifo('s')", id="pipe"),
+        pytest.param("open(b'\\xff\\xfe', 'w')", id="undecodable-name"),
+        pytest.param("f = open('big', 'wb'); f.truncate(4 << 20)", id="sparse"),
+        pytest.param("os.link('s', 't'); open('t', 'w').write('x')", id="hard-link"),
+        pytest.param("os.unlink('other'); os.link('s', 'other')", id="linked-to-another"),
+        pytest.param("__import__('shutil').rmtree('.', 1)", id="removed"),
+        pytest.param(
+            "m = __import__('mmap').mmap(os.open('s', os.O_RDWR), 3); m[:] = b'abc'", id="mapped"
+        ),
+        pytest.param("open('/tmp/t', 'w'); open('/dev/shm/u', 'w')", id="other-folders"),
+    ],
+)
+def test_files_of_a_state_are_those_it_had_whatever_a_branch_does(
+    session: SlotSession, secret: int, mess: str
+) -> None:
+    look = "import os; sorted(os.listdir('.')), os.listdir('/tmp'), os.listdir('/dev/shm')"
+    before = value(session, secret, look)
+    must(take(session, secret, f"import os\n{mess}"))
+    assert value(session, secret, look) == before
+    still_holds(session, secret)
+
+
+def test_folders_that_are_nested_too_deeply_are_no_state(session: SlotSession, secret: int) -> None:
+    cell = """
+import os
+os.chdir('/tmp')
+for _ in range(50):
+    os.mkdir('d' * 200)
+    os.chdir('d' * 200)
+"""
+    outcome = take(session, secret, cell)
+    assert outcome.state is None
+    assert "cannot be read" in str(outcome.problem)
+    still_holds(session, secret)

@@ -1,0 +1,77 @@
+"""Sessions in real slots: what an episode costs, what a tree of branches costs, what is left."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from grader.config.sessions import SessionSettings
+from grader.config.settings import SandboxChoice, Settings
+from grader.sessions.local import Sessions
+
+SETTINGS = Settings(sandbox=SandboxChoice.NATIVE, sessions=SessionSettings(most=2))
+
+
+@pytest.fixture
+def sessions(request: pytest.FixtureRequest) -> Iterator[Sessions]:
+    """Sessions in native slots, if they are to be had."""
+    request.getfixturevalue("native_sandbox")
+    with Sessions(SETTINGS) as sessions:
+        yield sessions
+
+
+def test_thirty_steps_execute_each_cell_once(sessions: Sessions) -> None:
+    with sessions.open() as session:
+        session.run("import time\nruns = []")
+        for number in range(30):
+            result = session.run(f"runs.append({number})\ntime.sleep(0.01)\nlen(runs)")
+            assert (result.value, result.replayed) == (str(number + 1), False)
+        assert session.run("runs == list(range(30))").value == "True"
+
+
+def test_late_steps_of_an_episode_take_no_longer_than_early_ones(sessions: Sessions) -> None:
+    with sessions.open() as session:
+        took = []
+        for _ in range(30):
+            before = time.monotonic()
+            session.run("sum(range(200_000))")
+            took.append(time.monotonic() - before)
+    # The fastest of each: the machine may be busy with other things.
+    assert min(took[20:]) < 3 * min(took[:10])
+
+
+def test_sixty_four_branches_go_on_from_one_state(sessions: Sessions) -> None:
+    with sessions.open() as session:
+        session.run("base = list(range(1000))")
+        branches = [session.fork() for _ in range(64)]
+        for number, branch in enumerate(branches):
+            branch.run(f"base.append({number})")
+        results = [branch.run("base[-1]") for branch in branches]
+        assert [result.value for result in results] == [str(number) for number in range(64)]
+        assert not any(result.replayed for result in results)
+        assert session.run("len(base)").value == "1000"
+
+
+def test_session_outlives_its_slot(
+    sessions: Sessions, eventually: Callable[[Callable[[], bool], float], None]
+) -> None:
+    with sessions.open() as session:
+        session.run("x = 41")
+        held: Any = session._tree._slot_session
+        os.kill(held._slot._transport._warden.pid, signal.SIGKILL)
+        eventually(lambda: not held._slot.is_alive(), 10.0)
+        result = session.run("x + 1")
+        assert (result.value, result.replayed) == ("42", True)
+
+
+def test_closed_session_leaves_its_slot_as_it_was(sessions: Sessions) -> None:
+    with sessions.open() as session:
+        session.run("open('left', 'w').close(); import os; os.mkdir('/tmp/left')")
+        slot = session._tree._slot_session._slot  # type: ignore[union-attr]
+    with sessions.open() as session:
+        assert session._tree._slot_session._slot is slot  # type: ignore[union-attr]
+        result = session.run("import os; os.listdir('.') + os.listdir('/tmp')")
+        assert result.value == "[]"
