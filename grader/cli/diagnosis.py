@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from grader.cli.machine import Finding, Health, examine
 from grader.config.settings import Settings
+from grader.languages import Language, languages, missing
 from grader.model.errors import GraderError
 
 if TYPE_CHECKING:
@@ -19,7 +20,23 @@ def diagnose(settings: Settings) -> dict[str, list[Finding]]:
         "Docker engine": _engine(settings),
         "Sandbox native": _layers(_native, settings),
         "Sandbox docker": _layers(_docker, settings),
+        "Languages (native)": [find_language(language) for language in languages().values()],
     }
+
+
+def find_language(language: Language) -> Finding:
+    """Say whether this machine can run a language, and which package brings what it lacks."""
+    lacking = missing([language])
+    if not lacking:
+        programs = ", ".join(language.packages)
+        return Finding(name=language.title, health=Health.OK, state=f"found {programs}")
+    packages = " ".join(dict.fromkeys(lacking.values()))
+    return Finding(
+        name=language.title,
+        health=Health.WARNING,
+        state=f"there is no {', '.join(lacking)}",
+        remedy=f"to grade {language.title}: apt-get install {packages}",
+    )
 
 
 def _engine(settings: Settings) -> list[Finding]:

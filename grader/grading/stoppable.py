@@ -116,6 +116,8 @@ class StoppableGrader(Grader):
     ) -> RunOutcome:
         """Run a job's only run, for its output and not for a verdict.
 
+        What does not compile is not run: the outcome is then the compiler's.
+
         Args:
             job: What to run.
             run: The handle by which it can be stopped.
@@ -156,7 +158,7 @@ class StoppableGrader(Grader):
     ) -> RunOutcome:
         with (
             nullcontext() if self._hosts is None else self._hosts.here(),
-            self.slots.borrow(image=image, memory_bytes=job.limits.memory_bytes) as slot,
+            self.slots.borrow(image=image, memory_bytes=job.memory_bytes) as slot,
         ):
             if not run.is_stopped:
                 deadline = had_slot()
@@ -166,8 +168,9 @@ class StoppableGrader(Grader):
                     _stopped_at(clock, deadline),
                     closing(slot.run(job)) as running,
                 ):
-                    for outcome in running:
-                        return outcome
+                    outcomes = list(running)
+                if outcomes:
+                    return outcomes[-1]
                 message = f"{slot.name} ended a job without an outcome"
                 raise SandboxUnavailableError(message)
         # Raised only here, where the slot has been given back unharmed.

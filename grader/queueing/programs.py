@@ -14,8 +14,8 @@ from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
 from grader.queueing.jobs import EncodedSuite, Job
+from grader.sandbox.contract import Commands, Program, RunOutcome
 from grader.sandbox.contract import Job as SandboxJob
-from grader.sandbox.contract import Program, RunOutcome
 
 _MARK = "program"
 _SETTINGS = json.dumps({_MARK: True})
@@ -94,6 +94,7 @@ def _encode_program(job: SandboxJob, image: str, clock_s: float) -> str:
             "runs": [_text(run) for run in job.runs],
             "files": [[file.path, _text(file.content)] for file in job.files],
             "limits": asdict(job.limits),
+            "commands": None if job.commands is None else asdict(job.commands),
         }
     )
 
@@ -116,6 +117,7 @@ def decode_program(text: str) -> ProgramOrder:
                 for path, content in told["files"]
             ),
             limits=Limits(**told["limits"]),
+            commands=_commands(told.get("commands")),
         )
         # A client of an earlier release says nothing of a clock.
         clock_s = float(told.get("clock_s", math.inf))
@@ -126,6 +128,17 @@ def decode_program(text: str) -> ProgramOrder:
     except (ValueError, TypeError, LookupError, OverflowError) as error:
         message = f"not a program: {type(error).__name__}: {error}"
         raise WireError(message) from error
+
+
+def _commands(told: Mapping[str, Any] | None) -> Commands | None:
+    if told is None:
+        return None
+    return Commands(
+        run=tuple(map(str, told["run"])),
+        compile=tuple(map(str, told["compile"])),
+        compile_limits=Limits(**told["compile_limits"]),
+        environment={str(name): str(value) for name, value in told["environment"].items()},
+    )
 
 
 def encode_result(result: ProgramResult) -> bytes:

@@ -91,6 +91,12 @@ class Job:
     commands: Commands | None = None
     """Only, and always, with `Program.COMMAND`."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """The most that the submission's processes may use at any time."""
+        compiling = 0 if self.commands is None else self.commands.compile_limits.memory_bytes
+        return max(self.limits.memory_bytes, compiling)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:

@@ -16,7 +16,9 @@ from urllib.parse import quote
 
 import pytest
 
+from grader import languages
 from tests import openrlhf_client, verl_client
+from tests.conftest import missing
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(90)]
@@ -123,7 +125,7 @@ VERL_TABLE = [
     pytest.param("while True: pass", {"timeout": 1}, -3, id="busy"),
     pytest.param("import time; time.sleep(60)", {"timeout": 1}, -3, id="asleep"),
     pytest.param("print(int(input()", {}, -4, id="does not compile"),
-    pytest.param("int main() {}", {"language": "cpp"}, -1, id="another language"),
+    pytest.param("println(42)", {"language": "julia"}, -1, id="language that is not there"),
     pytest.param("print(1)", {"memory_limit_mb": 10**6}, -1, id="more memory than there is"),
 ]
 
@@ -203,9 +205,60 @@ def test_ping_is_answered_as_json(service: Service) -> None:
 
 
 def test_another_language_is_said_plainly(service: Service) -> None:
-    answer = service.run_code("int main() {}", language="cpp")
+    answer = service.run_code("+++.", language="brainfuck")
     assert answer["status"] == "SandboxError"
-    assert answer["message"] == "the language 'cpp' is not supported; this service runs python"
+    expected = "the language 'brainfuck' is not graded; expected one of python, bash, c"
+    assert answer["message"].startswith(expected)
+
+
+SUM = "#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b; }"
+
+
+@pytest.fixture
+def compiler() -> None:
+    if lacking := languages.missing([languages.languages()["cpp"]]):
+        missing("C++", f"there is no {', '.join(lacking)}")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_program_in_another_language_is_compiled_and_run(service: Service) -> None:
+    answer = service.run_code(SUM, language="cpp", stdin="3 4")
+    assert answer["status"] == "Success"
+    assert answer["compile_result"] is None
+    step = answer["run_result"]
+    assert (step["status"], step["return_code"], step["stdout"]) == ("Finished", 0, "7")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_program_that_does_not_compile_comes_back_with_the_compilers_words(
+    service: Service,
+) -> None:
+    answer = service.run_code("int main() { return missing; }", language="C++")
+    assert (answer["status"], answer["run_result"]) == ("Failed", None)
+    step = answer["compile_result"]
+    assert (step["status"], step["return_code"]) == ("Finished", 1)
+    assert "'missing' was not declared" in step["stderr"].replace("\u2018", "'").replace(
+        "\u2019", "'"
+    )
+
+
+@pytest.mark.usefixtures("compiler")
+def test_program_that_compiles_for_too_long_is_out_of_time(service: Service) -> None:
+    code = "#include <bits/stdc++.h>\n" + SUM
+    answer = service.run_code(code, language="cpp", compile_timeout=0.2)
+    assert (answer["status"], answer["run_result"]) == ("Failed", None)
+    assert answer["compile_result"]["status"] == "TimeLimitExceeded"
+
+
+@pytest.mark.usefixtures("compiler")
+def test_files_lie_beside_a_program_in_another_language(service: Service) -> None:
+    code = '#include <iostream>\n#include "answer.h"\nint main() { std::cout << ANSWER; }'
+    header = base64.b64encode(b"#define ANSWER 42\n").decode()
+    answer = service.run_code(code, language="cpp", files={"answer.h": header})
+    assert answer["run_result"]["stdout"] == "42"
+    taken = service.run_code(code, language="cpp", files={"solution.cpp": header})
+    assert taken["status"] == "SandboxError"
+    assert "the name of the program itself" in taken["message"]
 
 
 @pytest.mark.parametrize("wanted", [[], ["out/result.bin"]])

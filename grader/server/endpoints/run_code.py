@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, HTTPException, Request, Response
 
+from grader import languages
 from grader.config.settings import Settings
 from grader.judging.report import read_report
 from grader.model import MiB
@@ -75,7 +76,7 @@ async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
     try:
         outcome = await engine.programs.run(
             job if fetching is None else fetching.job,
-            image=settings.server.run_image,
+            image=_image(body, settings),
             begin_by=_begin_by(body, settings),
             answer_by=_answer_by(body),
         )
@@ -93,6 +94,11 @@ async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
     ended = "CompileError" if step is None else step.status.value
     engine.metrics.program(answer.status.value if ended == "Finished" else ended)
     return answer
+
+
+def _image(body: RunCodeRequest, settings: Settings) -> str:
+    language = languages.find(body.language)
+    return settings.server.run_image if language is None else language.image
 
 
 def _begin_by(body: RunCodeRequest, settings: Settings) -> float:

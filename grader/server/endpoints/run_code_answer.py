@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from grader.judging.ending import limit_hit
 from grader.judging.report import Trouble
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import RunOutcome
+from grader.sandbox.contract import COMPILING, RunOutcome
 from grader.server.programs.fetching import Shown
 
 _WORDS_CHARS = 1000
@@ -58,9 +58,11 @@ class RunCodeResponse(BaseModel):
 def describe(shown: Shown) -> RunCodeResponse:
     """Return what a client is told of a run."""
     outcome = shown.outcome
+    if outcome.index == COMPILING:
+        return _not_compiled(outcome, shown.compile_error)
     if shown.compile_error is not None and outcome.limit_hit is None:
         return _compile_error(shown.compile_error, outcome)
-    step, message = _run_result(outcome)
+    step, message = _step(outcome)
     succeeded = step.status is CommandStatus.FINISHED and step.return_code == 0
     return RunCodeResponse(
         status=Status.SUCCESS if succeeded else Status.FAILED,
@@ -70,7 +72,7 @@ def describe(shown: Shown) -> RunCodeResponse:
     )
 
 
-def _run_result(outcome: RunOutcome) -> tuple[CommandResult, str]:
+def _step(outcome: RunOutcome) -> tuple[CommandResult, str]:
     message = ""
     status, code = CommandStatus.FINISHED, outcome.exit_code
     if outcome.exit_signal is not None:
@@ -98,6 +100,19 @@ def _run_result(outcome: RunOutcome) -> tuple[CommandResult, str]:
         stderr=outcome.stderr.decode("utf-8", "replace"),
     )
     return step, message
+
+
+def _not_compiled(outcome: RunOutcome, trouble: Trouble | None) -> RunCodeResponse:
+    """Return what is told of a program that its compiler made nothing of."""
+    step, message = _step(outcome)
+    if step.return_code == 0:  # it ended in order, and what it made cannot be kept
+        step.return_code = 1
+    words = message or ("" if trouble is None else trouble.message)
+    return RunCodeResponse(
+        status=Status.FAILED,
+        message=f"the program does not compile{words and ': '}{words}",
+        compile_result=step,
+    )
 
 
 def _compile_error(trouble: Trouble, outcome: RunOutcome) -> RunCodeResponse:

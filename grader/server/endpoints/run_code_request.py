@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from grader import languages
 from grader.config.settings import Settings
-from grader.model import MiB, SuiteFile
-from grader.model.errors import InputError
+from grader.languages import Language
+from grader.model import Limits, MiB, SuiteFile
+from grader.model.errors import InputError, LabelError
+from grader.running import programs
 from grader.sandbox.contract import Job, Program
 
-LANGUAGE = "python"
 _MOST_FILES = 1000
 _PATH_CHARS = 200
 
@@ -23,7 +25,7 @@ class RunCodeRequest(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     code: str
-    language: str = Field(description=f"only {LANGUAGE} runs here")
+    language: str = Field(description="python, or a language of docs/languages.md")
     stdin: str | None = None
     compile_timeout: float = Field(default=10, allow_inf_nan=False, description="seconds")
     run_timeout: float = Field(
@@ -43,11 +45,7 @@ def job_of(body: RunCodeRequest, settings: Settings) -> Job:
     if not settings.server.run_code:
         message = "this service runs no programs (server.run_code)"
         raise InputError(message)
-    if body.language != LANGUAGE:
-        message = (
-            f"the language {body.language[:80]!r} is not supported; this service runs {LANGUAGE}"
-        )
-        raise InputError(message)
+    language = _language(body.language)
     most_s = settings.server.max_time_s
     for name, value in (
         ("compile_timeout", body.compile_timeout),
@@ -68,6 +66,8 @@ def job_of(body: RunCodeRequest, settings: Settings) -> Job:
     if len(body.fetch_files) > _MOST_FILES:
         message = f"{len(body.fetch_files)} fetch_files; at most {_MOST_FILES} are taken"
         raise InputError(message)
+    if language is not None:
+        return _other_job(body, language, limits, files)
     return Job(
         program=Program.STDIN,
         source=body.code,
@@ -75,6 +75,57 @@ def job_of(body: RunCodeRequest, settings: Settings) -> Job:
         runs=((body.stdin or "").encode("utf-8", "surrogatepass"),),
         limits=limits,
         files=files,
+    )
+
+
+def _language(name: str) -> Language | None:
+    """Return the language that a client names; None for Python.
+
+    Raises:
+        InputError: It names none that runs here.
+    """
+    try:
+        named = languages.named(name)
+    except LabelError as error:
+        raise InputError(str(error)) from error
+    if named == languages.ANY:
+        message = f"the language is {name!r}; expected the one that the program is in"
+        raise InputError(message)
+    return languages.find(named)
+
+
+def _other_job(
+    body: RunCodeRequest, language: Language, limits: Limits, files: tuple[SuiteFile, ...]
+) -> Job:
+    """Return what is to be run of a program that is not in Python.
+
+    Its time is the client's, unscaled; `compile_timeout` limits the compiler.
+
+    Raises:
+        InputError: It cannot be, and why.
+    """
+    if body.fetch_files:
+        message = f"fetch_files is for programs in Python only, and this one is in {language.title}"
+        raise InputError(message)
+    source = programs.prepare(language, body.code)
+    if any(file.path.partition("/")[0] == source.path for file in files):
+        message = f"files has {source.path}, which is the name of the program itself"
+        raise InputError(message)
+    commands = programs.commands(language, source, memory_bytes=limits.memory_bytes)
+    compile_limits = replace(
+        commands.compile_limits,
+        cpu_time_s=body.compile_timeout,
+        wall_time_s=body.compile_timeout,
+    )
+    memory_bytes = limits.memory_bytes + language.runtime_memory_bytes
+    return Job(
+        program=Program.COMMAND,
+        source=source.code,
+        source_path=source.path,
+        runs=((body.stdin or "").encode("utf-8", "surrogatepass"),),
+        limits=replace(limits, memory_bytes=memory_bytes),
+        files=files,
+        commands=replace(commands, compile_limits=compile_limits),
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from grader.queueing.programs import (
     is_program,
     make_program_job,
 )
-from grader.sandbox.contract import Job, Program, RunOutcome
+from grader.sandbox.contract import Commands, Job, Program, RunOutcome
 
 JOB = Job(
     program=Program.STDIN,
@@ -44,10 +45,29 @@ OUTCOME = RunOutcome(
 )
 
 
-def test_program_travels_unchanged() -> None:
-    job = make_program_job(JOB, "science", 7.5)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(JOB, id="python"),
+        pytest.param(
+            replace(
+                JOB,
+                program=Program.COMMAND,
+                commands=Commands(
+                    run=("./program",),
+                    compile=("cc", "-o", "program", "main.c"),
+                    compile_limits=Limits(cpu_time_s=3.5),
+                    environment={"LANG": "C"},
+                ),
+            ),
+            id="another language",
+        ),
+    ],
+)
+def test_program_travels_unchanged(program: Job) -> None:
+    job = make_program_job(program, "science", 7.5)
     order = decode_program(job.ticket(5).code.decode())
-    assert (order.job, order.image, order.clock_s) == (JOB, "science", 7.5)
+    assert (order.job, order.image, order.clock_s) == (program, "science", 7.5)
     assert job.suite.image == "science"
     assert is_program(json.loads(job.settings))
 
