@@ -1,4 +1,4 @@
-"""The FastAPI application: every endpoint, its refusals, and what lives as long as it does."""
+"""The FastAPI application: endpoints, error handlers, and the tasks that run beside them."""
 
 import asyncio
 import contextlib
@@ -11,45 +11,45 @@ from starlette.exceptions import HTTPException
 
 from grader.config.settings import Settings
 from grader.server.endpoints import grade, health, rewards, run_code
-from grader.server.engine import Engine
 from grader.server.http.cancellation import ClientGoneError, StoppingError
-from grader.server.http.middleware import Gate
-from grader.server.http.problems import complaint
+from grader.server.http.errors import complaint
+from grader.server.http.middleware import RequestMiddleware
 from grader.server.live import routes as live
-from grader.server.live.pulse import Pulse
+from grader.server.live.monitor import Monitor
 from grader.server.metrics import Metrics
+from grader.server.service import Service
 
 _DESCRIPTION = """
 Grades code that language models write: real tests in a locked-down sandbox, honest verdicts,
-rewards. Clients show their token as `Authorization: Bearer TOKEN`, or in the address:
+rewards. Clients send their token as `Authorization: Bearer TOKEN`, or in the address:
 `http://any:TOKEN@host:port`.
 """
 _CLIENT_GONE = 499
-"""Nobody reads this answer; the log does."""
+"""Only for the log: the client is gone and does not read it."""
 _RETRY_AFTER_S = 5
 
 
 def make_app(settings: Settings) -> FastAPI:
-    """Return the application; `app.state.engine` is what it grades with.
+    """Return the application; `app.state.service` has all that its endpoints share.
 
     Raises:
-        GraderError: What the settings name does not exist or cannot work here.
+        GraderError: Something that the settings name does not exist or cannot work here.
     """
     metrics = Metrics()
-    engine = Engine(settings, metrics)
-    readiness = health.Readiness(engine)
-    pulse = Pulse(engine, obstacle=lambda: readiness.last_obstacle)
-    engine.attendance.when_finishing(pulse.audience.end)
+    service = Service(settings, metrics)
+    readiness = health.Readiness(service)
+    monitor = Monitor(service, obstacle=lambda: readiness.last_obstacle)
+    service.open_requests.on_drain(monitor.subscribers.close)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        looking = [asyncio.ensure_future(each) for each in (readiness.find_out(), pulse.run())]
+        looking = [asyncio.ensure_future(each) for each in (readiness.find_out(), monitor.run())]
         try:
             yield
         finally:
             for each in looking:
                 each.cancel()
-            await asyncio.to_thread(engine.close)
+            await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="grader",
@@ -59,14 +59,14 @@ def make_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         strict_content_type=False,
     )
-    app.state.engine = engine
-    app.add_middleware(Gate, settings=settings.server, metrics=metrics)
+    app.state.service = service
+    app.add_middleware(RequestMiddleware, settings=settings.server, metrics=metrics)
     for router in (
-        grade.make_router(engine),
-        rewards.make_router(engine),
-        run_code.make_router(engine),
-        health.make_router(engine, readiness),
-        live.make_router(engine, pulse),
+        grade.make_router(service),
+        rewards.make_router(service),
+        run_code.make_router(service),
+        health.make_router(service, readiness),
+        live.make_router(service, monitor),
     ):
         app.include_router(router)
     _handle_errors(app)
@@ -95,7 +95,7 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(StoppingError)
     async def stopping(_: Request, __: StoppingError) -> Response:
         return JSONResponse(
-            {"detail": "the service is stopping; send it again, elsewhere or later"},
+            {"detail": "the service is stopping: send the request again, later or to another"},
             503,
             headers={"Retry-After": str(_RETRY_AFTER_S)},
         )

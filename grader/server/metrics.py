@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus. docs/server.md lists every name."""
+"""The metrics of the service, for Prometheus. docs/server.md lists every name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ from grader.queueing.status import QueueStatus
 from grader.server.state import ServiceState, StateReader
 
 BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
-"""Upper bounds of the buckets of every histogram; one more bucket is for what took longer."""
+"""Upper bounds of the buckets of every histogram; one more bucket has all longer times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCounts:
-    """What was counted since the service started."""
+    """Counts since the service started."""
 
     verdicts: Mapping[str, int]
-    """Submissions that got a report, by every verdict that one may have."""
+    """Submissions that got a report, by verdict; every possible verdict is there."""
     suspicious: int
-    """Submissions with one sign of an attack or more."""
+    """Submissions with at least one sign of an attack."""
     internal_errors: int
     cancelled: int
     programs: int
     phases: Mapping[str, tuple[int, ...]]
-    """By phase, how many submissions took so long; the buckets are those of `BUCKETS_S`."""
+    """By phase, the number of submissions in each bucket of `BUCKETS_S`."""
 
 
 class Metrics:
@@ -42,7 +42,7 @@ class Metrics:
 
     def __init__(self) -> None:
         """Count from zero, in a registry of its own."""
-        # When each counter was made is of no use to anybody, and doubles the page.
+        # The creation time of every counter would double the page, and has no use.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -93,7 +93,7 @@ class Metrics:
         )
         self._cancelled = Counter(
             "grader_cancelled_submissions",
-            "Submissions that nobody waited for any more.",
+            "Submissions whose client stopped waiting.",
             registry=self.registry,
         )
         self._programs = Counter(
@@ -104,10 +104,10 @@ class Metrics:
         )
         self.replays = Counter(
             "grader_idempotent_replays",
-            "Requests answered with the answer to an earlier one of the same key.",
+            "Requests answered with the stored response of their idempotency key.",
             registry=self.registry,
         )
-        # Every value is there from the start: a rate needs two points.
+        # Every label value exists from the start, since a rate needs two points.
         for verdict in Verdict:
             if verdict is not Verdict.SKIPPED:
                 self._submissions.labels(verdict.value)
@@ -115,16 +115,16 @@ class Metrics:
             self._suspicion.labels(sign.value)
 
     def request(self, endpoint: str, status: int, took_s: float) -> None:
-        """Count a request that was answered."""
+        """Count an answered request."""
         self._requests.labels(endpoint, str(status)).inc()
         self._request_s.labels(endpoint).observe(took_s)
 
     def parsed(self, took_s: float) -> None:
-        """Count the reading of a label."""
+        """Count the time that a label took to read."""
         self._phase_s.labels("parse").observe(took_s)
 
     def report(self, report: GradeReport, took_s: float) -> None:
-        """Count a submission that got its report `took_s` seconds after it was handed in."""
+        """Count a submission that got its report `took_s` seconds after it was submitted."""
         self._submissions.labels(report.verdict.value).inc()
         if not report.graded:
             self._internal_errors.inc()
@@ -138,21 +138,21 @@ class Metrics:
         self._phase_s.labels("total").observe(took_s)
 
     def cancelled(self) -> None:
-        """Count a submission that was given up."""
+        """Count a cancelled submission."""
         self._cancelled.inc()
 
     def program(self, outcome: str, *, is_ours: bool = False) -> None:
-        """Count a program of /run_code; `is_ours` where we failed, not the program."""
+        """Count a program of /run_code; `is_ours` if it failed through our fault."""
         self._programs.labels(outcome).inc()
         if is_ours:
             self._internal_errors.inc()
 
     def watch(self, state: StateReader) -> None:
-        """Also tell the state of the service, as it is when Prometheus asks."""
+        """Add the state of the service to the metrics; it is read whenever Prometheus asks."""
         self.registry.register(_State(state))
 
     def counts(self) -> MetricCounts:
-        """Return what was counted so far of submissions and programs."""
+        """Return the counts of submissions and programs so far."""
         verdicts = {verdict.value: 0 for verdict in Verdict if verdict is not Verdict.SKIPPED}
         verdicts |= _by_label(self._submissions, "verdict")
         return MetricCounts(
@@ -176,7 +176,7 @@ def _total(counter: Counter) -> int:
 
 
 def _buckets(histogram: Histogram, label: str) -> dict[str, tuple[int, ...]]:
-    """Return, by the value of a label, how many observations each bucket alone has."""
+    """Return the observations in each single bucket, by the value of a label."""
     (family,) = histogram.collect()
     upto: dict[str, list[int]] = {}
     for each in family.samples:
@@ -189,13 +189,13 @@ def _buckets(histogram: Histogram, label: str) -> dict[str, tuple[int, ...]]:
 
 
 class _State:
-    """Tells what is a state and not a count."""
+    """Collects the gauges."""
 
     def __init__(self, reader: StateReader) -> None:
         self._reader = reader
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing, so that registering asks no queue."""
+        """Return nothing, so that registering does not read the queue."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -204,7 +204,7 @@ class _State:
         yield GaugeMetricFamily("grader_queue_depth", "Submissions that wait.", value=state.waiting)
         yield GaugeMetricFamily(
             "grader_queue_oldest_seconds",
-            "How long the first of them has waited.",
+            "Seconds that the first of them has waited.",
             value=state.oldest_s,
         )
         yield _slot_states(state)

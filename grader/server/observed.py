@@ -1,4 +1,4 @@
-"""The grader that the endpoints share: any other, with its work counted, logged and bounded."""
+"""The grader that the endpoints share: counts, logs and bounds the work of another grader."""
 
 import time
 from collections.abc import Callable
@@ -12,71 +12,73 @@ from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Limits, Submission, TestSuite
 from grader.server.http.logs import short_id
-from grader.server.http.request_context import Visit, current_visit
-from grader.server.http.wait_queue import Lobby, Ticket
+from grader.server.http.request_context import RequestContext, current_request
+from grader.server.http.wait_queue import WaitEntry, WaitQueue
 from grader.server.metrics import Metrics
 from grader.server.samples import GradedSample, SampleStore
 
 _log = structlog.stdlib.get_logger(__name__)
 
 _MOST_TIMES = 16
-"""A client may set limits without a setting of their own, such as of output, so many times as
-high as the service's: what a run prints is held in the service's memory."""
+"""How many times the service's own limit a client may set, if no setting bounds the limit, such
+as that of output: the service holds in memory what a run prints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
     submission: Submission
-    ticket: Ticket
-    visit: Visit | None
+    entry: WaitEntry
+    context: RequestContext | None
 
 
 class ObservedGrader(FutureGrader):
-    """Grades with another grader, on behalf of the current visit."""
+    """Grades with another grader, on behalf of the current request."""
 
     def __init__(
         self,
         settings: Settings,
         open_inner: Callable[[Callable[[Submission], None]], FutureGrader],
         *,
-        lobby: Lobby,
+        wait_queue: WaitQueue,
         metrics: Metrics,
         samples: SampleStore,
     ) -> None:
         """Open the other grader.
 
         Args:
-            settings: What labels may set at most.
-            open_inner: Opens it, given what it calls when a submission has its turn.
-            lobby: Where submissions wait for that.
-            metrics: Where they are counted.
-            samples: Where those are kept that somebody may want to look at.
+            settings: Bounds the limits that labels may set.
+            open_inner: Opens the other grader, given a function to call when a submission begins.
+            wait_queue: Counts the submissions that have not begun.
+            metrics: Counts submissions.
+            samples: Keeps samples for the live page.
 
         Raises:
-            GraderError: It cannot be opened.
+            GraderError: The other grader cannot be opened.
         """
         self._settings = settings
-        self._lobby = lobby
+        self._wait_queue = wait_queue
         self._metrics = metrics
         self._samples = samples
         self._calls: dict[int, _Call] = {}
         self.inner = open_inner(self._begin)
-        """The other grader, for what nobody should see."""
+        """The other grader, for submissions that should not be counted."""
 
     def submit(
         self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
     ) -> ReportFuture:
-        """Begin to grade; see `FutureGrader.submit`. A visit that is given up cancels it."""
+        """Begin to grade; see `FutureGrader.submit`. Cancelling the request cancels it."""
         suite = cap_limits(submission.suite, self._settings.server, self._settings.limits)
         if suite is not submission.suite:
             submission = replace(submission, suite=suite)
-        call = _Call(submission=submission, ticket=self._lobby.enter(), visit=current_visit())
-        # The call keeps the submission, so its id stays its own.
+        call = _Call(
+            submission=submission, entry=self._wait_queue.enter(), context=current_request()
+        )
+        # The call keeps the submission alive, so no other object gets its id.
         self._calls[id(submission)] = call
         future = self.inner.submit(submission, timeout_s=timeout_s, is_batch=is_batch)
         future.add_done_callback(partial(self._settle, call))
-        if call.visit is not None:
-            call.visit.hold(future)
+        if call.context is not None:
+            call.context.track(future)
         return future
 
     def close(self) -> None:
@@ -90,18 +92,18 @@ class ObservedGrader(FutureGrader):
     def _begin(self, submission: Submission) -> None:
         call = self._calls.get(id(submission))
         if call is not None:
-            self._lobby.leave(call.ticket)
-            if call.visit is not None:
-                call.visit.has_begun = True
+            self._wait_queue.leave(call.entry)
+            if call.context is not None:
+                call.context.has_begun = True
 
     def _settle(self, call: _Call, future: ReportFuture) -> None:
         self._calls.pop(id(call.submission), None)
-        self._lobby.leave(call.ticket)
-        took_s = time.monotonic() - call.ticket.since
+        self._wait_queue.leave(call.entry)
+        took_s = time.monotonic() - call.entry.since
         log = _log.bind(
             submission=short_id(call.submission.id),
-            request=call.visit.id if call.visit else None,
-            endpoint=call.visit.endpoint if call.visit else None,
+            request=call.context.id if call.context else None,
+            endpoint=call.context.endpoint if call.context else None,
             took_s=round(took_s, 4),
         )
         if future.cancelled():
@@ -128,7 +130,7 @@ class ObservedGrader(FutureGrader):
                 prompt=submission.prompt,
                 completion=submission.completion,
                 report=report,
-                endpoint=call.visit.endpoint if call.visit else "",
+                endpoint=call.context.endpoint if call.context else "",
                 at=time.time(),
                 took_s=took_s,
             )
@@ -136,18 +138,18 @@ class ObservedGrader(FutureGrader):
 
 
 def error_kind(feedback: str) -> str:
-    """Return which error a feedback tells of, without its words: these may quote tests."""
+    """Return the name of the error in a feedback, without its message, which may quote tests."""
     name = feedback.partition(":")[0]
     return name if name.isidentifier() else "other"
 
 
 def cap_limits(suite: TestSuite, settings: ServerSettings, own: Limits) -> TestSuite:
-    """Return a suite whose limits are no higher than a client may set them.
+    """Return a suite with its limits lowered to the most that a client may set.
 
     Args:
-        suite: As a client sent it.
-        settings: How much time and memory it may have.
-        own: The service's own limits, whose multiple is the most of all else.
+        suite: The suite as the client sent it.
+        settings: Bounds time and memory.
+        own: The service's own limits; a multiple of them bounds all other limits.
     """
     most = {field.name: _MOST_TIMES * getattr(own, field.name) for field in fields(Limits)} | {
         "cpu_time_s": settings.max_time_s,

@@ -1,8 +1,8 @@
-"""The graded samples that can be looked at, bounded by number, memory and time.
+"""The graded samples that the live page shows, bounded by number, memory and time.
 
-They are in this process's memory only, with a queue as well as without: the process that took
-a completion in is the one that has both it and its report, and what a model wrote is then in
-no place from which it would have to be deleted. docs/adr/0070-samples-in-memory.md.
+They are only in this process's memory, with a queue as well as without: this process has both
+the completion and its report, and completions are not stored anywhere that would have to be
+cleaned up. See docs/adr/0070-samples-in-memory.md.
 """
 
 import secrets
@@ -19,26 +19,26 @@ from grader.model import CaseResult, Evidence, GradeReport
 from grader.model.verdict import LIMIT_VERDICTS, Verdict
 
 _CASES = 200
-"""Cases of a kept report at most, those that did not pass first."""
+"""Most cases of a kept report; cases that did not pass take precedence."""
 _CASE_BYTES = 1024
-"""What the records of a case take besides their texts, rounded up."""
+"""Memory of the records of a case besides their texts, rounded up."""
 _SAMPLE_BYTES = 2048
 
 
 class Kind(StrEnum):
-    """Why somebody may want to look at a sample; of several reasons the gravest."""
+    """Why a sample deserves a look; if there are several reasons, the most serious."""
 
     ATTACK = "attack"
-    """It bears a sign of an attack on the grader, whatever its verdict."""
+    """It has a sign of an attack on the grader, whatever its verdict."""
     UNGRADED = "ungraded"
-    """Our fault, or that of its tests."""
+    """Not graded, through our fault or that of the tests."""
     LIMIT = "limit"
     FAILED = "failed"
     PASSED = "passed"
 
 
 def kind_of(report: GradeReport) -> Kind:
-    """Return which kind of sample a report tells of."""
+    """Return the kind of a report's sample."""
     if report.suspicion or report.verdict is Verdict.TAMPERED:
         return Kind.ATTACK
     if not report.graded:
@@ -50,18 +50,18 @@ def kind_of(report: GradeReport) -> Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedSample:
-    """A graded sample. Every text of it is data that a model or a client wrote."""
+    """A graded sample. All texts in it were written by a model or a client."""
 
     id: str
-    """As the client chose it; it need not be the only one of that id."""
+    """The client's id, which need not be unique."""
     problem_id: str | None
     prompt: str
     completion: str
     report: GradeReport
     endpoint: str
-    """The path at which it came in; empty where that is not known."""
+    """The path of its request; empty if not known."""
     at: float
-    """When its report was there, in seconds since 1970."""
+    """When its report was finished, in seconds since 1970."""
     took_s: float
 
 
@@ -70,39 +70,39 @@ class Kept:
     """A sample in the store."""
 
     key: str
-    """Of this sample alone, also among those of earlier processes."""
+    """Unique, also among the samples of earlier processes."""
     kind: Kind
     sample: GradedSample
     size: int
-    """About how many bytes of memory it takes."""
+    """Estimated bytes of memory."""
     expires: float
-    """Of the store's clock."""
+    """By the store's clock."""
 
     @property
     def number(self) -> int:
-        """Which of the samples of this process it is."""
+        """Its number among the samples of this process."""
         return int(self.key.rpartition("-")[2])
 
     @property
     def name(self) -> str:
-        """What to call it: many clients give no ids."""
+        """A name for people, since many clients send no ids."""
         return self.sample.id or self.sample.problem_id or f"sample {self.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCounts:
-    """What is in a store."""
+    """How many samples a store keeps, and their size."""
 
     by_kind: dict[Kind, int]
     size: int
-    """Bytes, about."""
+    """Estimated bytes."""
 
 
 class SampleStore:
     """Keeps the newest samples of each kind. Safe for many threads."""
 
     def __init__(self, settings: KeepSettings, clock: Callable[[], float] = time.monotonic) -> None:
-        """Keep nothing yet."""
+        """Start empty."""
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
@@ -113,7 +113,7 @@ class SampleStore:
 
     @property
     def settings(self) -> KeepSettings:
-        """What it keeps, how much and for how long."""
+        """Which samples it keeps, how many and for how long."""
         return self._settings
 
     def wants(self, kind: Kind) -> bool:
@@ -127,7 +127,7 @@ class SampleStore:
                 return True
 
     def add(self, sample: GradedSample) -> Kept | None:
-        """Keep a sample, at the cost of the oldest; None where samples like it are not kept."""
+        """Keep a sample, and drop old ones if needed; None if its kind is not kept."""
         kind = kind_of(sample.report)
         if not self.wants(kind):
             return None
@@ -149,18 +149,18 @@ class SampleStore:
             if len(self._shelves[kind]) > self._settings.count:
                 self._drop_oldest(kind)
             while sum(self._sizes.values()) > self._settings.total_bytes:
-                # A flood of one kind must not wash away the few of another.
+                # From the largest kind, so that a flood of one kind does not displace the others.
                 self._drop_oldest(max(Kind, key=self._sizes.__getitem__))
         return kept
 
     def get(self, key: str) -> Kept | None:
-        """Return a sample; None where it is not kept, or no more."""
+        """Return a sample; None if it is not kept, or no longer."""
         with self._lock:
             self._expire(self._clock())
             return next((shelf[key] for shelf in self._shelves.values() if key in shelf), None)
 
     def newest(self, kinds: Iterable[Kind], most: int) -> list[Kept]:
-        """Return at most so many samples of some kinds, the newest first."""
+        """Return the newest samples of some kinds, the newest first."""
         with self._lock:
             self._expire(self._clock())
             tails = [_last(self._shelves[kind], most) for kind in set(kinds)]
@@ -170,7 +170,7 @@ class SampleStore:
         return found[:most]
 
     def counts(self) -> StoreCounts:
-        """Return what is kept now."""
+        """Return the counts at this moment."""
         with self._lock:
             self._expire(self._clock())
             return StoreCounts(
@@ -197,7 +197,7 @@ def _last(shelf: OrderedDict[str, Kept], most: int) -> list[Kept]:
 
 
 def _size(sample: GradedSample) -> int:
-    """Return about how many bytes of memory a sample takes."""
+    """Return an estimate of the memory that a sample takes, in bytes."""
     report = sample.report
     texts = (sample.id, sample.problem_id, sample.prompt, sample.completion)
     return (
@@ -223,14 +223,15 @@ def _bytes(*texts: str | None) -> int:
 
 
 def _fitted(sample: GradedSample, room: int) -> GradedSample:
-    """Return a sample that takes about `room` bytes at most, with less in it where it must.
+    """Return a sample that takes at most about `room` bytes.
 
-    Long texts lose their middle, then cases their evidence, and then there are fewer cases.
+    If needed, long texts lose their middle first, then cases their evidence, then cases are
+    dropped.
     """
     report = sample.report
     if len(report.cases) <= _CASES and _size(sample) <= room:
         return sample
-    # Python may have four bytes for a character, and three texts may be long.
+    # Python may take four bytes for a character, and three texts may be long.
     most = room // 16
     sample = replace(
         sample,
@@ -249,7 +250,7 @@ def _fitted(sample: GradedSample, room: int) -> GradedSample:
 
 
 def _those_that_fit(cases: tuple[CaseResult, ...], room: int) -> tuple[CaseResult, ...]:
-    """Return the cases that have room, in their order; those that did not pass come first."""
+    """Return the cases that fit, in their order; cases that did not pass take precedence."""
     order = sorted(range(len(cases)), key=lambda i: cases[i].verdict is Verdict.PASSED)
     fitting: dict[int, CaseResult] = {}
     for index in order[:_CASES]:

@@ -1,4 +1,4 @@
-"""Listening: whom the service may be offered to, and how it starts and stops."""
+"""Start, listen and stop: `grader serve`."""
 
 import asyncio
 import contextlib
@@ -14,25 +14,26 @@ from grader.config.server import ServerSettings
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError
 from grader.server.app import make_app
-from grader.server.engine import Engine
 from grader.server.http.connection import Connection
 from grader.server.http.logs import show_logs
+from grader.server.service import Service
 
 _log = structlog.stdlib.get_logger(__name__)
 
 _BACKLOG = 4096
 _KEEP_ALIVE_S = 75
-"""Longer than clients keep an idle connection, so that it is they who close it."""
+"""Longer than clients keep an idle connection, so that the client closes it first."""
 _LAST_WORDS_S = 5
-"""For what is sent away at the end of the drain."""
+"""Time to answer the requests that are cancelled at the end of the drain."""
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what runs, and return.
+    """Serve until SIGTERM or SIGINT; then finish the running requests, and return.
 
     Raises:
-        ConfigurationError: The service would be open to everybody, or its port is not to be had.
-        GraderError: What the settings name does not exist or cannot work here.
+        ConfigurationError: Other machines could use the service without a token, or the port
+            cannot be bound.
+        GraderError: Something that the settings name does not exist or cannot work here.
     """
     check_exposure(settings.server)
     show_logs(verbose=settings.server.verbose)
@@ -50,21 +51,21 @@ def serve(settings: Settings) -> None:
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=int(settings.server.drain_s) + _LAST_WORDS_S,
         )
-        _Server(config, app.state.engine).serve_on(listener)
+        _Server(config, app.state.service).serve_on(listener)
     _log.info("stopped")
 
 
 def check_exposure(settings: ServerSettings) -> None:
-    """Make sure that nobody offers the service to others by mistake.
+    """Check that the service is not exposed to other machines by mistake.
 
     Raises:
-        ConfigurationError: It would be, without a token.
+        ConfigurationError: Other machines could use the service without a token.
     """
     if settings.token is not None or settings.anonymous or _is_loopback(settings.host):
         return
     message = (
         f"other machines could reach {settings.host} and run code here without a token: set "
-        "GRADER_SERVER_TOKEN, or GRADER_SERVER_ANONYMOUS=true where the network is yours alone"
+        "GRADER_SERVER_TOKEN, or GRADER_SERVER_ANONYMOUS=true if the network is yours alone"
     )
     raise ConfigurationError(message)
 
@@ -92,22 +93,23 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 
 def _raise_open_files() -> None:
-    """Allow as many descriptors as may be: every open request has one."""
+    """Raise the limit of open files to its hard limit: every open request takes one."""
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class _Server(uvicorn.Server):
-    """Stops in two steps: sends away what has not begun, and after the drain everybody."""
+    """Stops in two steps: cancels the requests that have not begun, then, after the drain, all."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._engine = engine
+        self._service = service
 
     def serve_on(self, listener: socket.socket) -> None:
         """Serve until told to stop."""
-        # uvicorn sends the signal on to whoever had it before; that would be the end of us.
+        # At its end, uvicorn raises the signal again for the handlers from before: the default
+        # handlers would kill this process.
         ignored = {n: signal.signal(n, lambda *_: None) for n in (signal.SIGTERM, signal.SIGINT)}
         try:
             self.run(sockets=[listener])
@@ -116,17 +118,17 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say where."""
+        """Start, and log the address."""
         await super().startup(sockets)
         for listener in sockets or ():
             host, port = listener.getsockname()[:2]
             _log.info("listening", host=host, port=port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what runs."""
-        attendance = self._engine.attendance
-        attendance.finish()
-        _log.info("stopping", drain_s=self._engine.settings.server.drain_s)
+        """Finish the running requests."""
+        open_requests = self._service.open_requests
+        open_requests.drain()
+        _log.info("stopping", drain_s=self._service.settings.server.drain_s)
         loop = asyncio.get_running_loop()
-        loop.call_later(self._engine.settings.server.drain_s, attendance.end)
+        loop.call_later(self._service.settings.server.drain_s, open_requests.cancel_all)
         await super().shutdown(sockets)

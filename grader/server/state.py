@@ -1,36 +1,36 @@
-"""How the service is at one moment, for whoever asks: Prometheus, and the service's page."""
+"""The state of the service at one moment, for Prometheus and the live page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.queueing.status import QueueStatus
 from grader.sandbox.pool import SlotCounts
-from grader.server.http.wait_queue import Lobby
+from grader.server.http.wait_queue import WaitQueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState:
-    """What is a state and not a count."""
+    """Slots, workers and what waits, at one moment."""
 
     waiting: int
     """Submissions that wait, here and in the queue."""
     oldest_s: float
-    """How long the first of them has waited; 0 where none does."""
+    """How long the first of them has waited; 0 if none waits."""
     slots: SlotCounts | None
-    """Those of this process; None while there are none."""
+    """The slots of this process; None while it has none."""
     has_queue: bool
     queue: QueueStatus | None
-    """None where there is no queue, and where it does not answer."""
+    """None if there is no queue, or if Redis does not answer."""
 
     @property
     def busy(self) -> int:
-        """Slots that have something to do, here and at the workers."""
+        """Slots that are in use, here and at the workers."""
         here = 0 if self.slots is None else self.slots.busy
         return here + (0 if self.queue is None else self.queue.running)
 
     @property
     def usable(self) -> int:
-        """Slots that there are or may be, here and at the workers."""
+        """Slots that are open or can be opened, here and at the workers."""
         here = 0
         if self.slots is not None:
             here = self.slots.busy + self.slots.idle + self.slots.unopened
@@ -42,25 +42,25 @@ class StateReader:
 
     def __init__(
         self,
-        lobby: Lobby,
+        wait_queue: WaitQueue,
         slots: Callable[[], SlotCounts | None],
         queue: Callable[[], QueueStatus | None] | None,
     ) -> None:
         """Read nothing yet.
 
         Args:
-            lobby: What waits in this process.
-            slots: Those of this process; None while there are none.
-            queue: The state of the queue, None where it does not answer. May wait.
+            wait_queue: The submissions and programs that wait in this process.
+            slots: Returns the slots of this process; None while it has none.
+            queue: Returns the state of the queue, None if Redis does not answer. May wait.
         """
-        self._lobby = lobby
+        self._wait_queue = wait_queue
         self._slots = slots
         self._queue = queue
 
     def read(self) -> ServiceState:
-        """Read everything now. Where there is a queue this may wait for it."""
+        """Read everything now. If there is a queue, this may wait for Redis."""
         status = None if self._queue is None else self._queue()
-        waiting, oldest_s = self._lobby.depth, self._lobby.oldest_s
+        waiting, oldest_s = self._wait_queue.depth, self._wait_queue.oldest_s
         if status is not None:
             waiting, oldest_s = waiting + status.queued, max(oldest_s, status.oldest_s)
         return ServiceState(

@@ -145,7 +145,7 @@ def test_samples_of_a_kind_lead_from_one_to_the_next(open_page: OpenPage, servic
 
 def test_sample_that_is_gone_is_told(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service, "sample/none-1", forgiven=NO_CONNECTION)
-    page.get_by_text("is not kept, or no more").wait_for()
+    page.get_by_text("is not kept, or no longer").wait_for()
 
 
 # ---------------------------------------------------------------- playground

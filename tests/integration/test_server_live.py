@@ -126,35 +126,39 @@ def test_events_begin_with_everything_and_go_on_with_what_is_new(service: Servic
         service.grade(EXIT, id="after")
         seen: list[dict[str, Any]] = []
         samples: dict[str, Any] = {}
-        # A sample is told of at once, and counted with the beat that comes after it.
+        # A sample is told of at once, and counted with the interval that comes after it.
         while "after" not in samples or _total(seen, "suspicious") < 1:
-            name, beat = next(events)
-            assert name == "beat"
-            seen.append(beat)
-            samples.update((sample["name"], sample) for sample in beat["samples"])
+            name, interval = next(events)
+            assert name == "interval"
+            seen.append(interval)
+            samples.update((sample["name"], sample) for sample in interval["samples"])
         assert seen[-1]["totals"]["verdicts"]["passed"] == passed + 1
-        beats = [*snapshot["beats"], *(beat["beat"] for beat in seen)]
-        assert sum(beat["verdicts"].get("passed", 0) for beat in beats) == passed + 1
+        intervals = [*snapshot["intervals"], *(interval["interval"] for interval in seen)]
+        assert sum(interval["verdicts"].get("passed", 0) for interval in intervals) == passed + 1
         after = samples["after"]
         assert (after["kind"], after["signs"]) == ("attack", ["early_exit"])
         assert seen[-1]["state"]["usable"] == 2
 
 
-def test_what_is_graded_before_the_first_beat_is_counted(tmp_path: Path) -> None:
+def test_what_is_graded_before_the_first_interval_is_counted(tmp_path: Path) -> None:
     with serving(tmp_path, token=TOKEN) as young:
         for _ in range(3):
             young.grade(EXIT)
         with watching(young) as events:
-            beats = [beat for _, data in (next(events), next(events)) for beat in _beats(data)]
-    assert _total([{"beat": beat} for beat in beats], "suspicious") == 3
+            intervals = [
+                interval
+                for _, data in (next(events), next(events))
+                for interval in _intervals(data)
+            ]
+    assert _total([{"interval": interval} for interval in intervals], "suspicious") == 3
 
 
-def _beats(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return data["beats"] if "beats" in data else [data["beat"]]
+def _intervals(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return data["intervals"] if "intervals" in data else [data["interval"]]
 
 
-def _total(beats: list[dict[str, Any]], name: str) -> int:
-    return sum(beat["beat"][name] for beat in beats)
+def _total(intervals: list[dict[str, Any]], name: str) -> int:
+    return sum(interval["interval"][name] for interval in intervals)
 
 
 def test_what_waits_is_seen_to_wait(service: Service) -> None:
@@ -191,7 +195,7 @@ def test_many_look_at_once_and_then_no_more(service: Service, eventually: Eventu
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
         for session in sessions:
             events = events_of(session)
-            assert [next(events)[0], next(events)[0]] == ["snapshot", "beat"]
+            assert [next(events)[0], next(events)[0]] == ["snapshot", "interval"]
         assert service.grade()["verdict"] == "passed"
     finally:
         for session in sessions:
@@ -207,7 +211,7 @@ def test_client_that_reads_nothing_holds_up_nobody(service: Service) -> None:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         deaf.sendall(head.encode())
         with watching(service) as events:
-            assert [name for name, _ in (next(events) for _ in range(3))][-1] == "beat"
+            assert [name for name, _ in (next(events) for _ in range(3))][-1] == "interval"
 
 
 def test_events_end_when_the_service_stops(tmp_path: Path) -> None:

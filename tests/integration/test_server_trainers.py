@@ -80,7 +80,7 @@ def test_lists_of_other_lengths_are_refused(service: Service) -> None:
     response = service.post("/get_reward", body)
     assert (response.status_code, response.json()["detail"]) == (
         422,
-        "body.labels: 1 of them for 2 of query",
+        "body.labels has 1 items; expected 2, as many as body.query",
     )
 
 

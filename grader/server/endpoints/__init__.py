@@ -1,1 +1,1 @@
-"""One module for each endpoint."""
+"""The endpoints, a module for each; the live page has its own."""

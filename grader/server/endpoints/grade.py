@@ -16,50 +16,51 @@ from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Integrity
 from grader.model.wire import json_bytes, report_json
 from grader.scoring.policies import POLICIES
-from grader.server.engine import Engine
-from grader.server.http.idempotency import Answer, KeyReusedError
-from grader.server.http.problems import REFUSALS, Problem
-from grader.server.http.request_context import Visit, current_visit
+from grader.server.http.errors import REFUSALS, ErrorResponse
+from grader.server.http.idempotency import KeyedResponse, KeyReusedError
+from grader.server.http.request_context import RequestContext, current_request
 from grader.server.observed import error_kind
 from grader.server.samples import GradedSample
+from grader.server.service import Service
 
 _log = structlog.stdlib.get_logger(__name__)
 
 _MAX_DEADLINE_S = 86_400.0
 _MANY_PER_STEP = 64
-"""Submissions of one request that are prepared before the event loop looks at others."""
+"""Submissions of one request that are prepared before the event loop serves other requests."""
 
 _DEADLINE = Field(
     default=None,
     gt=0,
     le=_MAX_DEADLINE_S,
     allow_inf_nan=False,
-    description="seconds until the answer; what is not graded by then is an internal_error. "
+    description="seconds until the answer; a submission not graded by then is an internal_error. "
     "Default: the setting queue.deadline_s",
 )
 
 
-class Sample(BaseModel):
+class SubmissionItem(BaseModel):
     """A completion and its tests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    id: str = Field(default="", max_length=1000, description="comes back, and stands in the logs")
+    id: str = Field(default="", max_length=1000, description="is returned, and is in the logs")
     completion: str = Field(description="raw model output, or a query that starts with the prompt")
-    prompt: str = Field(default="", description="cut off the completion where it starts with it")
+    prompt: str = Field(default="", description="removed if the completion starts with it")
     label: Any = Field(default=None, description="the tests, in any known format")
     problem_id: str | None = Field(
-        default=None, description="a problem of the file that the setting problems names"
+        default=None, description="the id of a problem in the file that the setting problems names"
     )
     suite: str | None = Field(
         default=None,
-        description="the tests as a client of this package encodes them; instead of a label",
+        description="the tests as a client of this package encodes them, in place of a label",
     )
     policy: str | None = Field(
-        default=None, description="how verdicts become a reward; default: as the service is set"
+        default=None, description="how verdicts become a reward; default: the service's setting"
     )
     extraction: Annotated[ExtractionRule | None, Field(strict=False)] = Field(
-        default=None, description="how the code is found; default: as service or tests are set"
+        default=None,
+        description="how the code is found; default: the setting of the service, else of the tests",
     )
     stop_early: bool | None = Field(
         default=None, description="stop at the first failing case; default: as the policy needs"
@@ -78,7 +79,7 @@ class Sample(BaseModel):
 
     @property
     def rules(self) -> GradingRules:
-        """What the request decides about its submission."""
+        """The rules that the request sets for its submission."""
         return GradingRules(
             policy=self.policy,
             extraction=self.extraction,
@@ -87,45 +88,46 @@ class Sample(BaseModel):
         )
 
 
-class One(Sample):
+class OneSubmission(SubmissionItem):
     """A request with one submission."""
 
     deadline_s: float | None = _DEADLINE
 
 
-class Many(BaseModel):
+class ManySubmissions(BaseModel):
     """A request with many submissions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    submissions: list[Sample]
+    submissions: list[SubmissionItem]
     deadline_s: float | None = _DEADLINE
 
 
 def _kind(body: Any) -> str:
-    is_many = "submissions" in body if isinstance(body, dict) else isinstance(body, Many)
+    is_many = "submissions" in body if isinstance(body, dict) else isinstance(body, ManySubmissions)
     return "many" if is_many else "one"
 
 
 GradeRequest = Annotated[
-    Annotated[One, Tag("one")] | Annotated[Many, Tag("many")], Discriminator(_kind)
+    Annotated[OneSubmission, Tag("one")] | Annotated[ManySubmissions, Tag("many")],
+    Discriminator(_kind),
 ]
 
 
-class OneResult(BaseModel):
+class SubmissionReport(BaseModel):
     """A submission's report."""
 
     id: str
     report: GradeReport
 
 
-class ManyResults(BaseModel):
+class SubmissionReports(BaseModel):
     """Reports, in the order of the submissions."""
 
-    results: list[OneResult]
+    results: list[SubmissionReport]
 
 
-def make_router(engine: Engine) -> APIRouter:
+def make_router(service: Service) -> APIRouter:
     """Return the endpoint."""
     router = APIRouter(tags=["grade"])
 
@@ -134,8 +136,11 @@ def make_router(engine: Engine) -> APIRouter:
         summary="Grade one submission, or many",
         response_model=None,
         responses={
-            200: {"model": OneResult | ManyResults},
-            409: {"model": Problem, "description": "the idempotency key came with another body"},
+            200: {"model": SubmissionReport | SubmissionReports},
+            409: {
+                "model": ErrorResponse,
+                "description": "the idempotency key had another body",
+            },
             **REFUSALS,
         },
     )
@@ -147,32 +152,33 @@ def make_router(engine: Engine) -> APIRouter:
             Header(
                 min_length=1,
                 max_length=200,
-                description="requests of one key are graded once and get one answer",
+                description="requests with the same key are graded once and get the same response",
             ),
         ] = None,
     ) -> Response:
         """Grade.
 
-        What cannot be graded gets a report that says so: verdict `internal_error`, `graded`
-        false. Only the tests of a single submission that cannot be read are refused with 422.
+        A submission that cannot be graded gets a report with the verdict `internal_error` and
+        `graded` false. A request with a single submission whose tests cannot be read is refused
+        with 422.
         """
-        work = _Work(engine, body, len(await request.body()))
-        visit = current_visit()
-        if idempotency_key is None or visit is None:
-            waiting = engine.attendance.wait(request, work.do())
+        work = _Work(service, body, len(await request.body()))
+        context = current_request()
+        if idempotency_key is None or context is None:
+            waiting = service.open_requests.wait(request, work.do())
             answer = await waiting
         else:
             digest = hashlib.sha256(await request.body()).digest()
             try:
-                answer = await engine.attendance.wait(
-                    request, engine.replays.answer(idempotency_key, digest, visit, work.do)
+                answer = await service.open_requests.wait(
+                    request, service.idempotency.respond(idempotency_key, digest, context, work.do)
                 )
             except KeyReusedError:
                 reason = "the Idempotency-Key was used for another request"
                 raise HTTPException(409, reason) from None
         headers = {}
         if answer.is_replay:
-            engine.metrics.replays.inc()
+            service.metrics.replays.inc()
             headers["Idempotency-Replayed"] = "true"
         return Response(answer.body, media_type="application/json", headers=headers)
 
@@ -180,23 +186,24 @@ def make_router(engine: Engine) -> APIRouter:
 
 
 class _Work:
-    """One request's grading."""
+    """The grading of one request."""
 
-    def __init__(self, engine: Engine, body: One | Many, size: int) -> None:
-        self._engine = engine
+    def __init__(self, service: Service, body: OneSubmission | ManySubmissions, size: int) -> None:
+        self._service = service
         self._body = body
         self._size = size
 
-    async def do(self) -> Answer:
+    async def do(self) -> KeyedResponse:
         """Grade everything.
 
         Raises:
-            HTTPException: There are too many submissions, or the only one has no tests.
+            HTTPException: There are too many submissions, or the tests of a single submission
+                cannot be read.
         """
-        if isinstance(self._body, One):
-            report = await grade_one(self._engine, self._body, self._size)
-            return Answer(body=_result(self._body, report), lasts=report.graded)
-        most = self._engine.settings.server.submissions
+        if isinstance(self._body, OneSubmission):
+            report = await grade_one(self._service, self._body, self._size)
+            return KeyedResponse(body=_result(self._body, report), may_be_stored=report.graded)
+        most = self._service.settings.server.submissions
         if len(self._body.submissions) > most:
             reason = (
                 f"{len(self._body.submissions)} submissions in one request; at most {most} are "
@@ -205,84 +212,86 @@ class _Work:
             raise HTTPException(422, reason)
         reports = await self._grade_many(self._body)
         results = [
-            _result(sample, report)
-            for sample, report in zip(self._body.submissions, reports, strict=True)
+            _result(item, report)
+            for item, report in zip(self._body.submissions, reports, strict=True)
         ]
         body = b'{"results":[%s]}' % b",".join(results)
-        return Answer(body=body, lasts=all(report.graded for report in reports))
+        return KeyedResponse(body=body, may_be_stored=all(report.graded for report in reports))
 
-    async def _grade_many(self, body: Many) -> list[GradeReport]:
+    async def _grade_many(self, body: ManySubmissions) -> list[GradeReport]:
         waiting: list[asyncio.Future[GradeReport] | GradeReport] = []
-        for number, sample in enumerate(body.submissions):
+        for number, item in enumerate(body.submissions):
             if number % _MANY_PER_STEP == _MANY_PER_STEP - 1:
                 await asyncio.sleep(0)
-            submission = _read(self._engine, sample, self._size)
+            submission = _read(self._service, item, self._size)
             if isinstance(submission, GraderError):
-                waiting.append(_refused(self._engine, sample, submission))
+                waiting.append(_refused(self._service, item, submission))
             elif isinstance(submission, GradeReport):
                 waiting.append(submission)
             else:
-                future = self._engine.grader.submit(
-                    submission, timeout_s=_time_left_s(self._engine, body), is_batch=True
+                future = self._service.grader.submit(
+                    submission, timeout_s=_time_left_s(self._service, body), is_batch=True
                 )
                 waiting.append(asyncio.wrap_future(future))
         return [each if isinstance(each, GradeReport) else await each for each in waiting]
 
 
-async def grade_one(engine: Engine, sample: One, size: int) -> GradeReport:
+async def grade_one(service: Service, item: OneSubmission, size: int) -> GradeReport:
     """Grade one submission by its deadline.
 
     Args:
-        engine: What grades.
-        sample: The submission.
-        size: Of its request, in bytes.
+        service: The service that grades.
+        item: The submission.
+        size: The size of its request in bytes.
 
     Raises:
-        HTTPException: Its tests cannot be read.
+        HTTPException: The tests cannot be read.
     """
-    submission = _read(engine, sample, size)
+    submission = _read(service, item, size)
     if isinstance(submission, GraderError):
         raise HTTPException(422, _words(submission))
     if isinstance(submission, GradeReport):
         return submission
-    future = engine.grader.submit(submission, timeout_s=_time_left_s(engine, sample))
+    future = service.grader.submit(submission, timeout_s=_time_left_s(service, item))
     return await asyncio.wrap_future(future)
 
 
-def _read(engine: Engine, sample: Sample, size: int) -> Submission | GraderError | GradeReport:
-    """Return the submission, what is wrong with its tests, or the report of our fault."""
+def _read(
+    service: Service, item: SubmissionItem, size: int
+) -> Submission | GraderError | GradeReport:
+    """Return the submission, the error in its tests, or a report of a fault of ours."""
     try:
-        if sample.suite is not None:
-            suite = engine.labels.decode(sample.suite)
+        if item.suite is not None:
+            suite = service.labels.decode(item.suite)
         else:
-            suite = engine.labels.read(sample.label, sample.problem_id, size)
+            suite = service.labels.read(item.label, item.problem_id, size)
     except GraderError as error:
         return error
-    except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
-        # Whatever a label does to us must cost its own report only.
-        _log.exception("a label met a fault in the grader")
-        return _refused(engine, sample, error)
+    except Exception as error:  # noqa: BLE001 - logged, and the submission's report says so
+        # A label that hits a fault of ours must not affect the other submissions.
+        _log.exception("a label hit a fault in the grader")
+        return _refused(service, item, error)
     return Submission(
-        id=sample.id or suite.problem_id or "",
-        completion=sample.completion,
-        prompt=sample.prompt,
+        id=item.id or suite.problem_id or "",
+        completion=item.completion,
+        prompt=item.prompt,
         suite=suite,
-        rules=sample.rules,
+        rules=item.rules,
     )
 
 
-def _refused(engine: Engine, sample: Sample, error: Exception) -> GradeReport:
-    report = not_graded(f"{type(error).__name__}: {_words(error)}", engine.settings)
-    visit = current_visit()
-    engine.metrics.report(report, 0.0)
-    engine.samples.add(
+def _refused(service: Service, item: SubmissionItem, error: Exception) -> GradeReport:
+    report = not_graded(f"{type(error).__name__}: {_words(error)}", service.settings)
+    context = current_request()
+    service.metrics.report(report, 0.0)
+    service.samples.add(
         GradedSample(
-            id=sample.id,
-            problem_id=sample.problem_id,
-            prompt=sample.prompt,
-            completion=sample.completion,
+            id=item.id,
+            problem_id=item.problem_id,
+            prompt=item.prompt,
+            completion=item.completion,
             report=report,
-            endpoint="" if visit is None else visit.endpoint,
+            endpoint="" if context is None else context.endpoint,
             at=time.time(),
             took_s=0.0,
         )
@@ -291,12 +300,12 @@ def _refused(engine: Engine, sample: Sample, error: Exception) -> GradeReport:
     return report
 
 
-def _time_left_s(engine: Engine, body: One | Many) -> float:
+def _time_left_s(service: Service, body: OneSubmission | ManySubmissions) -> float:
     deadline_s = body.deadline_s
     if deadline_s is None:
-        deadline_s = engine.settings.queue.deadline_s
-    visit: Visit | None = current_visit()
-    spent_s = 0.0 if visit is None else time.monotonic() - visit.arrived
+        deadline_s = service.settings.queue.deadline_s
+    context: RequestContext | None = current_request()
+    spent_s = 0.0 if context is None else time.monotonic() - context.arrived
     return max(0.001, deadline_s - spent_s)
 
 
@@ -304,5 +313,5 @@ def _words(error: Exception) -> str:
     return str(error).encode("utf-8", "replace").decode()
 
 
-def _result(sample: Sample, report: GradeReport) -> bytes:
-    return b'{"id":%s,"report":%s}' % (json_bytes(sample.id), report_json(report))
+def _result(item: SubmissionItem, report: GradeReport) -> bytes:
+    return b'{"id":%s,"report":%s}' % (json_bytes(item.id), report_json(report))

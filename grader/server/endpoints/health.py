@@ -1,4 +1,4 @@
-"""What tells operators how the service is: `/healthz`, `/readyz`, `/metrics`."""
+"""Health checks and metrics: `/healthz`, `/readyz`, `/metrics`."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from grader.server.engine import Engine
+from grader.server.service import Service
 
 _log = logging.getLogger(__name__)
 
@@ -17,31 +17,31 @@ _TRY_AGAIN_S = 5.0
 class Readiness:
     """Whether the service can grade. For the event loop's thread."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Not yet."""
-        self._engine = engine
+    def __init__(self, service: Service) -> None:
+        """Start as not ready."""
+        self._service = service
         self.last_obstacle: str | None = "starting"
-        """Why nothing could be graded when last tried; None once it could."""
+        """Why the last attempt could not grade; None once an attempt could."""
 
     async def find_out(self) -> None:
         """Try until grading works."""
         while True:
-            self.last_obstacle = await asyncio.to_thread(self._engine.obstacle)
+            self.last_obstacle = await asyncio.to_thread(self._service.obstacle)
             if self.last_obstacle is None:
                 _log.info("ready")
                 return
             await asyncio.sleep(_TRY_AGAIN_S)
 
     async def obstacle(self) -> str | None:
-        """Return why requests should go elsewhere; None where they should not."""
-        if self._engine.attendance.is_stopping:
+        """Return why requests should not be sent here; None if the service is ready."""
+        if self._service.open_requests.is_stopping:
             return "stopping"
-        if self._engine.is_remote:
-            return await asyncio.to_thread(self._engine.obstacle)
+        if self._service.is_remote:
+            return await asyncio.to_thread(self._service.obstacle)
         return self.last_obstacle
 
 
-def make_router(engine: Engine, readiness: Readiness) -> APIRouter:
+def make_router(service: Service, readiness: Readiness) -> APIRouter:
     """Return the endpoints."""
     router = APIRouter(tags=["operation"])
 
@@ -52,7 +52,7 @@ def make_router(engine: Engine, readiness: Readiness) -> APIRouter:
     @router.get(
         "/readyz",
         summary="Whether submissions can be graded",
-        responses={503: {"description": "not now: the reason"}},
+        responses={503: {"description": "not ready, with the reason"}},
     )
     async def readyz(response: Response) -> dict[str, str]:
         obstacle = await readiness.obstacle()
@@ -63,8 +63,8 @@ def make_router(engine: Engine, readiness: Readiness) -> APIRouter:
 
     @router.get("/metrics", summary="Counts and states, for Prometheus", response_class=Response)
     def metrics() -> Response:
-        # In a thread: the queue may have to be asked.
-        text = generate_latest(engine.metrics.registry)
+        # FastAPI runs this in a thread: reading the state of the queue may block.
+        text = generate_latest(service.metrics.registry)
         return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return router

@@ -1,4 +1,4 @@
-"""The tests that requests ask for, each read once however often it is sent."""
+"""Read the tests of requests. A label that is sent many times is read once."""
 
 import hashlib
 import threading
@@ -15,11 +15,11 @@ class LabelReader:
     """Reads labels. Safe for many threads."""
 
     def __init__(self, problems: Problems | None, metrics: Metrics) -> None:
-        """Remember nothing yet.
+        """Start with an empty cache.
 
         Args:
-            problems: Those that may be named by id.
-            metrics: Where the time is counted that it takes.
+            problems: The problems that requests may name by id.
+            metrics: Counts the time that reading takes.
         """
         self._lock = threading.Lock()
         self._finder = SuiteFinder(problems)
@@ -27,11 +27,11 @@ class LabelReader:
         self._metrics = metrics
 
     def decode(self, message: str) -> TestSuite:
-        """Return the tests that a client of this package has read itself.
+        """Return the tests that a client of this package has already read and encoded.
 
         Raises:
-            WireError: It is of another version, or no such message.
-            LabelError: Its files lead out of their folder.
+            WireError: The message is malformed, or of another version.
+            LabelError: The path of a file leads out of the work area.
         """
         began = time.monotonic()
         body = message.encode("utf-8", "replace")
@@ -46,12 +46,12 @@ class LabelReader:
         """Return the tests of a submission.
 
         Args:
-            label: As a request holds it; None where the problem is named.
-            problem_id: The id of a problem in the file that is set; it wins over the label.
-            size: Of the request, in bytes.
+            label: The label in the request; None if the request names a problem.
+            problem_id: The id of a problem in the service's file; it wins over the label.
+            size: The size of the request in bytes.
 
         Raises:
-            LabelError: There is no label, or none that can be read.
+            LabelError: The label is missing or cannot be read.
             SuiteError: The tests are broken.
         """
         began = time.monotonic()

@@ -14,46 +14,46 @@ from grader.model.wire import json_bytes
 from grader.process.repeats import Repeats
 from grader.rewards.openrlhf import score_for_filter
 from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
-from grader.server.engine import Engine
-from grader.server.http.problems import REFUSALS
-from grader.server.http.request_context import current_visit
+from grader.server.http.errors import REFUSALS
+from grader.server.http.request_context import current_request
+from grader.server.service import Service
 from grader.trainers.shared import text_of
 
 _log = logging.getLogger(__name__)
 
 _OLD_CLIENT = "python-requests/"
-"""How the client of OpenRLHF up to 0.9.0 names itself, and everything else that uses requests.
+"""User agent of every client that uses requests, among them OpenRLHF up to 0.9.0.
 
-Nothing in a request tells these releases apart. 0.8.10 and 0.8.11 fail on logs, the others
-read rewards without.
+A request does not tell these releases apart. 0.8.10 and 0.8.11 fail if the response has logs; the
+others ignore them.
 """
 _CANNOT_READ = (
-    "a client asked for rewards as OpenRLHF up to 0.9.0 does; 0.8.3 to 0.8.9 of it fail on any"
-    " HTTP answer, since they hand its lists to torch.cat: give these --remote_rm_url"
+    "a client that may be OpenRLHF up to 0.9.0 asked for rewards; OpenRLHF 0.8.3 to 0.8.9 fail on"
+    " any HTTP response, since they pass its lists to torch.cat: run these with --remote_rm_url"
     " grader/reward_func.py and set GRADER_URL to this service"
 )
 _ONCE_S = 3600.0
 _SLIME_WAITS_S = 110.0
-"""Its client gives up after 120 s, and ends the training after ten such times."""
+"""slime's client gives up after 120 s, and ends the training after ten such timeouts."""
 
 
 class RewardRequest(BaseModel):
-    """What OpenRLHF sends: lists of one length."""
+    """The request of OpenRLHF: lists of equal length."""
 
     model_config = ConfigDict(frozen=True)
 
-    query: list[str] = Field(description="prompt and response together, special tokens and all")
-    prompts: list[str | None] | None = Field(default=None, description="what each query began with")
-    labels: list[Any] | None = Field(default=None, description="as the dataset holds them")
+    query: list[str] = Field(description="prompt and response together, with special tokens")
+    prompts: list[str | None] | None = Field(default=None, description="the start of each query")
+    labels: list[Any] | None = Field(default=None, description="as they are in the dataset")
 
 
 class RewardResponse(BaseModel):
-    """One number for each query in every list, whatever happened."""
+    """Lists with a number for each query, also for queries that could not be graded."""
 
     rewards: list[float]
     scores: list[float] = Field(
         description="in [0, 1], for dynamic filtering; NaN for a sample that could not be graded"
-        " where reward.drop_ungraded is set"
+        " if reward.drop_ungraded is set"
     )
     extra_logs: dict[str, list[float]] | None = Field(
         default=None, description="always the same keys; see the parameter `logs`"
@@ -61,16 +61,16 @@ class RewardResponse(BaseModel):
 
 
 class RemoteRewardRequest(BaseModel):
-    """What slime sends: one sample."""
+    """The request of slime: one sample."""
 
     model_config = ConfigDict(frozen=True)
 
     prompt: str | list[Any] | None = Field(default=None, description="text, or messages")
     response: str
-    label: Any = Field(default=None, description="as the dataset holds it")
+    label: Any = Field(default=None, description="as it is in the dataset")
 
 
-def make_router(engine: Engine) -> APIRouter:
+def make_router(service: Service) -> APIRouter:
     """Return the endpoints."""
     router = APIRouter(tags=["trainers"])
     repeats = Repeats(every_s=_ONCE_S)
@@ -86,20 +86,20 @@ def make_router(engine: Engine) -> APIRouter:
         body: Annotated[RewardRequest, Body()],
         logs: Annotated[
             bool | None,
-            Query(description="whether to send extra_logs; by default to all but python-requests"),
+            Query(description="whether to send extra_logs; default: to all but python-requests"),
         ] = None,
     ) -> Response:
         """Rate.
 
         A sample that could not be graded gets the neutral reward, and `graded` is 0 in its logs.
-        OpenRLHF 0.8.3 to 0.8.9 cannot read this answer, nor any other that is JSON.
+        OpenRLHF 0.8.3 to 0.8.9 cannot read this response, nor any other JSON.
         """
         samples = _samples(body)
         is_old = request.headers.get("user-agent", "").startswith(_OLD_CLIENT)
         if is_old and logs is None and repeats.is_due(_CANNOT_READ):
             _log.warning(_CANNOT_READ)
-        ratings = await engine.attendance.wait(request, _rate(engine, samples))
-        columns = _columns(ratings, drop_ungraded=engine.settings.reward.drop_ungraded)
+        ratings = await service.open_requests.wait(request, _rate(service, samples))
+        columns = _columns(ratings, drop_ungraded=service.settings.reward.drop_ungraded)
         if not (logs or (logs is None and not is_old)):
             del columns["extra_logs"]
         return Response(json_bytes(columns), media_type="application/json")
@@ -113,8 +113,8 @@ def make_router(engine: Engine) -> APIRouter:
     async def remote_rm(request: Request, body: Annotated[RemoteRewardRequest, Body()]) -> float:
         """Rate one sample; one that could not be graded gets the neutral reward."""
         sample = Sample(query=body.response, prompt=text_of(body.prompt), label=body.label)
-        rate = _rate(engine, [sample], most_s=_SLIME_WAITS_S)
-        (rating,) = await engine.attendance.wait(request, rate)
+        rate = _rate(service, [sample], most_s=_SLIME_WAITS_S)
+        (rating,) = await service.open_requests.wait(request, rate)
         return rating.reward
 
     return router
@@ -124,7 +124,9 @@ def _samples(body: RewardRequest) -> list[Sample]:
     number = len(body.query)
     for name, values in (("prompts", body.prompts), ("labels", body.labels)):
         if values and len(values) != number:
-            reason = f"body.{name}: {len(values)} of them for {number} of query"
+            reason = (
+                f"body.{name} has {len(values)} items; expected {number}, as many as body.query"
+            )
             raise HTTPException(422, reason)
     prompts = body.prompts or [None] * number
     labels = body.labels or [None] * number
@@ -134,22 +136,24 @@ def _samples(body: RewardRequest) -> list[Sample]:
     ]
 
 
-async def _rate(engine: Engine, samples: list[Sample], *, most_s: float = math.inf) -> list[Rating]:
-    """Return a rating for each sample by the deadline, that of its arrival counted."""
-    visit = current_visit()
-    arrived = time.monotonic() if visit is None else visit.arrived
-    left_s = arrived + min(engine.settings.reward.deadline_s, most_s) - time.monotonic()
-    # The thread must know on whose behalf it grades.
-    context = contextvars.copy_context()
-    future = engine.rating_threads.submit(context.run, engine.rewards.rate, samples)
+async def _rate(
+    service: Service, samples: list[Sample], *, most_s: float = math.inf
+) -> list[Rating]:
+    """Return a rating for each sample by the deadline, counted from the request's arrival."""
+    context = current_request()
+    arrived = time.monotonic() if context is None else context.arrived
+    left_s = arrived + min(service.settings.reward.deadline_s, most_s) - time.monotonic()
+    # In a copy of the context, so that the thread has the current request, too.
+    copied = contextvars.copy_context()
+    future = service.rating_threads.submit(copied.run, service.rewards.rate, samples)
     try:
         async with asyncio.timeout(max(0.001, left_s)):
             return await asyncio.wrap_future(future)
     except TimeoutError:
-        if visit is not None:
-            await asyncio.to_thread(visit.give_up)
-        neutral = engine.settings.reward.neutral
-        return [ungraded("no turn by the deadline", neutral) for _ in samples]
+        if context is not None:
+            await asyncio.to_thread(context.cancel)
+        neutral = service.settings.reward.neutral
+        return [ungraded("not graded by the deadline", neutral) for _ in samples]
 
 
 def _columns(ratings: list[Rating], *, drop_ungraded: bool) -> dict[str, Any]:

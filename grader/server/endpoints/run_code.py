@@ -18,12 +18,12 @@ from grader.model.errors import GraderError, InputError
 from grader.model.wire import json_bytes
 from grader.server.endpoints.run_code_answer import RunCodeResponse, Status, describe, sandbox_error
 from grader.server.endpoints.run_code_request import RunCodeRequest, job_of
-from grader.server.engine import Engine
 from grader.server.http.cancellation import StoppingError
-from grader.server.http.problems import REFUSALS, Problem
-from grader.server.http.request_context import Visit, current_visit
-from grader.server.programs.fetching import Fetching, Shown
+from grader.server.http.errors import REFUSALS, ErrorResponse
+from grader.server.http.request_context import RequestContext, current_request
+from grader.server.programs.fetching import FetchedRun, FetchingRun
 from grader.server.programs.running import NoSlotInTimeError
+from grader.server.service import Service
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _OWN_TIME_S = 3.0
 _FETCH_BYTES = 8 * MiB
 
 
-def make_router(engine: Engine) -> APIRouter:
+def make_router(service: Service) -> APIRouter:
     """Return the endpoints."""
     router = APIRouter(tags=["trainers"])
 
@@ -48,33 +48,33 @@ def make_router(engine: Engine) -> APIRouter:
         response_model=None,
         responses={
             200: {"model": RunCodeResponse},
-            504: {"model": Problem, "description": "every slot is busy: try again"},
+            504: {"model": ErrorResponse, "description": "every slot is busy: try again"},
             **{status: how for status, how in REFUSALS.items() if status != 503},
         },
     )
     async def run_code(request: Request, body: Annotated[RunCodeRequest, Body()]) -> Response:
         """Run a program in a fresh process of a slot."""
         try:
-            answer = await engine.attendance.wait(request, _answer(engine, body))
+            answer = await service.open_requests.wait(request, _answer(service, body))
         except (NoSlotInTimeError, StoppingError):
             # Not 503: clients of this protocol try again after a 504 only.
-            engine.metrics.program("overload")
+            service.metrics.program("overload")
             raise HTTPException(504, "every slot is busy, or the service is stopping") from None
         return Response(json_bytes(answer.model_dump()), media_type="application/json")
 
     return router
 
 
-async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
-    settings = engine.settings
+async def _answer(service: Service, body: RunCodeRequest) -> RunCodeResponse:
+    settings = service.settings
     try:
         job = job_of(body, settings)
     except InputError as error:
-        engine.metrics.program("refused")
+        service.metrics.program("refused")
         return sandbox_error(str(error))
-    fetching = Fetching(job, body.fetch_files, _FETCH_BYTES) if body.fetch_files else None
+    fetching = FetchingRun(job, body.fetch_files, _FETCH_BYTES) if body.fetch_files else None
     try:
-        outcome = await engine.programs.run(
+        outcome = await service.programs.run(
             job if fetching is None else fetching.job,
             image=_image(body, settings),
             begin_by=_begin_by(body, settings),
@@ -82,17 +82,17 @@ async def _answer(engine: Engine, body: RunCodeRequest) -> RunCodeResponse:
         )
     except GraderError as error:
         _log.error("a program was not run: %s", error)
-        engine.metrics.program(Status.SANDBOX_ERROR.value, is_ours=True)
+        service.metrics.program(Status.SANDBOX_ERROR.value, is_ours=True)
         return sandbox_error(f"{type(error).__name__}: {error}")
     if fetching is None:
         compile_error = read_report(outcome.report).compile_error
-        shown = Shown(outcome=outcome, compile_error=compile_error)
+        shown = FetchedRun(outcome=outcome, compile_error=compile_error)
     else:
-        shown = fetching.shown(outcome)
+        shown = fetching.parse(outcome)
     answer = describe(shown)
     step = answer.run_result
     ended = "CompileError" if step is None else step.status.value
-    engine.metrics.program(answer.status.value if ended == "Finished" else ended)
+    service.metrics.program(answer.status.value if ended == "Finished" else ended)
     return answer
 
 
@@ -113,5 +113,5 @@ def _answer_by(body: RunCodeRequest) -> float:
 
 
 def _arrived() -> float:
-    visit = current_visit() or Visit(id="", endpoint="")
-    return visit.arrived
+    context = current_request() or RequestContext(id="", endpoint="")
+    return context.arrived

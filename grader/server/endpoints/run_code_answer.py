@@ -8,7 +8,7 @@ from grader.judging.ending import limit_hit
 from grader.judging.report import Trouble
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import COMPILING, RunOutcome
-from grader.server.programs.fetching import Shown
+from grader.server.programs.fetching import FetchedRun
 
 _WORDS_CHARS = 1000
 _KILLED = -9
@@ -55,7 +55,7 @@ class RunCodeResponse(BaseModel):
     files: dict[str, str] = {}
 
 
-def describe(shown: Shown) -> RunCodeResponse:
+def describe(shown: FetchedRun) -> RunCodeResponse:
     """Return what a client is told of a run."""
     outcome = shown.outcome
     if outcome.index == COMPILING:

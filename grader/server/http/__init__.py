@@ -1,1 +1,1 @@
-"""What every request passes, whatever its endpoint."""
+"""What all endpoints share: middleware, request context, cancellation, idempotency, logs."""

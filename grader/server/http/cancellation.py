@@ -1,4 +1,4 @@
-"""Waiting for work on behalf of a client who may leave, in a service that may stop."""
+"""Wait for work on behalf of a client that may hang up, in a service that may stop."""
 
 import asyncio
 import contextlib
@@ -7,86 +7,87 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from grader.server.http.request_context import Visit, current_visit
+from grader.server.http.request_context import RequestContext, current_request
 
 _Result = TypeVar("_Result")
 
 
 class ClientGoneError(Exception):
-    """The client hung up before there was an answer."""
+    """The client hung up before the work was done."""
 
 
 class StoppingError(Exception):
-    """The service stops, and will not do what was asked for."""
+    """The service is stopping and cancelled the work."""
 
 
-class Attendance:
-    """Everybody who waits in one service. For the event loop's thread."""
+class OpenRequests:
+    """The requests whose work is being awaited. For the event loop's thread."""
 
     def __init__(self) -> None:
-        """Nobody waits yet."""
-        self._waiting: dict[asyncio.Future[None], Visit | None] = {}
-        self._finishing = False
-        self._ended = False
-        self._when_finishing: list[Callable[[], None]] = []
+        """Start without any request."""
+        self._cancellations: dict[asyncio.Future[None], RequestContext | None] = {}
+        self._is_draining = False
+        self._is_over = False
+        self._when_draining: list[Callable[[], None]] = []
 
     @property
     def is_stopping(self) -> bool:
-        """Whether `finish` was called."""
-        return self._finishing
+        """Whether `drain` was called."""
+        return self._is_draining
 
-    def when_finishing(self, call: Callable[[], None]) -> None:
-        """Have something called by `finish`: what would go on for ever otherwise."""
-        self._when_finishing.append(call)
+    def on_drain(self, call: Callable[[], None]) -> None:
+        """Register a call that `drain` makes, to end what would otherwise never end."""
+        self._when_draining.append(call)
 
-    def finish(self) -> None:
-        """Send away all whose work has not begun, now and from now on."""
-        self._finishing = True
-        for call in self._when_finishing:
+    def drain(self) -> None:
+        """Cancel every request whose work has not begun, now and from now on."""
+        self._is_draining = True
+        for call in self._when_draining:
             call()
-        for told, visit in self._waiting.items():
-            if not (told.done() or (visit is not None and visit.is_under_way)):
-                told.set_result(None)
+        for cancellation, context in self._cancellations.items():
+            if not (cancellation.done() or (context is not None and context.is_under_way)):
+                cancellation.set_result(None)
 
-    def end(self) -> None:
-        """Send away everybody, now and from now on."""
-        self._finishing = self._ended = True
-        for told in self._waiting:
-            if not told.done():
-                told.set_result(None)
+    def cancel_all(self) -> None:
+        """Cancel every request, now and from now on."""
+        self._is_draining = self._is_over = True
+        for cancellation in self._cancellations:
+            if not cancellation.done():
+                cancellation.set_result(None)
 
     async def wait(self, request: Request, work: Awaitable[_Result]) -> _Result:
-        """Return what the work comes to, unless its client or this service does not wait.
+        """Return the result of the work.
 
-        Whatever cuts the waiting short cancels the work and all that its visit holds.
+        If the client hangs up or the service stops first, the work and every future that the
+        request's context tracks are cancelled.
 
         Raises:
             ClientGoneError: The client hung up.
-            StoppingError: The service stops.
+            StoppingError: The service is stopping.
         """
-        visit = current_visit()
+        context = current_request()
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_until_gone(request))
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[told] = visit
-        if self._ended or (self._finishing and not task.done()):
-            told.set_result(None)
+        cancellation: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._cancellations[cancellation] = context
+        if self._is_over or (self._is_draining and not task.done()):
+            cancellation.set_result(None)
         try:
-            await asyncio.wait((task, gone, told), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task, gone, cancellation), return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
-            raise StoppingError if told.done() else ClientGoneError
+            raise StoppingError if cancellation.done() else ClientGoneError
         finally:
-            del self._waiting[told]
+            del self._cancellations[cancellation]
             gone.cancel()
             if not task.done():
-                await _call_off(task, visit)
+                await _cancel(task, context)
 
 
-async def _call_off(task: "asyncio.Future[_Result]", visit: Visit | None) -> None:
-    if visit is not None:
-        # Cancelling what runs kills its slot, which takes longer than this thread has.
-        await asyncio.shield(asyncio.to_thread(visit.give_up))
+async def _cancel(task: "asyncio.Future[_Result]", context: RequestContext | None) -> None:
+    if context is not None:
+        # In a thread: this kills slots, which would block the event loop for too long.
+        await asyncio.shield(asyncio.to_thread(context.cancel))
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError, Exception):
         await task

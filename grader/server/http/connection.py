@@ -1,7 +1,7 @@
-"""A connection whose client has to get to the end of a request's head: soon, and with few bytes.
+"""A connection that bounds the head of a request: its time and its size.
 
-Whoever sends heads without end needs no token for it, since no application has seen anything of
-the request yet; and uvicorn waits for ever, and keeps all of it.
+uvicorn waits for a head without a time limit and buffers all of it. An attacker needs no token
+for that, since the token is checked only after the head.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class Connection(HttpToolsProtocol):
-    """What uvicorn serves a client by."""
+    """uvicorn's protocol for one connection, with limits on the head."""
 
     head_s: ClassVar[float] = 30.0
     head_bytes: ClassVar[int] = 64 * 1024
@@ -20,12 +20,12 @@ class Connection(HttpToolsProtocol):
     _received: int = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head."""
+        """Start the timer of the first head."""
         super().connection_made(transport)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, and hang up where it is too much of a head."""
+        """Receive bytes; answer 400 if a head is too long."""
         if self._alarm is not None:
             self._received += len(data)
         super().data_received(data)
@@ -34,18 +34,18 @@ class Connection(HttpToolsProtocol):
             self.send_400_response("The head of the request is too long.")
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the head of the next request."""
+        """Start the timer of the next head."""
         super().on_message_begin()
         if self._alarm is None:
             self._await_head()
 
     def on_headers_complete(self) -> None:
-        """Stop waiting for the head."""
+        """Stop the timer: the head is complete."""
         self._forget_head()
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting for anything."""
+        """Stop the timer: the connection is closed."""
         self._forget_head()
         super().connection_lost(exc)
 

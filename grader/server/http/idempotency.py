@@ -1,4 +1,4 @@
-"""Answers by idempotency key: a request that is sent again is not graded again."""
+"""The idempotency store: a request that is sent again gets its first response again."""
 
 import asyncio
 import time
@@ -7,115 +7,123 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from grader.config.server import ServerSettings
-from grader.server.http.request_context import Visit, begin_visit
+from grader.server.http.request_context import RequestContext, enter_request
 
 
 class KeyReusedError(Exception):
-    """A key came with another request than before."""
+    """The key was used before, for a different request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The body of an answer."""
+class KeyedResponse:
+    """The body of a response to a request with an idempotency key."""
 
     body: bytes
-    lasts: bool
-    """Whether a later request of the same key may have it too."""
+    may_be_stored: bool
+    """Whether later requests with the same key get it, too."""
     is_replay: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Open:
-    """Work that somebody waits for."""
+    """Work for which at least one client waits."""
 
     digest: bytes
-    visit: Visit
-    """On whose behalf the work is done: it outlives the client who came first."""
-    task: "asyncio.Task[Answer]"
+    context: RequestContext
+    """A context of the work's own: the work may outlive the request that started it."""
+    task: "asyncio.Task[KeyedResponse]"
     clients: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """An answer that was given."""
+class _Stored:
+    """A response that is given again."""
 
     digest: bytes
-    answer: Answer
+    response: KeyedResponse
     expires: float
     """Of `time.monotonic`."""
 
 
-class Replays:
-    """Remembers answers, within a time and a size. For the event loop's thread."""
+class IdempotencyStore:
+    """Keeps responses, bounded by time and size. For the event loop's thread."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        """Remember nothing yet."""
+        """Start empty."""
         self._settings = settings
         self._open: dict[str, _Open] = {}
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._kept_bytes = 0
+        self._stored: OrderedDict[str, _Stored] = OrderedDict()
+        self._stored_bytes = 0
 
-    async def answer(
-        self, key: str, digest: bytes, visit: Visit, work: Callable[[], Awaitable[Answer]]
-    ) -> Answer:
-        """Return the answer that a key has, or is about to have, else that of `work`.
+    async def respond(
+        self,
+        key: str,
+        digest: bytes,
+        context: RequestContext,
+        work: Callable[[], Awaitable[KeyedResponse]],
+    ) -> KeyedResponse:
+        """Return the response of a key: stored, from work that is under way, or from new work.
 
-        The last client of a key who stops waiting calls its work off.
+        The work is cancelled as soon as the last of its clients stops waiting.
 
         Args:
-            key: What the client chose.
-            digest: Of its request.
-            visit: Its request.
-            work: Finds the answer.
+            key: The idempotency key that the client chose.
+            digest: The digest of the request.
+            context: The context of the request.
+            work: Makes the response.
 
         Raises:
             KeyReusedError: The key is known with another digest.
-            Exception: What `work` raises, for everybody who waits for it.
+            Exception: Any exception of `work`, for every client that waits for it.
         """
         self._expire()
-        known: _Kept | _Open | None = self._kept.get(key) or self._open.get(key)
+        known: _Stored | _Open | None = self._stored.get(key) or self._open.get(key)
         if known is not None and known.digest != digest:
             raise KeyReusedError
-        if isinstance(known, _Kept):
-            return replace(known.answer, is_replay=True)
-        current = known or self._begin(key, digest, visit, work)
-        visit.leader = current.visit
+        if isinstance(known, _Stored):
+            return replace(known.response, is_replay=True)
+        current = known or self._begin(key, digest, context, work)
+        context.leader = current.context
         current.clients += 1
         try:
-            answer = await asyncio.shield(current.task)
+            response = await asyncio.shield(current.task)
         finally:
             current.clients -= 1
             if not current.clients and not current.task.done():
                 self._close(key, current)
-                # Cancelling what runs kills its slot, which takes longer than this thread has.
-                _ = asyncio.get_running_loop().run_in_executor(None, current.visit.give_up)
+                # In a thread: this kills slots, which would block the event loop for too long.
+                _ = asyncio.get_running_loop().run_in_executor(None, current.context.cancel)
                 current.task.cancel()
-        return replace(answer, is_replay=known is not None)
+        return replace(response, is_replay=known is not None)
 
     def _begin(
-        self, key: str, digest: bytes, visit: Visit, work: Callable[[], Awaitable[Answer]]
+        self,
+        key: str,
+        digest: bytes,
+        context: RequestContext,
+        work: Callable[[], Awaitable[KeyedResponse]],
     ) -> _Open:
-        own = Visit(id=visit.id, endpoint=visit.endpoint, arrived=visit.arrived)
-        end_visit = begin_visit(own)
-        # The task takes the visit along in its context.
+        own = RequestContext(id=context.id, endpoint=context.endpoint, arrived=context.arrived)
+        leave_request = enter_request(own)
+        # The task copies the context variables, and with them this context.
         task = asyncio.ensure_future(_run(work))
-        end_visit()
-        current = self._open[key] = _Open(digest=digest, visit=own, task=task)
+        leave_request()
+        current = self._open[key] = _Open(digest=digest, context=own, task=task)
         task.add_done_callback(lambda _: self._settle(key, current))
         return current
 
     def _settle(self, key: str, current: _Open) -> None:
         self._close(key, current)
         task = current.task
-        if task.cancelled() or task.exception() is not None or not task.result().lasts:
+        if task.cancelled() or task.exception() is not None or not task.result().may_be_stored:
             return
-        self._kept[key] = _Kept(
+        self._stored[key] = _Stored(
             digest=current.digest,
-            answer=task.result(),
+            response=task.result(),
             expires=time.monotonic() + self._settings.idempotency_s,
         )
-        self._kept_bytes += len(task.result().body)
-        while self._kept_bytes > self._settings.idempotency_bytes:
+        self._stored_bytes += len(task.result().body)
+        while self._stored_bytes > self._settings.idempotency_bytes:
             self._drop_oldest()
 
     def _close(self, key: str, current: _Open) -> None:
@@ -124,13 +132,13 @@ class Replays:
 
     def _expire(self) -> None:
         now = time.monotonic()
-        while self._kept and next(iter(self._kept.values())).expires <= now:
+        while self._stored and next(iter(self._stored.values())).expires <= now:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        _, oldest = self._kept.popitem(last=False)
-        self._kept_bytes -= len(oldest.answer.body)
+        _, oldest = self._stored.popitem(last=False)
+        self._stored_bytes -= len(oldest.response.body)
 
 
-async def _run(work: Callable[[], Awaitable[Answer]]) -> Answer:
+async def _run(work: Callable[[], Awaitable[KeyedResponse]]) -> KeyedResponse:
     return await work()

@@ -1,7 +1,7 @@
-"""Logs as lines of JSON, from here and from the libraries alike.
+"""Logs as lines of JSON, from this package and from libraries alike.
 
-At INFO and above nothing of this package says what stands in a submission or its tests; their
-ids come from the client and are cut.
+At INFO and above, no message of this package quotes a submission or its tests. It may name their
+ids, which come from the client and are cut.
 """
 
 import logging
@@ -46,31 +46,31 @@ def show_logs(*, verbose: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.DEBUG if verbose else logging.INFO)
-    # Their debug messages are about themselves.
+    # Their debug messages are only about their own internals.
     for name in ("asyncio", "urllib3", "docker"):
         logging.getLogger(name).setLevel(logging.INFO)
     sys.unraisablehook = _log_unraisable
     if not verbose:
-        _hide_what_quotes()
+        _hide_quotations()
 
 
 def _drop_colours(_logger: Any, _method: str, line: structlog.typing.EventDict) -> Any:
-    """Drop uvicorn's copy of its own message for terminals: escapes, and nothing new."""
+    """Drop uvicorn's second copy of its message, which has escapes for terminals."""
     line.pop("color_message", None)
     return line
 
 
 def _log_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Log what went wrong where nobody could be told, which Python itself would just print."""
+    """Log an exception that could not be raised; by default, Python only prints it."""
     kind = unraisable.exc_type.__name__
     place = getattr(unraisable.object, "__qualname__", type(unraisable.object).__name__)
     logging.getLogger(__name__).error("an exception could not be raised: %s in %s", kind, place)
 
 
-def _hide_what_quotes() -> None:
-    """Keep out the messages of libraries that hold words of tests or answers.
+def _hide_quotations() -> None:
+    """Drop log messages that quote tests or answers.
 
-    What `grader.grading.pipeline` calls an error, the service tells itself, by the error's name.
+    The service logs the errors of `grader.grading.pipeline` itself, by name only.
     """
     logging.getLogger("grader.grading.pipeline").addFilter(
         lambda record: record.levelno < logging.ERROR
@@ -79,5 +79,5 @@ def _hide_what_quotes() -> None:
 
 
 def short_id(text: str) -> str:
-    """Return an id that a client chose, fit for a log."""
+    """Return an id that a client chose, cut for a log."""
     return text[:_ID_CHARS]

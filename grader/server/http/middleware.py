@@ -1,13 +1,13 @@
-"""The first that a request meets: its id, its right to be here, and the size of its body.
+"""ASGI middleware: gives each request an id, checks its access, and reads its body.
 
-With a token nobody else has that right. Without one, a service that listens to its own machine
-only could still be reached from there by a page of any site in a browser: directly, which
-browsers tell of (`Sec-Fetch-Site`), or under a name that the site's owner has made to mean this
-machine (DNS rebinding), which the `Host` header shows.
+If a token is set, only requests with the token have access. Without a token, a service that
+listens only to its own machine could still be reached through a browser there, by a page of any
+site: directly, which the browser reports in `Sec-Fetch-Site`, or under a host name that the
+site's owner points at this machine (DNS rebinding), which the `Host` header shows.
 
-Bodies are read here, before anything else of a request is done, because only here a client can
-be made to wait without being refused: while the bodies of all open requests fill the room that
-is set, further ones stay in their sockets.
+The middleware reads bodies because only here a client can be made to wait without being refused:
+while the bodies of all open requests take `server.held_bytes`, further bodies stay in their
+sockets.
 """
 
 import asyncio
@@ -25,34 +25,34 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader.config.server import ServerSettings
-from grader.server.http.request_context import Visit, begin_visit
+from grader.server.http.request_context import RequestContext, enter_request
 from grader.server.metrics import Metrics
 
 OPEN_TO_ALL = frozenset(
     {"/", "/healthz", "/readyz", "/v1/ping", "/docs", "/openapi.json", "/docs/oauth2-redirect"}
 )
-"""Where no token is needed: nothing here tells about submissions or their numbers."""
+"""Paths that need no token: their responses say nothing about submissions or their numbers."""
 ASSETS_PATH = "/assets/"
-"""Below this neither: the files of the service's page."""
+"""Paths that begin so need no token either: the files of the service's page."""
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({b"same-origin", b"none"})
-"""What browsers say of requests that a page of ours, or a person, caused. Others say nothing."""
+"""`Sec-Fetch-Site` of requests from our own page or from the address bar. Only browsers send it."""
 _BODY_TIMEOUT_S = 60.0
-"""How long a client may take to send a body, once it is being read."""
+"""How long a client may take to send a body, counted from when the body is first read."""
 _ID_CHARS = 128
 
 
-class Room:
-    """Room for bodies, given out in the order in which it was asked for."""
+class ByteSemaphore:
+    """A semaphore that counts bytes, and serves callers in the order of their calls."""
 
     def __init__(self, size: int) -> None:
-        """Have `size` bytes of it."""
+        """Start with `size` bytes."""
         self._left = size
         self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    async def take(self, size: int) -> None:
-        """Wait for `size` bytes, at most as many as there are in all, and have them."""
+    async def acquire(self, size: int) -> None:
+        """Wait for `size` bytes, which must not be more than there are in all."""
         if not self._queue and size <= self._left:
             self._left -= size
             return
@@ -63,14 +63,14 @@ class Room:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.give_back(size)
+                self.release(size)
             else:
                 self._queue.remove(entry)
                 self._admit()
             raise
 
-    def give_back(self, size: int) -> None:
-        """Let others have `size` bytes."""
+    def release(self, size: int) -> None:
+        """Give back `size` bytes."""
         self._left += size
         self._admit()
 
@@ -88,16 +88,16 @@ class _Refusal(Exception):
         self.reason = reason
 
 
-class Gate:
-    """ASGI middleware; see the module."""
+class RequestMiddleware:
+    """The middleware; see the module."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
-        """Stand before `app`."""
+        """Wrap `app`."""
         self._app = app
         self._settings = settings
         self._metrics = metrics
         self._token = None if settings.token is None else settings.token.encode()
-        self._room = Room(settings.held_bytes)
+        self._body_bytes = ByteSemaphore(settings.held_bytes)
         self._trusts_names = settings.token is not None or settings.anonymous
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,11 +106,11 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        visit = Visit(id=_request_id(headers), endpoint=scope["path"])
-        answer = _Answer(send, visit)
-        end_visit = begin_visit(visit)
-        # A task of its own serves each request, and its context ends with it.
-        structlog.contextvars.bind_contextvars(request=visit.id)
+        context = RequestContext(id=_request_id(headers), endpoint=scope["path"])
+        response = _Response(send, context)
+        leave_request = enter_request(context)
+        # Each request is served by a task of its own, so this need not be undone.
+        structlog.contextvars.bind_contextvars(request=context.id)
         self._metrics.open_requests.inc()
         try:
             with contextlib.ExitStack() as held:
@@ -120,14 +120,14 @@ class Gate:
                     self._check_token(scope["path"], headers)
                     receive = await self._read(headers, receive, held)
                 except _Refusal as refusal:
-                    await _refuse(answer, refusal)
+                    await _refuse(response, refusal)
                     return
-                await self._app(scope, receive, answer)
+                await self._app(scope, receive, response)
         finally:
-            end_visit()
+            leave_request()
             self._metrics.open_requests.dec()
             name = _endpoint(scope)
-            self._metrics.request(name, answer.status, time.monotonic() - visit.arrived)
+            self._metrics.request(name, response.status, time.monotonic() - context.arrived)
 
     def _check_token(self, path: str, headers: dict[bytes, bytes]) -> None:
         if self._token is None or _is_open(path):
@@ -138,7 +138,7 @@ class Gate:
             raise _Refusal(401, reason)
 
     def _check_name(self, path: str, headers: dict[bytes, bytes]) -> None:
-        """Refuse a request by a name that anybody may have given to this machine."""
+        """Refuse a request whose `Host` is a name that an attacker may have made up."""
         if self._trusts_names or _is_open(path):
             return
         host = headers.get(b"host", b"localhost").decode("latin-1")
@@ -150,7 +150,7 @@ class Gate:
     async def _read(
         self, headers: dict[bytes, bytes], receive: Receive, held: contextlib.ExitStack
     ) -> Receive:
-        """Read the body; return what gives it to the application."""
+        """Read the body; return a `receive` that hands it to the application."""
         most = self._settings.body_bytes
         declared = headers.get(b"content-length")
         if declared is None and b"transfer-encoding" not in headers:
@@ -159,14 +159,14 @@ class Gate:
         if size > most:
             reason = f"the body has {size} bytes; at most {most} are taken (server.body_bytes)"
             raise _Refusal(413, reason)
-        await self._room.take(size)
-        held.callback(self._room.give_back, size)
+        await self._body_bytes.acquire(size)
+        held.callback(self._body_bytes.release, size)
         try:
             async with asyncio.timeout(_BODY_TIMEOUT_S):
                 body = await _read_all(receive, most)
         except TimeoutError:
             raise _Refusal(408, f"the body did not come within {_BODY_TIMEOUT_S:g} s") from None
-        return _Replay(body, receive)
+        return _BufferedReceive(body, receive)
 
 
 def _is_open(path: str) -> bool:
@@ -174,7 +174,7 @@ def _is_open(path: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Tell whether a host is an address, or the one name that nobody else can give away."""
+    """Tell whether a host is an address, or the only name that DNS cannot redefine."""
     if name == "localhost":
         return True
     try:
@@ -185,13 +185,13 @@ def _is_plain(name: str) -> bool:
 
 
 def _check_site(method: str, headers: dict[bytes, bytes]) -> None:
-    """Refuse what a page of another site has a browser send: it would run code here unasked."""
+    """Refuse a request that a page of another site makes a browser send: it would run code here."""
     if method not in _READING and headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
         raise _Refusal(403, "a page of another site may not send this")
 
 
-class _Replay:
-    """Gives a body that was read already, then what comes after it."""
+class _BufferedReceive:
+    """Hands over a body that was read already, then the messages after it."""
 
     def __init__(self, body: bytes | None, receive: Receive) -> None:
         self._body = body
@@ -208,7 +208,7 @@ class _Replay:
 
 
 async def _read_all(receive: Receive, most: int) -> bytes | None:
-    """Return the whole body; None where the client hung up."""
+    """Return the whole body; None if the client hung up."""
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -224,30 +224,30 @@ async def _read_all(receive: Receive, most: int) -> bytes | None:
             return b"".join(chunks)
 
 
-class _Answer:
-    """Passes an answer on, with the request's id, and notes its status."""
+class _Response:
+    """Passes a response on with the request's id, and notes its status."""
 
-    def __init__(self, send: Send, visit: Visit) -> None:
+    def __init__(self, send: Send, context: RequestContext) -> None:
         self._send = send
-        self._visit = visit
+        self._context = context
         self.status = 500
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            own = (b"x-request-id", self._visit.id.encode())
+            own = (b"x-request-id", self._context.id.encode())
             message = {**message, "headers": [*message.get("headers", ()), own]}
         await self._send(message)
 
 
 def _endpoint(scope: Scope) -> str:
-    """Return what a request is counted under: of all paths there are too many to count each."""
+    """Return the route under which a request is counted: there are too many different paths."""
     path: str = scope["path"]
     if path in OPEN_TO_ALL:
         return path
     if "endpoint" not in scope:
         return "none"
-    # What varies in the path of an endpoint is its end.
+    # In every route, the parameters stand at the end.
     names = [f"{{{name}}}" for name in scope.get("path_params", ())]
     parts = path.split("/")
     return "/".join([*parts[: len(parts) - len(names)], *names])
@@ -258,7 +258,7 @@ async def _refuse(send: Send, refusal: _Refusal) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        # What was not read of the body must not be taken for the next request.
+        # The unread rest of the body must not be taken for the next request.
         (b"connection", b"close"),
     ]
     if refusal.status == 401:
@@ -275,7 +275,7 @@ def _request_id(headers: dict[bytes, bytes]) -> str:
 
 
 def _shown_token(authorization: bytes) -> bytes | None:
-    """Return the token of a header: a bearer's, or the password of an address with one in it."""
+    """Return the token of a header: a bearer token, or the password of an address that has one."""
     scheme, _, rest = authorization.partition(b" ")
     match scheme.lower():
         case b"bearer":

@@ -1,4 +1,4 @@
-"""One request on its way through the service, known to whatever is done on its behalf."""
+"""The context of a request: all code that works for the request finds it in a context variable."""
 
 import threading
 import time
@@ -10,8 +10,8 @@ from typing import Any
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Visit:
-    """A request. Safe for many threads."""
+class RequestContext:
+    """A request, and the futures that work for it. Safe for many threads."""
 
     id: str
     endpoint: str
@@ -19,33 +19,33 @@ class Visit:
     arrived: float = field(default_factory=time.monotonic)
     """Of `time.monotonic`."""
     has_begun: bool = False
-    """Whether anything of it has had its turn."""
-    leader: "Visit | None" = None
-    """The visit that does the work of this one."""
+    """Whether any of its submissions or programs has had a slot."""
+    leader: "RequestContext | None" = None
+    """The request whose work this one shares, by its idempotency key."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _futures: set[Future[Any]] = field(default_factory=set)
-    _given_up: bool = False
+    _is_cancelled: bool = False
 
     @property
     def is_under_way(self) -> bool:
         """Whether a stopping service should finish it."""
         return self.has_begun or (self.leader is not None and self.leader.has_begun)
 
-    def hold(self, future: Future[Any]) -> None:
-        """Let `give_up` cancel a future."""
+    def track(self, future: Future[Any]) -> None:
+        """Cancel a future together with this request."""
         with self._lock:
-            given_up = self._given_up
-            if not given_up:
+            is_cancelled = self._is_cancelled
+            if not is_cancelled:
                 self._futures.add(future)
-        if given_up:
+        if is_cancelled:
             future.cancel()
         else:
             future.add_done_callback(self._forget)
 
-    def give_up(self) -> None:
-        """Cancel what is done for the request, now and from now on."""
+    def cancel(self) -> None:
+        """Cancel the tracked futures, now and from now on."""
         with self._lock:
-            self._given_up = True
+            self._is_cancelled = True
             futures, self._futures = self._futures, set()
         for future in futures:
             future.cancel()
@@ -55,15 +55,15 @@ class Visit:
             self._futures.discard(future)
 
 
-_current: ContextVar[Visit | None] = ContextVar("visit", default=None)
+_current: ContextVar[RequestContext | None] = ContextVar("context", default=None)
 
 
-def current_visit() -> Visit | None:
-    """Return the request that is being served here; None outside of one."""
+def current_request() -> RequestContext | None:
+    """Return the request for which this code runs; None outside of any request."""
     return _current.get()
 
 
-def begin_visit(visit: Visit) -> Callable[[], None]:
-    """Make a request the current one; what is returned undoes that."""
-    token = _current.set(visit)
+def enter_request(context: RequestContext) -> Callable[[], None]:
+    """Make a request the current one; call the returned function to undo that."""
+    token = _current.set(context)
     return lambda: _current.reset(token)

@@ -1,4 +1,4 @@
-"""What waits for its turn, and for how long."""
+"""The submissions and programs that wait for a slot, and for how long."""
 
 import threading
 import time
@@ -6,32 +6,32 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ticket:
-    """One thing that waits or waited."""
+class WaitEntry:
+    """One submission or program that waits or waited."""
 
     since: float
     """Of `time.monotonic`."""
 
 
-class Lobby:
-    """Holds tickets in the order of their arrival. Safe for many threads."""
+class WaitQueue:
+    """Holds entries in the order of their arrival. Safe for many threads."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._lock = threading.Lock()
-        self._waiting: dict[Ticket, None] = {}
+        self._waiting: dict[WaitEntry, None] = {}
 
-    def enter(self) -> Ticket:
+    def enter(self) -> WaitEntry:
         """Begin to wait."""
-        ticket = Ticket(time.monotonic())
+        entry = WaitEntry(time.monotonic())
         with self._lock:
-            self._waiting[ticket] = None
-        return ticket
+            self._waiting[entry] = None
+        return entry
 
-    def leave(self, ticket: Ticket) -> None:
-        """Have one's turn, or give up. Repeats harmlessly."""
+    def leave(self, entry: WaitEntry) -> None:
+        """Stop waiting, with a slot or without. Repeats harmlessly."""
         with self._lock:
-            self._waiting.pop(ticket, None)
+            self._waiting.pop(entry, None)
 
     @property
     def depth(self) -> int:
@@ -40,7 +40,7 @@ class Lobby:
 
     @property
     def oldest_s(self) -> float:
-        """How long the first of them has waited; 0 where none does."""
+        """How long the first entry has waited; 0 if none waits."""
         with self._lock:
             first = next(iter(self._waiting), None)
         return 0.0 if first is None else time.monotonic() - first.since

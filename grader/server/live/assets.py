@@ -31,10 +31,10 @@ POLICY = (
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types fragments"
 )
-"""Besides what holds for every page: markup gets in by the one door in `dom.js`."""
+"""Stricter than the policy of the other pages: only `dom.js` may insert markup."""
 HEADERS = {**SERVED_HEADERS, "Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
 PRIVATE_HEADERS = {**HEADERS, "Cache-Control": "no-store"}
-"""Of what tells of submissions."""
+"""Headers of responses with data about submissions."""
 
 
 @cache
@@ -46,5 +46,5 @@ def find_asset(name: str) -> tuple[str, str]:
     """
     if name in REPORT_ASSETS:
         return asset(name), REPORT_ASSETS[name]
-    kind = _OWN[name]  # Never a path of the caller's making.
+    kind = _OWN[name]  # A fixed set of names, so a caller cannot pass a path.
     return (resources.files("grader.server.live") / "static" / name).read_text("utf-8"), kind

@@ -1,27 +1,66 @@
-"""The page's charts: what of the beats is drawn."""
+"""The page's charts over time, drawn from intervals."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
 from functools import partial
 
 from grader.model.verdict import PRECEDENCE, Verdict
 from grader.report.pages import render
 from grader.report.reasons import VERDICTS
 from grader.report.timeline import Series, Timeline
-from grader.server.live.beats import Beat
+from grader.server.live.intervals import Interval
+from grader.server.live.monitor import INTERVAL_S, INTERVALS, MINUTE_S, MINUTES, Monitor
 
 _POINTS = 75
-"""Of a line: as many as a small chart can show."""
+"""Points of a line: as many as a small chart can show."""
 
 
-def draw_charts(beats: list[Beat], count: int, span_s: float) -> str:
-    """Return charts of beats as HTML.
+class Span(StrEnum):
+    """How far back charts go."""
+
+    MINUTES = "minutes"
+    HOURS = "hours"
+
+
+class ChartCache:
+    """Draws the charts once per interval for all subscribers. For the event loop's thread."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        """Draw nothing yet."""
+        self._monitor = monitor
+        self._drawn: dict[Span, tuple[float, str]] = {}
+        self._drawing = asyncio.Lock()
+
+    async def html(self, span: Span) -> str:
+        """Return the charts as an HTML fragment, up to date with the last interval."""
+        async with self._drawing:
+            intervals, count, span_s = self._intervals(span)
+            newest = intervals[-1].at if intervals else 0.0
+            drawn_at, html = self._drawn.get(span, (-1.0, ""))
+            if drawn_at != newest:
+                # In a thread: it takes some 50 ms, which would delay other requests.
+                html = await asyncio.to_thread(draw_charts, intervals, count, span_s)
+                self._drawn[span] = (newest, html)
+            return html
+
+    def _intervals(self, span: Span) -> tuple[list[Interval], int, float]:
+        match span:
+            case Span.MINUTES:
+                return list(self._monitor.intervals), INTERVALS, INTERVALS * INTERVAL_S
+            case Span.HOURS:
+                return list(self._monitor.minutes), MINUTES, MINUTES * MINUTE_S
+
+
+def draw_charts(intervals: list[Interval], count: int, span_s: float) -> str:
+    """Return charts of intervals as HTML.
 
     Args:
-        beats: The newest last.
-        count: How many the whole width stands for.
-        span_s: How many seconds that is.
+        intervals: The newest last.
+        count: The number of intervals that fill the width of a chart.
+        span_s: Their length together, in seconds.
     """
-    points = _points(beats, count)
+    points = _points(intervals, count)
     timelines = _timelines(points, _moments(len(points), span_s))
     return render("timelines.html", timelines=list(timelines))
 
@@ -38,30 +77,30 @@ def _moments(points: int, span_s: float) -> list[str]:
 
 # ---------------------------------------------------------------- points
 
-Point = Sequence[Beat]
-"""The beats that one point of a line stands for; none where the service did not run yet."""
+Point = Sequence[Interval]
+"""The intervals of one point of a line; empty for times before the service started."""
 
 
-def _points(beats: list[Beat], count: int) -> list[Point]:
-    """Return the beats in groups for `_POINTS` points, the newest last."""
+def _points(intervals: list[Interval], count: int) -> list[Point]:
+    """Return the intervals in groups for `_POINTS` points, the newest last."""
     size = -(-count // _POINTS)
-    groups = [beats[max(0, end - size) : end] for end in range(len(beats), 0, -size)]
+    groups = [intervals[max(0, end - size) : end] for end in range(len(intervals), 0, -size)]
     missing = -(-count // size) - len(groups)
     return [*([] for _ in range(missing)), *reversed(groups)]
 
 
-def _rate(point: Point, pick: Callable[[Beat], int]) -> float:
+def _rate(point: Point, pick: Callable[[Interval], int]) -> float:
     if not point:
         return 0.0
-    return sum(map(pick, point)) / sum(beat.span_s for beat in point)
+    return sum(map(pick, point)) / sum(interval.span_s for interval in point)
 
 
-def _share(point: Point, pick: Callable[[Beat], int]) -> float:
-    total = sum(beat.submissions for beat in point)
+def _share(point: Point, pick: Callable[[Interval], int]) -> float:
+    total = sum(interval.submissions for interval in point)
     return min(100.0, 100 * sum(map(pick, point)) / total) if total else 0.0
 
 
-def _most(point: Point, pick: Callable[[Beat], float]) -> float:
+def _most(point: Point, pick: Callable[[Interval], float]) -> float:
     return max(map(pick, point), default=0)
 
 
@@ -69,16 +108,18 @@ def _most(point: Point, pick: Callable[[Beat], float]) -> float:
 
 
 def _timelines(points: list[Point], moments: list[str]) -> Iterable[Timeline]:
-    yield _layers(points, moments, "Graded per second", _VERDICTS, lambda beat: beat.verdicts)
+    yield _layers(
+        points, moments, "Graded per second", _VERDICTS, lambda interval: interval.verdicts
+    )
     yield _latency(points, moments)
-    yield _line(points, moments, "Waiting", "", lambda beat: beat.waiting)
-    yield _line(points, moments, "Longest wait, seconds", " s", lambda beat: beat.oldest_s)
+    yield _line(points, moments, "Waiting", "", lambda interval: interval.waiting)
+    yield _line(points, moments, "Longest wait, seconds", " s", lambda interval: interval.oldest_s)
     yield _slots(points, moments)
     yield _signs(points, moments)
-    if any(beat.workers is not None for point in points for beat in point):
-        yield _line(points, moments, "Workers", "", lambda beat: beat.workers or 0)
-        yield _layers(points, moments, "Cache, per second", _CACHE, lambda beat: beat.cache)
-    if any(beat.programs for point in points for beat in point):
+    if any(interval.workers is not None for point in points for interval in point):
+        yield _line(points, moments, "Workers", "", lambda interval: interval.workers or 0)
+        yield _layers(points, moments, "Cache, per second", _CACHE, lambda interval: interval.cache)
+    if any(interval.programs for point in points for interval in point):
         yield _programs(points, moments)
 
 
@@ -99,9 +140,9 @@ def _layers(
     moments: list[str],
     title: str,
     names: Mapping[str, tuple[str, str]],
-    pick: Callable[[Beat], Mapping[str, int]],
+    pick: Callable[[Interval], Mapping[str, int]],
 ) -> Timeline:
-    """Return rates that add up, of those that there were any of."""
+    """Return a stacked chart of rates, without layers that are always 0."""
     series = []
     for key, (name, css) in names.items():
         values = [_rate(point, partial(_of, pick, key)) for point in points]
@@ -116,13 +157,17 @@ def _layers(
     )
 
 
-def _of(pick: Callable[[Beat], Mapping[str, int]], key: str, beat: Beat) -> int:
-    return pick(beat).get(key, 0)
+def _of(pick: Callable[[Interval], Mapping[str, int]], key: str, interval: Interval) -> int:
+    return pick(interval).get(key, 0)
 
 
 def _latency(points: list[Point], moments: list[str]) -> Timeline:
     recent = [
-        [beat for point in points[max(0, i - _LATENCY_POINTS + 1) : i + 1] for beat in point]
+        [
+            interval
+            for point in points[max(0, i - _LATENCY_POINTS + 1) : i + 1]
+            for interval in point
+        ]
         for i in range(len(points))
     ]
     series = tuple(
@@ -139,16 +184,20 @@ def _latency(points: list[Point], moments: list[str]) -> Timeline:
 
 _PHASES = {"wait": "waiting", "run": "running", "parse": "reading the label"}
 _LATENCY_POINTS = 3
-"""So many points are taken together: where little is graded, a line would be all gaps."""
+"""Points taken together: if little is graded, a line of single points would be mostly gaps."""
 
 
 def _slowest(point: Point, phase: str) -> float | None:
-    found = [beat.latency[phase].p95_s for beat in point if phase in beat.latency]
+    found = [interval.latency[phase].p95_s for interval in point if phase in interval.latency]
     return max(found, default=None)
 
 
 def _line(
-    points: list[Point], moments: list[str], title: str, unit: str, pick: Callable[[Beat], float]
+    points: list[Point],
+    moments: list[str],
+    title: str,
+    unit: str,
+    pick: Callable[[Interval], float],
 ) -> Timeline:
     values = [_most(point, pick) for point in points]
     return Timeline(
@@ -162,7 +211,7 @@ def _line(
 
 def _programs(points: list[Point], moments: list[str]) -> Timeline:
     title = "Programs of /run_code, per second"
-    values = [_rate(point, lambda beat: beat.programs) for point in points]
+    values = [_rate(point, lambda interval: interval.programs) for point in points]
     return Timeline(
         title=title,
         told=_told(values),
@@ -176,19 +225,19 @@ def _slots(points: list[Point], moments: list[str]) -> Timeline:
     busy = Series(
         name="busy",
         css="v-plain",
-        values=[_most(point, lambda beat: beat.busy) for point in points],
+        values=[_most(point, lambda interval: interval.busy) for point in points],
     )
     usable = Series(
         name="all",
         css="v-bound",
-        values=[_most(point, lambda beat: beat.usable) for point in points],
+        values=[_most(point, lambda interval: interval.usable) for point in points],
     )
     return Timeline(title="Slots", told=_told(busy.values), series=(busy, usable), moments=moments)
 
 
 def _signs(points: list[Point], moments: list[str]) -> Timeline:
-    attacks = [_share(point, lambda beat: beat.suspicious) for point in points]
-    faults = [_share(point, lambda beat: beat.internal_errors) for point in points]
+    attacks = [_share(point, lambda interval: interval.suspicious) for point in points]
+    faults = [_share(point, lambda interval: interval.internal_errors) for point in points]
     return Timeline(
         title="Of 100 graded",
         told=_told([a + b for a, b in zip(attacks, faults, strict=True)]),

@@ -1,4 +1,4 @@
-"""The playground: a completion and a label from the page, graded as any other submission is."""
+"""The playground: grades a completion and a label from the page like any other submission."""
 
 import json
 from functools import cache
@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grader.model import GradeReport, StdinTests, TestSuite
 from grader.model.errors import LabelError
-from grader.server.endpoints.grade import One, grade_one
-from grader.server.engine import Engine
+from grader.server.endpoints.grade import OneSubmission, grade_one
+from grader.server.service import Service
 from grader.suites import FORMATS, parse_label
 
 _DEADLINE_S = 60.0
@@ -17,11 +17,11 @@ _ANSWERS = {
     "class": "class Solution:\n    def double(self, n):\n        return 2 * n\n",
     "function": "def double(n):\n    return 2 * n\n",
 }
-"""What the examples of all formats ask for, where they bring no solution themselves."""
+"""Right answers to the examples of the formats, for examples that bring no reference."""
 
 
 class Trial(BaseModel):
-    """What somebody wants to see graded."""
+    """The input of the playground."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -29,24 +29,24 @@ class Trial(BaseModel):
     label: str = Field(description="JSON, or the source of tests")
 
 
-async def try_out(engine: Engine, trial: Trial, size: int) -> GradeReport:
-    """Grade what somebody typed in, under the limits that hold for every request.
+async def try_out(service: Service, trial: Trial, size: int) -> GradeReport:
+    """Grade the input of the playground, under the limits that hold for every request.
 
     Args:
-        engine: What grades.
-        trial: What was typed in.
-        size: Of the request, in bytes.
+        service: The service that grades.
+        trial: The input.
+        size: The size of the request in bytes.
 
     Raises:
         HTTPException: The label cannot be read.
     """
-    sample = One(
+    item = OneSubmission(
         id="playground",
         completion=trial.completion,
         label=trial.label,
         deadline_s=_DEADLINE_S,
     )
-    return await grade_one(engine, sample, size)
+    return await grade_one(service, item, size)
 
 
 @cache
@@ -57,7 +57,7 @@ def examples() -> tuple[dict[str, str], ...]:
         try:
             suite = parse_label(dict(form.example))
         except LabelError:
-            continue  # It names a problem in a file, which may not be there.
+            continue  # The example names a problem in a file, which may not be there.
         found.append(
             {
                 "name": form.name,

@@ -1,9 +1,8 @@
 """The endpoints of the service's page.
 
-The page itself, its scripts and its styles are open to all: they are the same for everybody and
-tell nothing. Everything that is shown on it is fetched by the scripts, which show the token as
-any other client does, in a header. No browser sends that by itself, so no other site can have
-anything done with it.
+The page itself, its scripts and its styles need no token: they are always the same and contain no
+data. The scripts fetch all data, and send the token in a header like any other client. No browser
+adds that header by itself, so a page of another site cannot use the token.
 """
 
 import asyncio
@@ -15,36 +14,43 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 
 from grader.report.pages import render, sample_fragment
 from grader.report.sample import view_of
-from grader.server.engine import Engine
+from grader.server.http.errors import REFUSALS
 from grader.server.http.middleware import ASSETS_PATH
-from grader.server.http.problems import REFUSALS
 from grader.server.live import view
-from grader.server.live.access import check_visitor
 from grader.server.live.assets import HEADERS, PRIVATE_HEADERS, find_asset
-from grader.server.live.board import ChartBoard, Span
+from grader.server.live.charts import ChartCache, Span
+from grader.server.live.monitor import Monitor
 from grader.server.live.playground import Trial, examples, try_out
-from grader.server.live.pulse import Pulse
 from grader.server.samples import Kind
+from grader.server.service import Service
 
 _LISTED = 200
 _COME_BACK_S = 10
 _STREAM = {**PRIVATE_HEADERS, "X-Accel-Buffering": "no"}
-"""The last tells proxies to pass on what comes at once."""
+"""The last header tells proxies not to buffer."""
+_OWN_SITES = frozenset({"same-origin", "none"})
+"""`Sec-Fetch-Site` of requests from our own page or from the address bar."""
 
 
-def make_router(engine: Engine, pulse: Pulse) -> APIRouter:
+def make_router(service: Service, monitor: Monitor) -> APIRouter:
     """Return the endpoints."""
     router = APIRouter(include_in_schema=False)
-    router.include_router(_open_to_all(engine))
-    guard = [Depends(check_visitor)]
-    for part in (_live(pulse), _samples(engine), _playground(engine)):
+    router.include_router(_open_to_all(service))
+    guard = [Depends(_check_origin)]
+    for part in (_live(monitor), _samples(service), _playground(service)):
         router.include_router(part, prefix="/live", dependencies=guard)
     return router
 
 
-def _open_to_all(engine: Engine) -> APIRouter:
+def _check_origin(request: Request) -> None:
+    """Refuse a read by a page of another site; `grader.server.http.middleware` refuses writes."""
+    if request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
+        raise HTTPException(403, "only the service's own page may fetch this in a browser")
+
+
+def _open_to_all(service: Service) -> APIRouter:
     router = APIRouter()
-    needs_token = engine.settings.server.token is not None
+    needs_token = service.settings.server.token is not None
     shell = render("live.html", assets=ASSETS_PATH.lstrip("/"), needs_token=needs_token)
 
     @router.get("/")
@@ -62,17 +68,17 @@ def _open_to_all(engine: Engine) -> APIRouter:
     return router
 
 
-def _live(pulse: Pulse) -> APIRouter:
+def _live(monitor: Monitor) -> APIRouter:
     router = APIRouter()
-    board = ChartBoard(pulse)
+    board = ChartCache(monitor)
 
     @router.get("/events")
     async def events() -> Response:
-        """Stream a snapshot, then every beat, until the client leaves or the service stops."""
-        if pulse.audience.is_full:
-            reason = "too many look at this page already; try again later"
+        """Stream a snapshot, then each interval, until the client hangs up or the service stops."""
+        if monitor.subscribers.is_full:
+            reason = "too many open pages already; try again later"
             raise HTTPException(503, reason, {"Retry-After": str(_COME_BACK_S)})
-        return StreamingResponse(_stream(pulse), media_type="text/event-stream", headers=_STREAM)
+        return StreamingResponse(_stream(monitor), media_type="text/event-stream", headers=_STREAM)
 
     @router.get("/charts")
     async def charts(span: Span = Span.MINUTES) -> HTMLResponse:
@@ -81,18 +87,18 @@ def _live(pulse: Pulse) -> APIRouter:
     return router
 
 
-async def _stream(pulse: Pulse) -> AsyncIterator[bytes]:
-    # The seat is taken here, where it is certain to be given back.
-    with pulse.audience.seat() as seat:
-        yield pulse.snapshot()
-        while (message := await seat.next()) is not None:
+async def _stream(monitor: Monitor) -> AsyncIterator[bytes]:
+    # Subscribes only here, where the `with` is certain to end.
+    with monitor.subscribers.subscribe() as subscriber:
+        yield monitor.snapshot()
+        while (message := await subscriber.next()) is not None:
             yield message
     yield view.event("end", {})
 
 
-def _samples(engine: Engine) -> APIRouter:
+def _samples(service: Service) -> APIRouter:
     router = APIRouter()
-    store = engine.samples
+    store = service.samples
 
     @router.get("/samples")
     async def samples(kind: Annotated[list[Kind] | None, Query()] = None) -> dict[str, Any]:
@@ -106,7 +112,7 @@ def _samples(engine: Engine) -> APIRouter:
     async def sample(key: str) -> HTMLResponse:
         kept = store.get(key)
         if kept is None:
-            raise HTTPException(404, "this sample is not kept, or no more")
+            raise HTTPException(404, "this sample is not kept, or no longer")
         found = kept.sample
         shown = view_of(
             found.report, id=kept.name, completion=found.completion, problem_id=found.problem_id
@@ -117,7 +123,7 @@ def _samples(engine: Engine) -> APIRouter:
     return router
 
 
-def _playground(engine: Engine) -> APIRouter:
+def _playground(service: Service) -> APIRouter:
     router = APIRouter()
 
     @router.get("/examples")
@@ -127,7 +133,7 @@ def _playground(engine: Engine) -> APIRouter:
     @router.post("/try", responses={**REFUSALS})
     async def run(request: Request, trial: Annotated[Trial, Body()]) -> HTMLResponse:
         size = len(await request.body())
-        report = await engine.attendance.wait(request, try_out(engine, trial, size))
+        report = await service.open_requests.wait(request, try_out(service, trial, size))
         shown = view_of(report, id="your sample", completion=trial.completion)
         html = await asyncio.to_thread(sample_fragment, shown)
         return HTMLResponse(html, headers=PRIVATE_HEADERS)

@@ -1,80 +1,84 @@
-"""Those who look at the page: each gets every message, or is sent away to begin anew."""
+"""The subscribers of the live page: each gets every message, or is disconnected."""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 MOST = 200
-"""So many may look at once."""
+"""The most subscribers at once."""
 _BEHIND = 8
-"""Messages that somebody may lag behind."""
+"""The most messages that a subscriber may lag behind."""
 
 
-class Seat:
-    """Where messages wait for one who looks. For the event loop's thread."""
+class Subscriber:
+    """The messages of one open page. For the event loop's thread."""
 
     def __init__(self) -> None:
-        """Nothing waits yet."""
+        """Start without messages."""
         self._messages: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
 
     async def next(self) -> bytes | None:
-        """Wait for a message; None: there will be none."""
+        """Wait for the next message; None: there will be no more."""
         return await self._messages.get()
 
     def put(self, message: bytes) -> bool:
-        """Have a message wait; False where too many do."""
+        """Queue a message; return False if the queue is full."""
         if self._messages.full():
             return False
         self._messages.put_nowait(message)
         return True
 
-    def end(self) -> None:
-        """Drop what waits, and let `next` return None."""
+    def close(self) -> None:
+        """Drop the queued messages, and let `next` return None."""
         while not self._messages.empty():
             self._messages.get_nowait()
         self._messages.put_nowait(None)
 
 
-class Audience:
-    """Everybody who looks. For the event loop's thread."""
+class Subscribers:
+    """All subscribers. For the event loop's thread."""
 
     def __init__(self) -> None:
-        """Nobody looks yet."""
-        self._seats: set[Seat] = set()
+        """Start without subscribers."""
+        self._open: set[Subscriber] = set()
         self._is_over = False
 
     def __len__(self) -> int:
-        """Return how many look."""
-        return len(self._seats)
+        """Return the number of subscribers."""
+        return len(self._open)
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody else should take a seat."""
-        return self._is_over or len(self._seats) >= MOST
+        """Whether further subscribers should be refused."""
+        return self._is_over or len(self._open) >= MOST
 
     @contextmanager
-    def seat(self) -> Iterator[Seat]:
-        """Look, until the block ends."""
-        seat = Seat()
+    def subscribe(self) -> Iterator[Subscriber]:
+        """Subscribe until the block ends."""
+        subscriber = Subscriber()
         if self._is_over:
-            seat.end()
+            subscriber.close()
         else:
-            self._seats.add(seat)
+            self._open.add(subscriber)
         try:
-            yield seat
+            yield subscriber
         finally:
-            self._seats.discard(seat)
+            self._open.discard(subscriber)
 
-    def tell(self, message: bytes) -> None:
-        """Send everybody a message; who lags far behind is sent away, and gets all anew."""
-        for seat in list(self._seats):
-            if not seat.put(message):
-                self._seats.discard(seat)
-                seat.end()
+    def publish(self, message: bytes) -> None:
+        """Send a message to all.
 
-    def end(self) -> None:
-        """Send everybody away, now and from now on. Repeats harmlessly."""
+        A subscriber that lags too far behind is disconnected: its page connects again and gets
+        a new snapshot.
+        """
+        for subscriber in list(self._open):
+            if not subscriber.put(message):
+                self._open.discard(subscriber)
+                subscriber.close()
+
+    def close(self) -> None:
+        """Disconnect all subscribers, now and from now on. Repeats harmlessly."""
         self._is_over = True
-        for seat in self._seats:
-            seat.end()
-        self._seats.clear()
+        for subscriber in self._open:
+            subscriber.close()
+        self._open.clear()

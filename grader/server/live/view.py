@@ -1,7 +1,7 @@
-"""What the page is told, as JSON in server-sent events.
+"""The data of the live page, as JSON in server-sent events.
 
-Every text that a model or a client wrote is made visible here (`grader.text.visible`), and the page
-puts all of it in as text.
+Texts that a model or a client wrote go through `grader.text.visible`, and the page inserts them as
+text, never as markup.
 """
 
 import json
@@ -12,9 +12,9 @@ from typing import Any
 from grader.config.server import KeepSettings
 from grader.queueing.status import QueueStatus, WorkerStatus
 from grader.report.reasons import VERDICTS
-from grader.server.live.beats import Beat
-from grader.server.live.concerns import Concern
-from grader.server.live.roster import Roster
+from grader.server.live.alerts import Alert
+from grader.server.live.intervals import Interval
+from grader.server.live.worker_history import WorkerHistory
 from grader.server.metrics import MetricCounts
 from grader.server.samples import Kept, StoreCounts
 from grader.server.state import ServiceState
@@ -33,22 +33,22 @@ def event(name: str, data: Mapping[str, Any]) -> bytes:
     return f"event: {name}\ndata: {text}\n\n".encode()
 
 
-def beat_fields(beat: Beat) -> dict[str, Any]:
-    """Return a beat; times in seconds, to four digits after the point."""
+def interval_fields(interval: Interval) -> dict[str, Any]:
+    """Return the fields of an interval; times in seconds, to four decimals."""
     return {
-        **asdict(beat),
-        "at": round(beat.at, 3),
-        "span_s": round(beat.span_s, 4),
-        "oldest_s": round(beat.oldest_s, 1),
+        **asdict(interval),
+        "at": round(interval.at, 3),
+        "span_s": round(interval.span_s, 4),
+        "oldest_s": round(interval.oldest_s, 1),
         "latency": {
             phase: [round(found.p50_s, 4), round(found.p95_s, 4)]
-            for phase, found in beat.latency.items()
+            for phase, found in interval.latency.items()
         },
     }
 
 
 def sample_fields(kept: Kept) -> dict[str, Any]:
-    """Return what a list says of a sample."""
+    """Return the fields of a sample in a list."""
     sample = kept.sample
     report = sample.report
     return {
@@ -70,8 +70,10 @@ def sample_fields(kept: Kept) -> dict[str, Any]:
     }
 
 
-def state_fields(state: ServiceState | None, roster: Roster) -> dict[str, Any] | None:
-    """Return the state of the service; None where nobody has looked yet."""
+def state_fields(
+    state: ServiceState | None, worker_history: WorkerHistory
+) -> dict[str, Any] | None:
+    """Return the fields of the service's state; None if it was not read yet."""
     if state is None:
         return None
     return {
@@ -80,14 +82,14 @@ def state_fields(state: ServiceState | None, roster: Roster) -> dict[str, Any] |
         "busy": state.busy,
         "usable": state.usable,
         "slots": None if state.slots is None else asdict(state.slots),
-        "queue": _queue_fields(state.queue, roster) if state.has_queue else None,
+        "queue": _queue_fields(state.queue, worker_history) if state.has_queue else None,
     }
 
 
-def _queue_fields(queue: QueueStatus | None, roster: Roster) -> dict[str, Any]:
+def _queue_fields(queue: QueueStatus | None, worker_history: WorkerHistory) -> dict[str, Any]:
     gone = [
         {"worker": _worker_fields(each.worker), "at": round(each.at, 1), "lost": each.is_lost}
-        for each in reversed(roster.gone)
+        for each in reversed(worker_history.gone)
     ]
     if queue is None:
         return {"up": False, "gone": gone}
@@ -123,7 +125,7 @@ def _worker_fields(worker: WorkerStatus) -> dict[str, Any]:
 
 
 def totals_fields(counts: MetricCounts) -> dict[str, Any]:
-    """Return what was counted since the service started."""
+    """Return the counts since the service started."""
     return {
         "verdicts": dict(counts.verdicts),
         "suspicious": counts.suspicious,
@@ -133,13 +135,13 @@ def totals_fields(counts: MetricCounts) -> dict[str, Any]:
     }
 
 
-def concern_fields(concern: Concern) -> dict[str, Any]:
-    """Return a concern."""
-    return {"level": concern.level, "text": visible_line(concern.text)}
+def alert_fields(alert: Alert) -> dict[str, Any]:
+    """Return the fields of an alert."""
+    return {"level": alert.level, "text": visible_line(alert.text)}
 
 
 def keep_fields(settings: KeepSettings) -> dict[str, Any]:
-    """Return what is kept of samples, how much and for how long."""
+    """Return which samples are kept, how many and for how long."""
     return {
         "samples": settings.samples,
         "count": settings.count,
@@ -149,10 +151,10 @@ def keep_fields(settings: KeepSettings) -> dict[str, Any]:
 
 
 def kept_fields(counts: StoreCounts) -> dict[str, Any]:
-    """Return what is kept now."""
+    """Return how many samples are kept now."""
     return {"by_kind": dict(counts.by_kind), "bytes": counts.size}
 
 
 def _short(text: str, most: int) -> str:
-    # Cut first: a text may be long, and a symbol for a character takes several.
+    # Cut first, since the text may be long; cut again, since some symbols take several characters.
     return shorten(visible_line(text[: most + 1]), most)

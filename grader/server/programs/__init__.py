@@ -1,1 +1,1 @@
-"""Programs that run once, for their output and not for a verdict."""
+"""Run programs of /run_code: once each, for their output and not for a verdict."""

@@ -1,8 +1,8 @@
-"""Runs inside the sandbox in the place of a program whose files are to be fetched afterwards.
+"""Runs inside the sandbox around a program, and prints the program's files after its end.
 
-Forks: the child becomes the program, this process waits for it and then writes how it ended and
-its files, after a mark, to standard output. All of that is the program's word, like all that a
-program prints. Standard library only; sent as text by `grader.server.programs.fetching`.
+It forks. The child becomes the program; the parent waits for it, then writes a mark, the exit
+status and the files to standard output. The program can forge all of that, like any output.
+Standard library only; sent as text by `grader.server.programs.fetching`.
 """
 
 import base64
@@ -16,7 +16,7 @@ OWN_PATH = sys.argv[0]
 
 
 def main() -> None:
-    """Run the program, then tell what became of it."""
+    """Run the program, then print its exit status and files."""
     with open(f"{OWN_PATH}.json", encoding="utf-8") as file:  # noqa: PTH123 - imported for every program
         order = json.load(file)
     for path in (f"{OWN_PATH}.json", OWN_PATH):
@@ -38,13 +38,13 @@ def main() -> None:
 
 
 def compile_program(path: str) -> CodeType:
-    """Compile the program's text, so that no coding cookie in it changes its meaning."""
+    """Compile the program from text, so that a coding cookie in it has no effect."""
     with open(path, encoding="utf-8", errors="surrogatepass", newline="") as file:  # noqa: PTH123
         return compile(file.read(), os.path.abspath(path), "exec", dont_inherit=True)  # noqa: PTH100
 
 
 def be_program(code: CodeType, path: str) -> None:
-    """Execute the program as `__main__`; the runner around this ends as the interpreter would."""
+    """Execute the program as `__main__`; the runner around this file ends like the interpreter."""
     sys.argv[:] = [path]
     module = ModuleType("__main__")
     module.__file__ = os.path.abspath(path)  # noqa: PTH100
@@ -54,14 +54,14 @@ def be_program(code: CodeType, path: str) -> None:
         exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever the program raised
+    except BaseException as error:  # noqa: BLE001 - any exception of the program
         own = error.__traceback__.tb_next if error.__traceback__ else None
         sys.excepthook(type(error), error.with_traceback(own), own)
         sys.exit(1)
 
 
 def read_files(paths: list[str], most_bytes: int) -> dict[str, str]:
-    """Return the plain files among `paths` for which there is room, as base64."""
+    """Return the regular files among `paths` that fit into `most_bytes`, as base64."""
     found = {}
     for path in paths:
         try:
@@ -77,7 +77,7 @@ def read_files(paths: list[str], most_bytes: int) -> dict[str, str]:
 
 
 def tell(mark: str, what: dict[str, Any]) -> None:
-    """Write to standard output, whatever became of `sys.stdout`."""
+    """Write to descriptor 1, since the program may have replaced `sys.stdout`."""
     view = memoryview(f"{mark}{json.dumps(what)}".encode())
     while view:
         view = view[os.write(1, view) :]

@@ -1,7 +1,7 @@
-"""Programs of which files are wanted after their end.
+"""Fetch files that a program has written.
 
-What a run leaves in its work area is gone with its process. So a small program of ours, in the
-same box, starts the wanted one and shows its files when it is over.
+The work area of a run ends with the run. So `fetch_program.py` runs inside the sandbox around the
+program, and prints its files after its end.
 """
 
 import json
@@ -17,25 +17,25 @@ from grader.sandbox.contract import Job, RunOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A run of which files were wanted, as if the program had run by itself."""
+class FetchedRun:
+    """A run with its files; the outcome is that of the program alone."""
 
     outcome: RunOutcome
     compile_error: Trouble | None = None
     files: Mapping[str, str] = field(default_factory=dict)
-    """Contents as base64, by path; those that there are."""
+    """Contents as base64, by path. A path whose file is missing or too large is left out."""
 
 
-class Fetching:
-    """One such program."""
+class FetchingRun:
+    """A program whose files are fetched."""
 
     def __init__(self, job: Job, paths: Sequence[str], most_bytes: int) -> None:
-        """Prepare.
+        """Wrap a program.
 
         Args:
             job: The program.
-            paths: Of the files, relative to the work area.
-            most_bytes: Of all contents together; what does not fit is left out.
+            paths: Paths of the files, relative to the work area.
+            most_bytes: Most bytes of all files together; a file that does not fit is left out.
         """
         self._mark = secrets.token_hex(16)
         self._output_bytes = job.limits.output_bytes
@@ -57,17 +57,17 @@ class Fetching:
                 SuiteFile(path=job.source_path, content=program),
                 SuiteFile(path=f"{own_path}.json", content=json.dumps(order).encode()),
             ),
-            # One process more than the program itself may have, and room for what it shows.
+            # One process more than the program may have, and room for the printed files.
             limits=replace(
                 job.limits,
                 output_bytes=self._output_bytes + room,
                 processes=job.limits.processes + 1,
             ),
         )
-        """What is to be run instead."""
+        """The job to run in place of the program."""
 
-    def shown(self, outcome: RunOutcome) -> Shown:
-        """Return what the run says about the program; believes no more than that it is text."""
+    def parse(self, outcome: RunOutcome) -> FetchedRun:
+        """Return the program's outcome and files. The program may have forged any output."""
         stdout, mark, rest = outcome.stdout.partition(self._mark.encode())
         cut = max(0, len(stdout) - self._output_bytes)
         outcome = replace(
@@ -77,7 +77,7 @@ class Fetching:
         )
         told = _object(rest) if mark else {}
         if isinstance(trouble := told.get("compile_error"), dict):
-            return Shown(outcome=outcome, compile_error=_trouble(trouble))
+            return FetchedRun(outcome=outcome, compile_error=_trouble(trouble))
         code, files = told.get("return_code"), told.get("files")
         if type(code) is int and -64 <= code <= 255 and outcome.limit_hit is None:
             outcome = replace(
@@ -87,7 +87,7 @@ class Fetching:
             )
         if not isinstance(files, dict) or not all(isinstance(f, str) for f in files.values()):
             files = {}
-        return Shown(outcome=outcome, files=files)
+        return FetchedRun(outcome=outcome, files=files)
 
 
 def _program() -> str:
@@ -96,7 +96,7 @@ def _program() -> str:
 
 def _object(text: bytes) -> dict[str, Any]:
     try:
-        # What other processes of the program printed meanwhile may follow.
+        # Output of other processes of the program may follow.
         found, _end = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}

@@ -8,37 +8,37 @@ from grader.queueing.grader import QueueGrader
 from grader.queueing.programs import ProgramResult, QueuedProgram
 from grader.sandbox.contract import Job, RunOutcome
 from grader.sandbox.pool import SlotCounts
-from grader.server.http.request_context import current_visit
+from grader.server.http.request_context import current_request
 from grader.server.programs.running import NoSlotInTimeError
 
 _BACKSTOP_S = 5.0
 _ON_THE_WAY_S = 1.0
-"""In which a program that finds a free slot has it, beside what it may wait for one."""
+"""Time that a program needs to reach a free slot, added to the time that it may wait for one."""
 
 
 class QueuedPrograms:
-    """Runs programs over a queue, whose workers need no word from us to be many."""
+    """Runs programs on the workers of a queue."""
 
     def __init__(self, grader: QueueGrader) -> None:
         """Start nothing yet.
 
         Args:
-            grader: Whose connection programs share with submissions.
+            grader: The grader whose connection programs share with submissions.
         """
         self._grader = grader
 
     async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`.
 
-        The worker is told how long it may run once it has its slot: as long as a program can that
-        gets its slot at half of the time in which it may. What gets it later and has not ended in
-        time counts as not begun.
+        The worker gets a limit for the time in the slot, which leaves half of the waiting time
+        unused. A program that gets its slot later, and has not ended by `answer_by`, counts as not
+        begun.
 
         Raises:
             QueueUnavailableError: Redis does not answer.
         """
-        if (visit := current_visit()) is not None:
-            visit.has_begun = True
+        if (context := current_request()) is not None:
+            context.has_begun = True
         now = time.monotonic()
         wait_s, patience_s = max(0.0, begin_by - now), max(0.0, answer_by - now)
         program = self._grader.run_program(
@@ -58,7 +58,8 @@ class QueuedPrograms:
         """Wait for a program's result.
 
         Raises:
-            NoSlotInTimeError: It has no slot after `slot_in_s`, or no result after `result_in_s`.
+            NoSlotInTimeError: The program has no slot after `slot_in_s`, or no result after
+                `result_in_s`.
             QueueUnavailableError: Redis does not answer.
         """
         future = asyncio.wrap_future(program.result)
@@ -73,8 +74,8 @@ class QueuedPrograms:
             future.cancel()
 
     def counts(self) -> SlotCounts | None:
-        """Return nothing: the slots are the workers'."""
+        """Return None: the slots are the workers'."""
         return None
 
     def close(self) -> None:
-        """Do nothing: the grader settles what is open."""
+        """Do nothing: closing the grader ends the open programs."""

@@ -1,4 +1,4 @@
-"""Programs that run once in a slot, for their output and not for a verdict."""
+"""Run programs in the slots of this process."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,8 @@ from grader.grading.stoppable import Run, StoppableGrader
 from grader.process.threads import Threads
 from grader.sandbox.contract import Job, RunOutcome
 from grader.sandbox.pool import SlotCounts
-from grader.server.http.request_context import Visit, current_visit
-from grader.server.http.wait_queue import Lobby
+from grader.server.http.request_context import RequestContext, current_request
+from grader.server.http.wait_queue import WaitQueue
 
 
 class NoSlotInTimeError(Exception):
@@ -23,11 +23,11 @@ class NoSlotInTimeError(Exception):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Order:
-    """A program that is to run."""
+    """A program that waits or runs."""
 
     job: Job
     image: str
-    visit: Visit | None
+    context: RequestContext | None
     answer_by: float
     run: Run = field(default_factory=Run)
     has_slot: threading.Event = field(default_factory=threading.Event)
@@ -43,33 +43,33 @@ class Programs(Protocol):
         Args:
             job: What to run.
             image: The image variant.
-            begin_by: Of `time.monotonic`; when it must have a slot.
-            answer_by: Likewise; what has begun and still runs then is out of wall time.
+            begin_by: Time, of `time.monotonic`, by which the program must have a slot.
+            answer_by: Likewise; if the program still runs then, it has hit its wall time limit.
 
         Raises:
-            NoSlotInTimeError: It had none by then.
-            GraderError: It was not run, through no fault of its own.
+            NoSlotInTimeError: The program had no slot by `begin_by`.
+            GraderError: The program was not run, through no fault of its own.
         """
 
     def counts(self) -> SlotCounts | None:
-        """Return the state of the slots; None where they are elsewhere."""
+        """Return the state of the slots; None if workers have them."""
 
     def close(self) -> None:
-        """Stop what runs. Repeats harmlessly."""
+        """Stop all running programs. Repeats harmlessly."""
 
 
 class LocalPrograms:
     """Runs programs in the slots of this process."""
 
-    def __init__(self, grader: StoppableGrader, lobby: Lobby) -> None:
+    def __init__(self, grader: StoppableGrader, wait_queue: WaitQueue) -> None:
         """Start nothing yet.
 
         Args:
-            grader: Whose slots programs share with submissions.
-            lobby: Where programs wait for a slot.
+            grader: The grader whose slots programs share with submissions.
+            wait_queue: Counts the programs that wait for a slot.
         """
         self._grader = grader
-        self._lobby = lobby
+        self._wait_queue = wait_queue
         self._open: set[_Order] = set()
         self._threads = Threads(grader.settings.slots, "program")
 
@@ -80,11 +80,11 @@ class LocalPrograms:
         order = _Order(
             job=job,
             image=image,
-            visit=current_visit(),
+            context=current_request(),
             answer_by=answer_by,
             when_begun=lambda: _tell(loop, begun),
         )
-        ticket = self._lobby.enter()
+        entry = self._wait_queue.enter()
         self._open.add(order)
         try:
             future: Future[RunOutcome] = self._threads.submit(self._run, order)
@@ -99,15 +99,15 @@ class LocalPrograms:
                 if not (result.done() or order.has_slot.is_set()):
                     result.cancel()
                     raise NoSlotInTimeError
-                self._lobby.leave(ticket)
+                self._wait_queue.leave(entry)
                 return await result
             finally:
                 turn.cancel()
                 if not result.done() or result.cancelled():
-                    # Killing a slot takes longer than this thread has.
+                    # In a thread: killing a slot would block the event loop for too long.
                     _ = loop.run_in_executor(None, order.run.stop)
         finally:
-            self._lobby.leave(ticket)
+            self._wait_queue.leave(entry)
             self._open.discard(order)
 
     def counts(self) -> SlotCounts | None:
@@ -115,7 +115,7 @@ class LocalPrograms:
         return self._grader.slot_counts()
 
     def close(self) -> None:
-        """Stop what runs; the slots are the grader's. Repeats harmlessly."""
+        """Stop all running programs; the grader closes the slots. Repeats harmlessly."""
         for order in list(self._open):
             order.run.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -125,8 +125,8 @@ class LocalPrograms:
     def _run(self, order: _Order) -> RunOutcome:
         def on_slot() -> None:
             order.has_slot.set()
-            if order.visit is not None:
-                order.visit.has_begun = True
+            if order.context is not None:
+                order.context.has_begun = True
             order.when_begun()
 
         return self._grader.run_program(
@@ -139,5 +139,5 @@ class LocalPrograms:
 
 
 def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    with contextlib.suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+    with contextlib.suppress(RuntimeError):  # The loop is closed: nothing waits for the event.
         loop.call_soon_threadsafe(event.set)

@@ -1,4 +1,4 @@
-"""The files of the page: those that are there are those that are served."""
+"""The files of the page: exactly those that exist are served."""
 
 import re
 from pathlib import Path

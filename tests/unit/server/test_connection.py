@@ -1,4 +1,4 @@
-"""Clients that do not get to the end of a request's head; over real sockets."""
+"""Clients that do not finish the head of a request; over real sockets."""
 
 import asyncio
 import socket
@@ -61,11 +61,11 @@ def _talk(port: int, *parts: bytes) -> bytes:
         pytest.param([b"GET /"], id="stops within the path"),
     ],
 )
-def test_who_says_no_more_is_hung_up_on(port: int, parts: list[bytes]) -> None:
+def test_client_that_falls_silent_is_disconnected(port: int, parts: list[bytes]) -> None:
     assert _talk(port, *parts) == b""
 
 
-def test_next_request_of_a_connection_has_to_come_to_an_end_too(port: int) -> None:
+def test_second_head_of_a_connection_is_timed_too(port: int) -> None:
     whole = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
     assert _talk(port, whole, b"GET / HT").endswith(b"\r\n\r\nok")
 
@@ -82,7 +82,7 @@ def test_head_that_is_too_long_is_refused(port: int, parts: list[bytes]) -> None
     assert _talk(port, *parts).startswith(b"HTTP/1.1 400 ")
 
 
-def test_body_is_no_part_of_the_head(port: int) -> None:
+def test_body_does_not_count_towards_the_head(port: int) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5000\r\n\r\n"
     assert _talk(port, head, b"x" * 5000).endswith(b"\r\n\r\nok")
     assert _talk(port, head + b"x" * 5000).endswith(b"\r\n\r\nok")

@@ -31,6 +31,6 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
 
 
 @pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 3, "submission": {}}'])
-def test_what_no_client_encodes_is_refused(message: str) -> None:
+def test_malformed_message_is_refused(message: str) -> None:
     with pytest.raises(WireError):
         LabelReader(None, Metrics()).decode(message)

@@ -1,4 +1,4 @@
-"""What the page is told and shown: events that nothing breaks out of, charts of what happened."""
+"""Events that no text can break out of, and charts."""
 
 import json
 import re
@@ -11,20 +11,20 @@ from grader.config.server import KeepSettings
 from grader.model.verdict import Suspicion, Verdict
 from grader.queueing.status import LastError
 from grader.server.live import view
-from grader.server.live.beats import Beat, Latency
 from grader.server.live.charts import draw_charts
-from grader.server.live.roster import Roster
+from grader.server.live.intervals import Interval, Latency
+from grader.server.live.worker_history import WorkerHistory
 from grader.server.samples import Kind, SampleStore
 from tests.factories import make_report
-from tests.unit.server.test_beats import make_beat, make_queue, make_state, make_worker
+from tests.unit.server.test_intervals import make_interval, make_queue, make_state, make_worker
 from tests.unit.server.test_samples import make_sample
 
-HOSTILE = "\n\nevent: beat\ndata: {}\r\n\x1b[2J\u202e\ud800<script>"
+HOSTILE = "\n\nevent: interval\ndata: {}\r\n\x1b[2J\u202e\ud800<script>"
 INERT = re.compile(r"[^\x00-\x1f\x7f\u202e\ud800]*")
 
 
 def data_of(event: bytes) -> Any:
-    """Return what an event says, after a look at its form: three lines and nothing else."""
+    """Return the data of an event, after checking its form: two lines and an empty one."""
     first, second, *rest = event.decode().split("\n")
     assert first.startswith("event: ")
     assert second.startswith("data: ")
@@ -45,7 +45,7 @@ def test_hostile_sample_neither_breaks_out_of_its_event_nor_acts() -> None:
     report = make_report(Verdict.FAILED, feedback=HOSTILE * 50, suspicion=(Suspicion.NETWORK,))
     kept = store.add(make_sample(report, id=HOSTILE, problem_id=HOSTILE, endpoint=HOSTILE))
     assert kept is not None
-    told = data_of(view.event("beat", {"samples": [view.sample_fields(kept)]}))
+    told = data_of(view.event("interval", {"samples": [view.sample_fields(kept)]}))
     texts = all_texts(told)
     assert all(INERT.fullmatch(text) for text in texts)
     assert max(map(len, texts)) <= 160
@@ -56,7 +56,7 @@ def test_hostile_worker_and_error_are_inert_too() -> None:
     worker = make_worker(HOSTILE, host=HOSTILE, images=HOSTILE, sandbox=HOSTILE, state=HOSTILE)
     error = LastError(at=datetime.now(UTC), text=HOSTILE)
     state = make_state(has_queue=True, queue=make_queue(worker, errors=(error,)))
-    told = data_of(view.event("beat", {"state": view.state_fields(state, Roster())}))
+    told = data_of(view.event("interval", {"state": view.state_fields(state, WorkerHistory())}))
     assert all(INERT.fullmatch(text) for text in all_texts(told))
 
 
@@ -81,12 +81,12 @@ def told(html: str, title: str) -> str:
     return match[1]
 
 
-def beats(count: int, **overrides: Any) -> list[Beat]:
-    return [make_beat(at=float(number), **overrides) for number in range(count)]
+def intervals(count: int, **overrides: Any) -> list[Interval]:
+    return [make_interval(at=float(number), **overrides) for number in range(count)]
 
 
 def test_charts_of_a_service_without_a_queue() -> None:
-    html = draw_charts(beats(10, verdicts={"passed": 3, "failed": 1}, waiting=7), 150, 300)
+    html = draw_charts(intervals(10, verdicts={"passed": 3, "failed": 1}, waiting=7), 150, 300)
     assert titles(html) == [
         "Graded per second",
         "95 % took at most, seconds",
@@ -101,8 +101,8 @@ def test_charts_of_a_service_without_a_queue() -> None:
     assert "Memory limit" not in html
 
 
-def test_charts_of_a_queue_and_of_programs_are_there_where_those_are() -> None:
-    html = draw_charts(beats(3, workers=2, cache={"hit": 1, "miss": 3}, programs=4), 150, 300)
+def test_queue_and_programs_have_charts_of_their_own() -> None:
+    html = draw_charts(intervals(3, workers=2, cache={"hit": 1, "miss": 3}, programs=4), 150, 300)
     assert titles(html)[6:] == [
         "Workers",
         "Cache, per second",
@@ -114,7 +114,7 @@ def test_charts_of_a_queue_and_of_programs_are_there_where_those_are() -> None:
 
 def test_latency_is_that_of_the_slowest_of_the_last_points() -> None:
     latency = {"total": Latency(p50_s=0.1, p95_s=2.0), "run": Latency(p50_s=0.1, p95_s=1.5)}
-    html = draw_charts([*beats(20), *beats(1, latency=latency), *beats(2)], 150, 300)
+    html = draw_charts([*intervals(20), *intervals(1, latency=latency), *intervals(2)], 150, 300)
     assert told(html, "95 % took at most, seconds") == "now 2 s, at most 2 s"
 
 
@@ -125,11 +125,13 @@ def test_latency_is_that_of_the_slowest_of_the_last_points() -> None:
         pytest.param(10800, ["3 h", "2 h", "1 h", "now"], id="hours"),
     ],
 )
-def test_time_is_told_at_round_moments(span_s: float, labels: list[str]) -> None:
+def test_time_axis_has_round_labels(span_s: float, labels: list[str]) -> None:
     html = draw_charts([], 150, span_s)
     first = html.partition("</svg>")[0]
     assert re.findall(r">(\d+ (?:min|h)|now)<", first) == labels
 
 
-def test_charts_are_no_larger_for_many_beats_than_for_a_few() -> None:
-    assert len(draw_charts(beats(180), 180, 10800)) < 2 * len(draw_charts(beats(60), 180, 10800))
+def test_charts_are_no_larger_for_many_intervals_than_for_a_few() -> None:
+    assert len(draw_charts(intervals(180), 180, 10800)) < 2 * len(
+        draw_charts(intervals(60), 180, 10800)
+    )

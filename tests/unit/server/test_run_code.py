@@ -9,7 +9,7 @@ from grader.model import Limits, SuiteFile, Usage
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import Job, Program, RunOutcome
 from grader.server.endpoints.run_code_answer import describe
-from grader.server.programs.fetching import Fetching, Shown
+from grader.server.programs.fetching import FetchedRun, FetchingRun
 
 
 def outcome(**values: Any) -> RunOutcome:
@@ -64,7 +64,7 @@ def outcome(**values: Any) -> RunOutcome:
 def test_ending_in_sandboxfusions_words(
     values: dict[str, Any], expected: tuple[str, str, int | None]
 ) -> None:
-    answer = describe(Shown(outcome=outcome(**values)))
+    answer = describe(FetchedRun(outcome=outcome(**values)))
     assert answer.run_result is not None
     step = answer.run_result
     assert (answer.status, step.status, step.return_code) == expected
@@ -73,14 +73,14 @@ def test_ending_in_sandboxfusions_words(
 
 
 def test_bytes_that_are_no_text_are_replaced() -> None:
-    answer = describe(Shown(outcome=outcome(stdout=b"a\xff")))
+    answer = describe(FetchedRun(outcome=outcome(stdout=b"a\xff")))
     assert answer.run_result is not None
     assert answer.run_result.stdout == "a\N{REPLACEMENT CHARACTER}"
 
 
 def test_compile_error_is_the_compilers_result() -> None:
     trouble = Trouble(type="SyntaxError", message="invalid syntax", line=3)
-    answer = describe(Shown(outcome=outcome(exit_code=1), compile_error=trouble))
+    answer = describe(FetchedRun(outcome=outcome(exit_code=1), compile_error=trouble))
     assert (answer.status, answer.run_result) == ("Failed", None)
     assert answer.compile_result is not None
     assert (answer.compile_result.status, answer.compile_result.return_code) == ("Finished", 1)
@@ -91,7 +91,7 @@ def test_compile_error_is_the_compilers_result() -> None:
 
 
 @pytest.fixture
-def fetching() -> Fetching:
+def fetching() -> FetchingRun:
     job = Job(
         program=Program.STDIN,
         source="print(1)",
@@ -100,16 +100,16 @@ def fetching() -> Fetching:
         limits=Limits(output_bytes=10),
         files=(SuiteFile(path="given", content=b"x"),),
     )
-    return Fetching(job, ["out"], 100)
+    return FetchingRun(job, ["out"], 100)
 
 
-def mark_of(fetching: Fetching) -> bytes:
+def mark_of(fetching: FetchingRun) -> bytes:
     order = next(file for file in fetching.job.files if file.path.endswith(".json"))
     mark: str = json.loads(order.content)["mark"]
     return mark.encode()
 
 
-def test_program_is_put_beside_its_files(fetching: Fetching) -> None:
+def test_program_is_put_beside_its_files(fetching: FetchingRun) -> None:
     files = {file.path: file.content for file in fetching.job.files}
     assert (files["main.py"], files["given"]) == (b"print(1)", b"x")
     assert fetching.job.source_path not in ("main.py", "given")
@@ -129,28 +129,28 @@ def test_program_is_put_beside_its_files(fetching: Fetching) -> None:
     ],
 )
 def test_what_the_program_tells_is_read_with_care(
-    fetching: Fetching, told: object, expected: tuple[int | None, int | None, int]
+    fetching: FetchingRun, told: object, expected: tuple[int | None, int | None, int]
 ) -> None:
     text = b"printed" + mark_of(fetching) + json.dumps(told).encode() + b" and more"
-    shown = fetching.shown(outcome(stdout=text))
+    shown = fetching.parse(outcome(stdout=text))
     found = shown.outcome
     assert (found.exit_code, found.exit_signal, len(shown.files)) == expected
     assert (found.stdout, found.dropped_bytes) == (b"printed", 0)
 
 
 @pytest.mark.parametrize("rest", [b"", b"{", b"\xff", b"[" * 5000])
-def test_damaged_end_tells_nothing(fetching: Fetching, rest: bytes) -> None:
-    shown = fetching.shown(outcome(stdout=b"a" + mark_of(fetching) + rest, exit_code=5))
+def test_damaged_end_tells_nothing(fetching: FetchingRun, rest: bytes) -> None:
+    shown = fetching.parse(outcome(stdout=b"a" + mark_of(fetching) + rest, exit_code=5))
     assert (shown.outcome.stdout, shown.outcome.exit_code, shown.files) == (b"a", 5, {})
 
 
-def test_output_is_cut_at_the_programs_own_limit(fetching: Fetching) -> None:
+def test_output_is_cut_at_the_programs_own_limit(fetching: FetchingRun) -> None:
     for end in (mark_of(fetching) + b"{}", b""):
-        shown = fetching.shown(outcome(stdout=b"x" * 15 + end, dropped_bytes=2))
+        shown = fetching.parse(outcome(stdout=b"x" * 15 + end, dropped_bytes=2))
         assert (shown.outcome.stdout, shown.outcome.dropped_bytes) == (b"x" * 10, 7)
 
 
-def test_limit_that_was_hit_stands_whatever_the_program_tells(fetching: Fetching) -> None:
+def test_limit_that_was_hit_stands_whatever_the_program_tells(fetching: FetchingRun) -> None:
     text = mark_of(fetching) + b'{"return_code": 0, "files": {}}'
     ended = outcome(stdout=text, exit_code=None, limit_hit=LimitKind.WALL_TIME)
-    assert fetching.shown(ended).outcome == replace(ended, stdout=b"")
+    assert fetching.parse(ended).outcome == replace(ended, stdout=b"")

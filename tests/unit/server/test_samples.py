@@ -1,4 +1,4 @@
-"""What the service keeps of samples: which, how many, how much memory, for how long."""
+"""Which samples the service keeps: how many, in how much memory, for how long."""
 
 import sys
 import tracemalloc
@@ -58,7 +58,7 @@ def ids(store: SampleStore, *kinds: Kind) -> list[str]:
         ),
     ],
 )
-def test_kind_is_the_gravest_reason_to_look(report: GradeReport, kind: Kind) -> None:
+def test_kind_is_the_most_serious_reason_to_look(report: GradeReport, kind: Kind) -> None:
     assert kind_of(report) is kind
 
 
@@ -114,7 +114,7 @@ def test_sample_is_forgotten_in_time() -> None:
     assert store.counts().size == 0
 
 
-def test_keys_are_of_one_sample_in_one_process() -> None:
+def test_keys_are_unique_across_processes() -> None:
     one, other = make_store(), make_store()
     keys = {
         kept.key for store in (one, other) for _ in range(5) if (kept := store.add(make_sample()))
@@ -162,7 +162,7 @@ def test_sample_that_fits_stays_whole() -> None:
     assert kept.sample is sample
 
 
-def test_sizes_are_those_of_memory() -> None:
+def test_estimated_sizes_are_close_to_the_memory_in_use() -> None:
     store = make_store(count=1000, total_bytes=8 * MiB)
     tracemalloc.start()
     try:

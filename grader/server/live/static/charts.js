@@ -1,4 +1,4 @@
-/** Charts over time, which the service draws. */
+/** Charts over time, drawn by the service. */
 
 import { byId, putFragment } from "./dom.js";
 import { request } from "./session.js";
@@ -8,7 +8,7 @@ const EVERY_MS = 10_000;
 let span = "minutes";
 let last = -Infinity;
 
-/** Fetch the charts, unless that was done a moment ago. */
+/** Fetch the charts, unless they were fetched a moment ago. */
 export async function showCharts({ anew = false } = {}) {
   const now = performance.now();
   if (!anew && now - last < EVERY_MS) return;
@@ -24,7 +24,7 @@ export function clearCharts() {
   byId("charts").replaceChildren();
 }
 
-/** Listen to the choice of a span of time; `guarded` deals with what goes wrong. */
+/** Handle the choice of a time span; `guarded` handles errors. */
 export function listenToCharts(guarded) {
   byId("span").addEventListener("click", ({ target }) => {
     if (!target.value) return;

@@ -1,4 +1,4 @@
-/** Making elements. Whatever a model wrote gets in as text, or as markup that the service made. */
+/** Make elements. Text of a model is inserted as text, or as markup that the service has made. */
 
 const policy = window.trustedTypes?.createPolicy("fragments", { createHTML: (html) => html });
 
@@ -47,12 +47,12 @@ export function table(columns, rows) {
 /** Find an element by its id. */
 export const byId = (id) => document.getElementById(id);
 
-/** Put a fragment that a template of the service made into an element: the only way for markup. */
+/** Insert a fragment made by a template of the service. No other code inserts markup. */
 export function putFragment(element, html) {
   element.innerHTML = policy ? policy.createHTML(html) : html;
 }
 
-/** The badge of a verdict, as templates make it; without its words where there is no room. */
+/** The badge of a verdict, as templates make it; without its words if there is no room. */
 export function badge({ verdict, code, words }, { short = false } = {}) {
   const shown = el("abbr", { title: words }, code);
   return el(`span.badge.v-${verdict}`, {}, shown, short ? null : ` ${words}`);

@@ -1,7 +1,7 @@
 /**
- * The service's events, over `fetch`: an EventSource cannot show a token.
+ * The service's events, over `fetch`: an EventSource cannot send a token.
  *
- * A new connection begins with a snapshot of everything, so that nothing has to be made up for.
+ * Every connection begins with a snapshot of everything, so missed events need not be sent again.
  */
 
 import { request, SignInNeeded } from "./session.js";
@@ -11,10 +11,10 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 15_000;
 
 /**
- * Follow the events until `signal` says no, connecting anew as often as needed.
+ * Follow the events until `signal` aborts, and reconnect as often as needed.
  *
- * @param {(name: string, data: object) => void} tell Is given every event.
- * @param {(state: "connecting" | "live" | "lost") => void} linked Is told of the connection.
+ * @param {(name: string, data: object) => void} tell Called with every event.
+ * @param {(state: "connecting" | "live" | "lost") => void} linked Called if the state changes.
  * @returns Resolves when `signal` aborts; rejects with `SignInNeeded`.
  */
 export async function follow(tell, linked, signal) {

@@ -1,4 +1,4 @@
-/** The page: which view is shown, and what the events of the service change in it. */
+/** The page: chooses the view, and applies the service's events to it. */
 
 import { clearCharts, listenToCharts, showCharts } from "./charts.js";
 import { byId } from "./dom.js";
@@ -14,7 +14,7 @@ import * as samples from "./samples.js";
 import { hasToken, signIn, SignInNeeded, signOut } from "./session.js";
 import { showWorkers } from "./workers.js";
 
-const BEATS = 150; // Five minutes; longer spans are the charts' business, which the service draws.
+const INTERVALS = 150; // Five minutes; longer spans are the charts' business, which the service draws.
 const VIEWS = ["overview", "samples", "sample", "playground"];
 
 let model = null;
@@ -23,12 +23,12 @@ let following = null;
 // ---------------------------------------------------------------- events
 
 function told(name, data) {
-  const { beat, beats, samples: fresh, ...rest } = data;
+  const { interval, intervals, samples: fresh, ...rest } = data;
   if (name === "snapshot") {
     if (model !== null && model.boot !== data.boot) samples.forgetSamples();
-    model = { ...rest, beats };
-  } else if (name === "beat") {
-    model = { ...model, ...rest, beats: [...model.beats, beat].slice(-BEATS) };
+    model = { ...rest, intervals };
+  } else if (name === "interval") {
+    model = { ...model, ...rest, intervals: [...model.intervals, interval].slice(-INTERVALS) };
   }
   samples.addSamples(fresh);
   show();
@@ -63,7 +63,7 @@ function linked(state) {
 
 // ---------------------------------------------------------------- views
 
-/** Return the view that the address names, and what of it: a kind, or a key. */
+/** Return the view that the address names, and its argument: a kind, or a key. */
 function place() {
   const [, view = "", detail = ""] = location.hash.split("/");
   return VIEWS.includes(view) ? [view, detail] : ["overview", ""];
@@ -138,7 +138,7 @@ function end(why = "") {
   byId("token").focus();
 }
 
-/** Do something that asks the service; ask for the token where that is missing. */
+/** Do something that needs the service; ask for the token if it is missing. */
 async function guarded(action) {
   try {
     await action();

@@ -1,35 +1,35 @@
-/** Whether all is well, in words and in figures. */
+/** Alerts and key figures. */
 
 import { bytes, byId, clock, count, el, seconds, share, span } from "./dom.js";
 
-const THROUGHPUT_BEATS = 5;
+const THROUGHPUT_INTERVALS = 5;
 
-/** Show a whole state of the page: `model` is what the snapshot brought, kept up by beats. */
+/** Show the whole page: `model` is the snapshot, updated by each interval. */
 export function showOverview(model) {
   showHealth(model);
   byId("tiles").replaceChildren(...tiles(model));
 }
 
 function showHealth(model) {
-  const { concerns } = model;
-  document.title = `${concerns.length ? `(${concerns.length}) ` : ""}Live · grader`;
+  const { alerts } = model;
+  document.title = `${alerts.length ? `(${alerts.length}) ` : ""}Live · grader`;
   putHealth(
-    concerns.length
-      ? concerns.map(({ level, text }) => concern(level, GRAVITY[level], text))
-      : [concern("well", "All is well.", inWords(model))],
+    alerts.length
+      ? alerts.map(({ level, text }) => alert(level, GRAVITY[level], text))
+      : [alert("well", "All is well.", inWords(model))],
   );
 }
 
-/** Say that nothing more is known: what is shown is from `then`, in seconds since 1970. */
+/** Say that the connection is lost and the data is from `then`, in seconds since 1970. */
 export function showNoConnection(then) {
   document.title = "(?) Live · grader";
-  putHealth([concern("bad", "No connection.", `What is shown here is from ${clock(then)}.`)]);
+  putHealth([alert("bad", "No connection.", `What is shown here is from ${clock(then)}.`)]);
 }
 
 const GRAVITY = { bad: "Needs you:", warn: "Look at:" };
 
-function concern(level, first, rest) {
-  return el(`p.concern.${level}`, {}, el("b", {}, first), ` ${rest}`);
+function alert(level, first, rest) {
+  return el(`p.alert.${level}`, {}, el("b", {}, first), ` ${rest}`);
 }
 
 function putHealth(parts) {
@@ -41,9 +41,9 @@ function putHealth(parts) {
   if (withoutNumbers(said.textContent) !== withoutNumbers(text)) said.textContent = text;
 }
 
-function inWords({ state, beats, started, now }) {
+function inWords({ state, intervals, started, now }) {
   if (state === null) return "Starting.";
-  const isGrading = state.busy || beats.slice(-THROUGHPUT_BEATS).some((beat) => gradedIn(beat));
+  const isGrading = state.busy || intervals.slice(-THROUGHPUT_INTERVALS).some((interval) => gradedIn(interval));
   const load = state.waiting
     ? "Some submissions wait for their turn."
     : isGrading
@@ -52,27 +52,27 @@ function inWords({ state, beats, started, now }) {
   return `${load} Up ${span(now - started)}.`;
 }
 
-/** How many submissions got a report in a beat. */
-const gradedIn = (beat) => Object.values(beat.verdicts).reduce((total, n) => total + n, 0);
+/** The number of submissions that got a report in an interval. */
+const gradedIn = (interval) => Object.values(interval.verdicts).reduce((total, n) => total + n, 0);
 
-function tiles({ beats, state, totals }) {
-  const recently = sumOf(beats, gradedIn);
-  const passed = sumOf(beats, (beat) => beat.verdicts.passed ?? 0);
-  const suspicious = sumOf(beats, (beat) => beat.suspicious);
-  const faults = sumOf(beats, (beat) => beat.internal_errors);
-  const spanned = sumOf(beats, (beat) => beat.span_s);
+function tiles({ intervals, state, totals }) {
+  const recently = sumOf(intervals, gradedIn);
+  const passed = sumOf(intervals, (interval) => interval.verdicts.passed ?? 0);
+  const suspicious = sumOf(intervals, (interval) => interval.suspicious);
+  const faults = sumOf(intervals, (interval) => interval.internal_errors);
+  const spanned = sumOf(intervals, (interval) => interval.span_s);
   const over = `in ${span(Math.max(2, spanned))}`;
   const all = Object.values(totals.verdicts).reduce((total, n) => total + n, 0);
   const found = [
-    tile("Graded", perSecond(beats, gradedIn), `${count(all)} since the start`),
+    tile("Graded", perSecond(intervals, gradedIn), `${count(all)} since the start`),
     tile("Passed", share(passed, recently), `of ${count(recently)} ${over}`),
     waitingTile(state),
     slotsTile(state),
-    latencyTile(beats),
+    latencyTile(intervals),
   ];
-  if (state?.queue) found.push(cacheTile(beats, state));
+  if (state?.queue) found.push(cacheTile(intervals, state));
   if (totals.programs) {
-    const run = perSecond(beats, (beat) => beat.programs);
+    const run = perSecond(intervals, (interval) => interval.programs);
     found.push(tile("Programs run", run, `${count(totals.programs)} of /run_code`));
   }
   const signs = suspicious ? `${share(suspicious, recently)} ${over}` : over;
@@ -81,11 +81,11 @@ function tiles({ beats, state, totals }) {
   return found;
 }
 
-const sumOf = (beats, pick) => beats.reduce((total, beat) => total + pick(beat), 0);
+const sumOf = (intervals, pick) => intervals.reduce((total, interval) => total + pick(interval), 0);
 
-function perSecond(beats, pick) {
-  const latest = beats.slice(-THROUGHPUT_BEATS);
-  const value = sumOf(latest, pick) / (sumOf(latest, (beat) => beat.span_s) || 1);
+function perSecond(intervals, pick) {
+  const latest = intervals.slice(-THROUGHPUT_INTERVALS);
+  const value = sumOf(latest, pick) / (sumOf(latest, (interval) => interval.span_s) || 1);
   return `${value >= 9.95 ? count(Math.round(value)) : value.toFixed(1)} / s`;
 }
 
@@ -113,11 +113,11 @@ function slotsTile(state) {
   return tile("Busy slots", `${count(busy)} of ${count(usable)}`, "", { meter });
 }
 
-/** From the histograms of the last beats that graded anything: what the slowest and the middle took. */
-function latencyTile(beats) {
-  const found = beats
+/** The median and 95 % quantile of the last intervals in which anything was graded. */
+function latencyTile(intervals) {
+  const found = intervals
     .slice(-30)
-    .map((beat) => beat.latency.total)
+    .map((interval) => interval.latency.total)
     .filter(Boolean);
   if (!found.length) return tile("Time to a report", "–", "nothing lately");
   const middle = found.map(([p50]) => p50).sort((a, b) => a - b)[Math.floor(found.length / 2)];
@@ -125,9 +125,9 @@ function latencyTile(beats) {
   return tile("Time to a report", `≈ ${seconds(middle)}`, `95 % within ${seconds(slow)}`);
 }
 
-function cacheTile(beats, { queue }) {
-  const saved = sumOf(beats, ({ cache }) => (cache.hit ?? 0) + (cache.joined ?? 0));
-  const all = saved + sumOf(beats, ({ cache }) => cache.miss ?? 0);
+function cacheTile(intervals, { queue }) {
+  const saved = sumOf(intervals, ({ cache }) => (cache.hit ?? 0) + (cache.joined ?? 0));
+  const all = saved + sumOf(intervals, ({ cache }) => cache.miss ?? 0);
   const note = queue.up
     ? `${count(queue.cached)} verdicts, ${bytes(queue.cached_bytes)}`
     : "Redis does not answer";

@@ -1,4 +1,4 @@
-/** The playground: an example or a paste, graded by the service and shown as any sample is. */
+/** The playground: the service grades an example or a paste, and shows it like any sample. */
 
 import { byId, el, putFragment } from "./dom.js";
 import { request } from "./session.js";
@@ -16,7 +16,7 @@ export async function preparePlayground() {
   choose();
 }
 
-/** Put in the example of the format that is chosen. */
+/** Insert the example of the chosen format. */
 function choose() {
   const example = examples.find(({ name }) => name === byId("try-format").value);
   byId("try-format-told").textContent = `${example.summary}.`;
@@ -57,7 +57,7 @@ export function showReport(isShown) {
   putFragment(byId("try-report"), isShown ? report : "");
 }
 
-/** Forget what was typed in and what came of it. */
+/** Clear the input and its report. */
 export function clearPlayground() {
   examples = null;
   report = "";
@@ -65,7 +65,7 @@ export function clearPlayground() {
   for (const id of ["try-format", "try-report"]) byId(id).replaceChildren();
 }
 
-/** Listen to the form; `guarded` deals with what goes wrong. */
+/** Handle the form; `guarded` handles errors. */
 export function listenToPlayground(guarded) {
   byId("try-format").addEventListener("change", choose);
   byId("try").addEventListener("submit", (event) => {

@@ -1,4 +1,4 @@
-/** The samples that the service keeps: a list that goes on by itself, and one of them in full. */
+/** The samples that the service keeps: a list that updates itself, and one sample in full. */
 
 import {
   badge,
@@ -30,7 +30,7 @@ const known = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
 let chosen = "";
 let opened = "";
 
-/** Forget everything: the samples of another process, or of somebody who signed out. */
+/** Forget everything: the service restarted, or the user signed out. */
 export function forgetSamples() {
   for (const kind of Object.keys(known)) known[kind] = [];
   delete byId("samples-list").dataset.keys;
@@ -39,7 +39,7 @@ export function forgetSamples() {
   byId("sample-body").replaceChildren();
 }
 
-/** Take note of samples, the newest first. */
+/** Add samples, the newest first. */
 export function addSamples(samples) {
   for (const [kind, list] of Object.entries(known)) {
     const keys = new Set(list.map(({ key }) => key));
@@ -51,7 +51,7 @@ export function addSamples(samples) {
 const numberOf = ({ key }) => Number(key.slice(key.lastIndexOf("-") + 1));
 const newestFirst = (one, other) => numberOf(other) - numberOf(one);
 
-/** Show the last few of every kind that somebody should look at. */
+/** Show the last few of every kind that deserves a look. */
 export function showLately(keep) {
   const kinds = ["attack", "ungraded", "limit", "failed"];
   if (keep.samples === "none") {
@@ -87,7 +87,7 @@ function latelyRow(sample) {
   );
 }
 
-/** Replace children only where they differ, so that the keyboard's focus stays where it is. */
+/** Replace children only if they differ, so that the keyboard focus stays. */
 function fill(parent, children) {
   children.forEach((child, index) => {
     const old = parent.children[index];
@@ -107,7 +107,7 @@ function replaceKeepingFocus(old, child) {
 
 // ---------------------------------------------------------------- the list
 
-/** Choose a kind; "" means all. Asks the service for what is kept of it. */
+/** Choose a kind; "" means all. Fetches the samples of that kind. */
 export async function chooseKind(kind) {
   chosen = kind in KINDS ? kind : "";
   byId("kinds").replaceChildren(
@@ -162,7 +162,7 @@ const COLUMNS = {
   "What happened": "says",
 };
 
-/** Show the list anew, where it has changed: not under somebody's hands for nothing. */
+/** Redraw the list only if it has changed, so that it does not move under the pointer. */
 export function showList() {
   const samples = listed();
   byId("samples-told").textContent = samples.length
@@ -215,7 +215,7 @@ export async function openSample(key) {
   }
 }
 
-/** Let the links beside a sample lead to the next newer and older one in the list. */
+/** Set the links beside a sample to the next newer and older samples in the list. */
 export function showNeighbours() {
   const samples = listed();
   const index = samples.findIndex(({ key }) => key === opened);

@@ -1,16 +1,16 @@
 /**
- * The token, and requests that show it.
+ * The token, and requests that send it.
  *
- * It is kept for this tab alone. It is no cookie: a browser sends a cookie by itself, to every
- * service of this host, whoever asks it to.
+ * The token is kept for this tab only. A cookie would be unsafe: a browser adds cookies to every
+ * request to this host, also to requests that other sites make.
  */
 
 const KEY = "grader-token";
 
-/** The service wants a token, or another one. */
+/** The token is missing or wrong. */
 export class SignInNeeded extends Error {}
 
-/** The service said no, in words. */
+/** The service refused a request, with a reason. */
 export class Refused extends Error {
   constructor(status, words) {
     super(words);
@@ -23,7 +23,7 @@ let session = new AbortController();
 export const hasToken = () => sessionStorage.getItem(KEY) !== null;
 export const signIn = (token) => sessionStorage.setItem(KEY, token);
 
-/** Forget the token, and let no answer arrive any more. */
+/** Forget the token, and abort all open requests. */
 export function signOut() {
   sessionStorage.removeItem(KEY);
   session.abort();

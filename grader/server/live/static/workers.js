@@ -1,4 +1,4 @@
-/** Who grades: the workers of a queue, those that are gone, and the slots of the service itself. */
+/** Workers of the queue, workers that are gone, and the slots of the service itself. */
 
 import { byId, clock, count, el, span, table } from "./dom.js";
 

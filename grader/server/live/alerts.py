@@ -1,80 +1,80 @@
-"""What an operator should look at, worst first; nothing where all is well."""
+"""Alerts: what needs an operator's attention."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from grader.server.live.beats import Beat
-from grader.server.live.roster import GoneWorker
+from grader.server.live.intervals import Interval
+from grader.server.live.worker_history import GoneWorker
 from grader.server.state import ServiceState
 
 _LOST_FOR_S = 600.0
-"""How long a lost worker is a concern; after that the number of workers is the news."""
+"""How long a lost worker is an alert; after that, the number of workers says enough."""
 _STALE_S = 10.0
 _LONG_WAIT_S = 30.0
 _UNGRADED_SHARE = 0.01
 _ATTACK_SHARE = 0.02
 _FEW = 3
-"""So many of something are no share yet."""
+"""Fewer are too few for a share to mean anything."""
 
 
 class Level(StrEnum):
-    """How grave a concern is."""
+    """How serious an alert is."""
 
     BAD = "bad"
-    """Samples are lost, or will be."""
+    """Samples are lost, or will be lost."""
     WARN = "warn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concern:
-    """Something to look at."""
+class Alert:
+    """Something that needs attention."""
 
     level: Level
     text: str
-    """One sentence, with what to do where that is not plain."""
+    """What is wrong, and what to do about it if that is not obvious."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What is known at one moment."""
+    """What is known about the service at one moment."""
 
     now: float
     """In seconds since 1970."""
     state: ServiceState
     state_age_s: float
     """How old `state` is."""
-    recent: Sequence[Beat]
-    """Those of the last minutes."""
+    recent: Sequence[Interval]
+    """The intervals of the last minutes."""
     gone: Iterable[GoneWorker]
     deadline_s: float
-    """By which a submission is given up where its request says nothing."""
+    """When a submission is given up, if its request sets no deadline."""
     obstacle: str | None
     """Why nothing can be graded in this process."""
     is_stopping: bool
 
 
-def find_concerns(situation: Situation) -> list[Concern]:
-    """Return what to look at, the worst first."""
+def find_alerts(situation: Situation) -> list[Alert]:
+    """Return the alerts, the worst first; none if all is well."""
     found = [
         *_of_service(situation),
         *_of_queue(situation),
         *_of_waiting(situation),
         *_of_submissions(situation.recent),
     ]
-    return sorted(found, key=lambda concern: concern.level is not Level.BAD)
+    return sorted(found, key=lambda alert: alert.level is not Level.BAD)
 
 
-def _of_service(situation: Situation) -> Iterable[Concern]:
+def _of_service(situation: Situation) -> Iterable[Alert]:
     if situation.is_stopping:
-        yield _warn("The service is stopping: what runs is finished, the rest is sent away.")
+        yield _warn("The service is stopping: it finishes what runs and refuses the rest.")
     if situation.obstacle is not None:
         yield _bad(f"Nothing can be graded: {situation.obstacle}. The log says more.")
     if situation.state_age_s > _STALE_S:
         yield _warn(f"The figures of the queue are {situation.state_age_s:.0f} s old.")
 
 
-def _of_queue(situation: Situation) -> Iterable[Concern]:
+def _of_queue(situation: Situation) -> Iterable[Alert]:
     if not situation.state.has_queue:
         return
     queue = situation.state.queue
@@ -92,31 +92,31 @@ def _of_queue(situation: Situation) -> Iterable[Concern]:
             yield _bad(f"A worker on {host} was lost {_ago(ago_s)} ago{had}. Its log says why.")
 
 
-def _of_waiting(situation: Situation) -> Iterable[Concern]:
+def _of_waiting(situation: Situation) -> Iterable[Alert]:
     oldest_s = situation.state.oldest_s
     if oldest_s > situation.deadline_s / 2:
         yield _bad(
             f"The first in the queue has waited {_ago(oldest_s)}; at {situation.deadline_s:g} s it "
-            "is given up. More slots or workers are needed."
+            "is given up. Add slots or workers."
         )
     elif oldest_s > _LONG_WAIT_S:
         yield _warn(f"The first in the queue has waited {_ago(oldest_s)}.")
 
 
-def _of_submissions(recent: Sequence[Beat]) -> Iterable[Concern]:
-    total = sum(beat.submissions for beat in recent)
-    over = _ago(sum(beat.span_s for beat in recent))
-    ungraded = sum(beat.internal_errors for beat in recent)
+def _of_submissions(recent: Sequence[Interval]) -> Iterable[Alert]:
+    total = sum(interval.submissions for interval in recent)
+    over = _ago(sum(interval.span_s for interval in recent))
+    ungraded = sum(interval.internal_errors for interval in recent)
     if ungraded:
         text = f"{ungraded} of {max(total, ungraded)} in the last {over} failed through our fault."
         many = ungraded >= _FEW and ungraded > _UNGRADED_SHARE * total
         yield _bad(text) if many else _warn(text)
-    suspicious = sum(beat.suspicious for beat in recent)
+    suspicious = sum(interval.suspicious for interval in recent)
     if suspicious >= _FEW and suspicious > _ATTACK_SHARE * total:
         share = 100 * suspicious / total
         yield _warn(
             f"{suspicious} submissions in the last {over} ({share:.0f} %) look like an attack on "
-            "their grader."
+            "the grader."
         )
 
 
@@ -124,9 +124,9 @@ def _ago(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _bad(text: str) -> Concern:
-    return Concern(level=Level.BAD, text=text)
+def _bad(text: str) -> Alert:
+    return Alert(level=Level.BAD, text=text)
 
 
-def _warn(text: str) -> Concern:
-    return Concern(level=Level.WARN, text=text)
+def _warn(text: str) -> Alert:
+    return Alert(level=Level.WARN, text=text)

@@ -10,17 +10,17 @@ from starlette.types import Message, Receive, Scope, Send
 from grader.config.server import ServerSettings
 from grader.model import MiB
 from grader.model.errors import ConfigurationError
-from grader.server.http.middleware import Gate, Room
+from grader.server.http.middleware import ByteSemaphore, RequestMiddleware
 from grader.server.metrics import Metrics
 from grader.server.serve import check_exposure
 
 
-def test_room_is_given_in_the_order_of_asking() -> None:
+def test_bytes_are_given_in_the_order_of_calls() -> None:
     async def scenario() -> list[str]:
-        room, order = Room(10), list[str]()
+        semaphore, order = ByteSemaphore(10), list[str]()
 
         async def take(name: str, size: int) -> None:
-            await room.take(size)
+            await semaphore.acquire(size)
             order.append(name)
 
         await take("first", 6)
@@ -29,46 +29,46 @@ def test_room_is_given_in_the_order_of_asking() -> None:
         small = asyncio.ensure_future(take("small", 1))
         await asyncio.sleep(0)
         assert order == ["first"]
-        room.give_back(6)
+        semaphore.release(6)
         await asyncio.gather(large, small)
         return order
 
     assert asyncio.run(scenario()) == ["first", "large", "small"]
 
 
-def test_room_that_nobody_waits_for_any_more_goes_to_the_next() -> None:
+def test_bytes_that_a_cancelled_caller_waited_for_go_to_the_next() -> None:
     async def scenario() -> None:
-        room = Room(10)
-        await room.take(6)
-        gone = asyncio.ensure_future(room.take(8))
+        semaphore = ByteSemaphore(10)
+        await semaphore.acquire(6)
+        gone = asyncio.ensure_future(semaphore.acquire(8))
         await asyncio.sleep(0)
-        next_one = asyncio.ensure_future(room.take(4))
+        next_one = asyncio.ensure_future(semaphore.acquire(4))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.wait_for(next_one, 1)
-        room.give_back(10)
-        await asyncio.wait_for(room.take(10), 1)
+        semaphore.release(10)
+        await asyncio.wait_for(semaphore.acquire(10), 1)
 
     asyncio.run(scenario())
 
 
-def test_room_granted_to_who_was_cancelled_at_once_is_not_lost() -> None:
+def test_bytes_granted_to_a_caller_that_was_just_cancelled_are_not_lost() -> None:
     async def scenario() -> None:
-        room = Room(10)
-        await room.take(10)
-        waiting = asyncio.ensure_future(room.take(10))
+        semaphore = ByteSemaphore(10)
+        await semaphore.acquire(10)
+        waiting = asyncio.ensure_future(semaphore.acquire(10))
         await asyncio.sleep(0)
-        room.give_back(10)
+        semaphore.release(10)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await asyncio.wait_for(room.take(10), 1)
+        await asyncio.wait_for(semaphore.acquire(10), 1)
 
     asyncio.run(scenario())
 
 
 async def echo(_: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the body, read in pieces, and what comes after it."""
+    """Respond with the body, read in pieces."""
     body = b""
     while True:
         message = await receive()
@@ -88,7 +88,7 @@ def call(
     path: str = "/v1/grade",
     app: Callable[[Scope, Receive, Send], Awaitable[None]] = echo,
 ) -> tuple[int, bytes, dict[bytes, bytes]]:
-    """Send one request through the gate."""
+    """Send one request through the middleware."""
     sent: list[Message] = []
     source = iter(messages)
 
@@ -104,7 +104,7 @@ def call(
         "path": path,
         "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
     }
-    asyncio.run(Gate(app, settings, Metrics())(scope, receive, send))
+    asyncio.run(RequestMiddleware(app, settings, Metrics())(scope, receive, send))
     return sent[0]["status"], sent[1]["body"], dict(sent[0]["headers"])
 
 
@@ -186,7 +186,7 @@ def test_page_of_another_site_can_have_nothing_run(site: str, method: str, statu
         pytest.param("é", False, id="not ASCII"),
     ],
 )
-def test_request_id_is_kept_where_it_is_harmless(given: str, kept: bool) -> None:
+def test_request_id_is_kept_if_it_is_harmless(given: str, kept: bool) -> None:
     _, _, headers = call(
         parts(b""), {"X-Request-ID": given, "Content-Length": "0"}, settings=ServerSettings()
     )

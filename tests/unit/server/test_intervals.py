@@ -1,4 +1,4 @@
-"""From counts to what a page shows of them: spans of time, quantiles, lost workers, concerns."""
+"""Intervals, quantiles, lost workers and alerts of the live page."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,9 +9,9 @@ import pytest
 from grader.model.verdict import Suspicion, Verdict
 from grader.queueing.status import QueueStatus, WorkerStatus
 from grader.sandbox.pool import SlotCounts
-from grader.server.live.beats import Beat, Look, Ring, beat_between, quantile
-from grader.server.live.concerns import Level, Situation, find_concerns
-from grader.server.live.roster import GoneWorker, Roster
+from grader.server.live.alerts import Level, Situation, find_alerts
+from grader.server.live.intervals import History, Interval, Observation, interval_between, quantile
+from grader.server.live.worker_history import GoneWorker, WorkerHistory
 from grader.server.metrics import BUCKETS_S, Metrics
 from grader.server.state import ServiceState
 from tests.factories import make_report
@@ -58,49 +58,62 @@ def make_state(**overrides: Any) -> ServiceState:
     return ServiceState(**{**values, **overrides})
 
 
-def look(metrics: Metrics, clock: float, **state: Any) -> Look:
-    return Look(at=1e9 + clock, clock=clock, counts=metrics.counts(), state=make_state(**state))
+def observe(metrics: Metrics, clock: float, **state: Any) -> Observation:
+    return Observation(
+        at=1e9 + clock, clock=clock, counts=metrics.counts(), state=make_state(**state)
+    )
 
 
-# ---------------------------------------------------------------- beats
+# ---------------------------------------------------------------- intervals
 
 
-def test_beat_has_what_was_counted_between_two_looks() -> None:
+def test_interval_has_the_counts_between_two_observations() -> None:
     metrics = Metrics()
     metrics.report(make_report(), 0.1)
-    first = look(metrics, 10)
+    first = observe(metrics, 10)
     metrics.report(make_report(), 0.1)
     metrics.report(make_report(Verdict.INTERNAL_ERROR), 0.1)
     both = (Suspicion.EARLY_EXIT, Suspicion.NETWORK)
     metrics.report(make_report(Verdict.FAILED, suspicion=both), 0.1)
     metrics.cancelled()
     metrics.program("Success")
-    beat = beat_between(first, look(metrics, 12, waiting=4, oldest_s=3.0))
-    assert beat.verdicts == {"passed": 1, "failed": 1, "internal_error": 1}
-    assert beat.submissions == 3
-    assert (beat.suspicious, beat.internal_errors, beat.cancelled, beat.programs) == (1, 1, 1, 1)
-    assert (beat.span_s, beat.waiting, beat.oldest_s, beat.busy, beat.usable) == (2, 4, 3.0, 1, 4)
-    assert beat.workers is None
-    assert set(beat.latency) == {"wait", "run", "total"}
-    assert 0.05 < beat.latency["total"].p50_s <= 0.1
+    interval = interval_between(first, observe(metrics, 12, waiting=4, oldest_s=3.0))
+    assert interval.verdicts == {"passed": 1, "failed": 1, "internal_error": 1}
+    assert interval.submissions == 3
+    assert (
+        interval.suspicious,
+        interval.internal_errors,
+        interval.cancelled,
+        interval.programs,
+    ) == (1, 1, 1, 1)
+    assert (
+        interval.span_s,
+        interval.waiting,
+        interval.oldest_s,
+        interval.busy,
+        interval.usable,
+    ) == (2, 4, 3.0, 1, 4)
+    assert interval.workers is None
+    assert set(interval.latency) == {"wait", "run", "total"}
+    assert 0.05 < interval.latency["total"].p50_s <= 0.1
 
 
-def test_beat_of_a_queue_adds_workers_and_what_the_cache_did() -> None:
+def test_interval_of_a_queue_has_its_workers_and_cache() -> None:
     metrics = Metrics()
     counts = {"submitted": 10, "cache_hits": 2, "joined": 1}
     queue = make_queue(make_worker(), counts=counts)
     later = replace(queue, counts={"submitted": 15, "cache_hits": 4, "joined": 1})
-    first = look(metrics, 10, has_queue=True, queue=queue)
-    beat = beat_between(first, look(metrics, 12, has_queue=True, queue=later))
-    assert beat.cache == {"hit": 2, "miss": 3}
-    assert (beat.workers, beat.busy, beat.usable) == (1, 4, 8)
+    first = observe(metrics, 10, has_queue=True, queue=queue)
+    interval = interval_between(first, observe(metrics, 12, has_queue=True, queue=later))
+    assert interval.cache == {"hit": 2, "miss": 3}
+    assert (interval.workers, interval.busy, interval.usable) == (1, 4, 8)
 
 
-def test_redis_that_was_emptied_counts_as_nothing() -> None:
+def test_counts_of_an_emptied_redis_do_not_shrink() -> None:
     metrics = Metrics()
-    first = look(metrics, 1, has_queue=True, queue=make_queue(counts={"submitted": 10}))
-    last = look(metrics, 2, has_queue=True, queue=make_queue(counts={"submitted": 1}))
-    assert beat_between(first, last).cache == {}
+    first = observe(metrics, 1, has_queue=True, queue=make_queue(counts={"submitted": 10}))
+    last = observe(metrics, 2, has_queue=True, queue=make_queue(counts={"submitted": 1}))
+    assert interval_between(first, last).cache == {}
 
 
 @pytest.mark.parametrize(
@@ -118,55 +131,55 @@ def test_quantile_is_spread_evenly_in_its_bucket(
     assert quantile(buckets, share) == pytest.approx(expected, rel=0.1)
 
 
-def test_ring_is_bounded_and_its_beats_are_as_long_as_it_says() -> None:
-    metrics, ring = Metrics(), Ring(span_s=60, count=3)
+def test_history_is_bounded_and_its_intervals_have_its_length() -> None:
+    metrics, history = Metrics(), History(span_s=60, count=3)
     for second in range(0, 601, 2):
-        ring.look(look(metrics, second, waiting=9 if second == 590 else 1))
-    assert len(ring.beats) == 3
-    assert [beat.span_s for beat in ring.beats] == [60, 60, 60]
-    assert [beat.waiting for beat in ring.beats] == [1, 1, 9]
+        history.add(observe(metrics, second, waiting=9 if second == 590 else 1))
+    assert len(history.intervals) == 3
+    assert [interval.span_s for interval in history.intervals] == [60, 60, 60]
+    assert [interval.waiting for interval in history.intervals] == [1, 1, 9]
 
 
 # ---------------------------------------------------------------- workers
 
 
 def test_worker_that_falls_silent_is_lost_and_one_that_leaves_is_not() -> None:
-    roster = Roster()
+    worker_history = WorkerHistory()
     silent, stopped = make_worker("silent"), make_worker("stopped")
-    roster.update(make_queue(silent, stopped), 1.0)
-    roster.update(make_queue(silent=frozenset({"silent"})), 2.0)
-    assert {gone.worker.id: gone.is_lost for gone in roster.gone} == {
+    worker_history.update(make_queue(silent, stopped), 1.0)
+    worker_history.update(make_queue(silent=frozenset({"silent"})), 2.0)
+    assert {gone.worker.id: gone.is_lost for gone in worker_history.gone} == {
         "silent": True,
         "stopped": False,
     }
 
 
-def test_worker_whose_loss_was_counted_before_we_looked_is_lost() -> None:
-    roster = Roster()
-    roster.update(make_queue(make_worker("a"), make_worker("b", state="stopping")), 1.0)
-    roster.update(make_queue(counts={"workers_lost": 1}), 2.0)
-    assert {gone.worker.id: gone.is_lost for gone in roster.gone} == {"a": True, "b": False}
+def test_worker_whose_loss_was_counted_before_the_observation_is_lost() -> None:
+    worker_history = WorkerHistory()
+    worker_history.update(make_queue(make_worker("a"), make_worker("b", state="stopping")), 1.0)
+    worker_history.update(make_queue(counts={"workers_lost": 1}), 2.0)
+    assert {gone.worker.id: gone.is_lost for gone in worker_history.gone} == {"a": True, "b": False}
 
 
 def test_worker_that_comes_back_is_not_gone() -> None:
-    roster = Roster()
-    roster.update(make_queue(make_worker()), 1.0)
-    roster.update(make_queue(silent=frozenset({"w"})), 2.0)
-    roster.update(make_queue(make_worker()), 3.0)
-    assert not roster.gone
+    worker_history = WorkerHistory()
+    worker_history.update(make_queue(make_worker()), 1.0)
+    worker_history.update(make_queue(silent=frozenset({"w"})), 2.0)
+    worker_history.update(make_queue(make_worker()), 3.0)
+    assert not worker_history.gone
 
 
-def test_roster_is_bounded() -> None:
-    roster = Roster()
+def test_worker_history_is_bounded() -> None:
+    worker_history = WorkerHistory()
     for number in range(100):
-        roster.update(make_queue(make_worker(str(number))), float(number))
-    assert len(roster.gone) == 20
+        worker_history.update(make_queue(make_worker(str(number))), float(number))
+    assert len(worker_history.gone) == 20
 
 
-# ---------------------------------------------------------------- concerns
+# ---------------------------------------------------------------- alerts
 
 
-def make_beat(**overrides: Any) -> Beat:
+def make_interval(**overrides: Any) -> Interval:
     values: dict[str, Any] = {
         "at": 0.0,
         "span_s": 2.0,
@@ -183,30 +196,30 @@ def make_beat(**overrides: Any) -> Beat:
         "usable": 1,
         "workers": None,
     }
-    return Beat(**{**values, **overrides})
+    return Interval(**{**values, **overrides})
 
 
 def levels(**overrides: Any) -> dict[str, Level]:
-    """Return the concerns of a situation by their first words."""
+    """Return the alerts of a situation by their first words."""
     values: dict[str, Any] = {
         "now": 1000.0,
         "state": make_state(),
         "state_age_s": 1.0,
-        "recent": [make_beat()],
+        "recent": [make_interval()],
         "gone": (),
         "deadline_s": 600.0,
         "obstacle": None,
         "is_stopping": False,
     }
-    found = find_concerns(Situation(**{**values, **overrides}))
-    return {" ".join(concern.text.split()[:4]): concern.level for concern in found}
+    found = find_alerts(Situation(**{**values, **overrides}))
+    return {" ".join(alert.text.split()[:4]): alert.level for alert in found}
 
 
 def lost(at: float, *, is_lost: bool = True) -> GoneWorker:
     return GoneWorker(worker=make_worker(), at=at, is_lost=is_lost)
 
 
-def test_nothing_is_a_concern_where_all_is_well() -> None:
+def test_no_alert_if_all_is_well() -> None:
     assert levels() == {}
     assert levels(state=make_state(has_queue=True, queue=make_queue(make_worker()))) == {}
 
@@ -236,25 +249,29 @@ SERVING = make_state(has_queue=True, queue=make_queue(make_worker()))
         pytest.param(
             {"state": make_state(oldest_s=301)}, "The first in the", "bad", id="long wait"
         ),
-        pytest.param({"recent": [make_beat(internal_errors=1)]}, "1 of 100 in", "warn", id="fault"),
-        pytest.param({"recent": [make_beat(internal_errors=3)]}, "3 of 100 in", "bad", id="faults"),
         pytest.param(
-            {"recent": [make_beat(suspicious=3)]}, "3 submissions in the", "warn", id="attacks"
+            {"recent": [make_interval(internal_errors=1)]}, "1 of 100 in", "warn", id="fault"
+        ),
+        pytest.param(
+            {"recent": [make_interval(internal_errors=3)]}, "3 of 100 in", "bad", id="faults"
+        ),
+        pytest.param(
+            {"recent": [make_interval(suspicious=3)]}, "3 submissions in the", "warn", id="attacks"
         ),
     ],
 )
-def test_what_an_operator_should_look_at_is_a_concern(
+def test_situation_raises_its_alert(
     situation: dict[str, Any], first_words: str, level: str
 ) -> None:
     assert levels(**situation) == {first_words: level}
 
 
-def test_what_is_long_ago_or_in_order_or_rare_is_no_concern() -> None:
+def test_old_orderly_or_rare_events_raise_no_alert() -> None:
     assert levels(state=SERVING, gone=[lost(100)]) == {}
     assert levels(state=SERVING, gone=[lost(990, is_lost=False)]) == {}
-    assert levels(recent=[make_beat(suspicious=1)]) == {}
+    assert levels(recent=[make_interval(suspicious=1)]) == {}
 
 
-def test_worst_concern_comes_first() -> None:
+def test_worst_alert_comes_first() -> None:
     found = levels(obstacle="x", is_stopping=True, state_age_s=60.0)
     assert list(found.values()) == ["bad", "warn", "warn"]

@@ -1,4 +1,4 @@
-"""The lobby, visits, attendance and what caps and names things: nothing here runs code."""
+"""Wait queue, request contexts, cancellation, capped limits and error texts."""
 
 import asyncio
 from concurrent.futures import Future
@@ -10,54 +10,54 @@ from starlette.requests import Request
 
 from grader.config.server import ServerSettings
 from grader.model import LimitOverrides, Limits
-from grader.server.http.cancellation import Attendance, ClientGoneError, StoppingError
-from grader.server.http.problems import complaint
-from grader.server.http.request_context import Visit, begin_visit, current_visit
-from grader.server.http.wait_queue import Lobby
+from grader.server.http.cancellation import ClientGoneError, OpenRequests, StoppingError
+from grader.server.http.errors import complaint
+from grader.server.http.request_context import RequestContext, current_request, enter_request
+from grader.server.http.wait_queue import WaitQueue
 from grader.server.observed import cap_limits, error_kind
 from tests.factories import make_suite
 
 
-def test_lobby_knows_how_many_wait_and_since_when() -> None:
-    lobby = Lobby()
-    assert (lobby.depth, lobby.oldest_s) == (0, 0.0)
-    first, second = lobby.enter(), lobby.enter()
-    assert lobby.depth == 2
-    oldest_s = lobby.oldest_s
-    lobby.leave(first)
-    lobby.leave(first)
-    assert lobby.depth == 1
-    assert lobby.oldest_s <= oldest_s + 1
-    lobby.leave(second)
-    assert (lobby.depth, lobby.oldest_s) == (0, 0.0)
+def test_wait_queue_counts_entries_and_their_age() -> None:
+    wait_queue = WaitQueue()
+    assert (wait_queue.depth, wait_queue.oldest_s) == (0, 0.0)
+    first, second = wait_queue.enter(), wait_queue.enter()
+    assert wait_queue.depth == 2
+    oldest_s = wait_queue.oldest_s
+    wait_queue.leave(first)
+    wait_queue.leave(first)
+    assert wait_queue.depth == 1
+    assert wait_queue.oldest_s <= oldest_s + 1
+    wait_queue.leave(second)
+    assert (wait_queue.depth, wait_queue.oldest_s) == (0, 0.0)
 
 
-def test_visit_that_is_given_up_cancels_what_it_holds_and_what_comes() -> None:
-    visit, before, done, after = (
-        Visit(id="r", endpoint="/"),
+def test_cancelled_request_cancels_futures_before_and_after() -> None:
+    context, before, done, after = (
+        RequestContext(id="r", endpoint="/"),
         Future[int](),
         Future[int](),
         Future[int](),
     )
-    visit.hold(before)
-    visit.hold(done)
+    context.track(before)
+    context.track(done)
     done.set_result(1)
-    visit.give_up()
-    visit.hold(after)
+    context.cancel()
+    context.track(after)
     assert before.cancelled()
     assert after.cancelled()
     assert done.result() == 1
 
 
-def test_visit_is_current_only_until_it_ends() -> None:
-    visit = Visit(id="r", endpoint="/")
-    end = begin_visit(visit)
-    assert current_visit() is visit
+def test_request_is_current_until_it_is_left() -> None:
+    context = RequestContext(id="r", endpoint="/")
+    end = enter_request(context)
+    assert current_request() is context
     end()
-    assert current_visit() is None
+    assert current_request() is None
 
 
-# ---------------------------------------------------------------- attendance
+# ---------------------------------------------------------------- cancellation
 
 
 class Client:
@@ -78,18 +78,18 @@ async def forever() -> None:
 
 def test_work_is_waited_for() -> None:
     async def scenario() -> str:
-        return await Attendance().wait(Client().request, asyncio.sleep(0.01, "done"))
+        return await OpenRequests().wait(Client().request, asyncio.sleep(0.01, "done"))
 
     assert asyncio.run(scenario()) == "done"
 
 
-def test_client_who_hangs_up_ends_the_work() -> None:
+def test_client_that_hangs_up_cancels_the_work() -> None:
     async def scenario() -> None:
-        client, visit, held = Client(), Visit(id="r", endpoint="/"), Future[int]()
-        visit.hold(held)
-        begin_visit(visit)
+        client, context, held = Client(), RequestContext(id="r", endpoint="/"), Future[int]()
+        context.track(held)
+        enter_request(context)
         work = asyncio.ensure_future(forever())
-        waiting = asyncio.ensure_future(Attendance().wait(client.request, work))
+        waiting = asyncio.ensure_future(OpenRequests().wait(client.request, work))
         await asyncio.sleep(0.01)
         client.hang_up.set()
         with pytest.raises(ClientGoneError):
@@ -100,21 +100,21 @@ def test_client_who_hangs_up_ends_the_work() -> None:
     asyncio.run(scenario())
 
 
-def test_stopping_sends_away_only_what_has_not_begun() -> None:
+def test_drain_cancels_only_requests_that_have_not_begun() -> None:
     async def scenario() -> None:
-        attendance = Attendance()
+        open_requests = OpenRequests()
 
-        async def attend(visit: Visit) -> str:
-            begin_visit(visit)
-            return await attendance.wait(Client().request, asyncio.sleep(0.1, "done"))
+        async def serve(context: RequestContext) -> str:
+            enter_request(context)
+            return await open_requests.wait(Client().request, asyncio.sleep(0.1, "done"))
 
-        begun = Visit(id="b", endpoint="/", has_begun=True)
-        led = Visit(id="l", endpoint="/", leader=begun)
-        waiting = Visit(id="w", endpoint="/")
-        tasks = [asyncio.ensure_future(attend(visit)) for visit in (begun, led, waiting)]
+        begun = RequestContext(id="b", endpoint="/", has_begun=True)
+        led = RequestContext(id="l", endpoint="/", leader=begun)
+        waiting = RequestContext(id="w", endpoint="/")
+        tasks = [asyncio.ensure_future(serve(context)) for context in (begun, led, waiting)]
         await asyncio.sleep(0.01)
-        attendance.finish()
-        late = asyncio.ensure_future(attend(Visit(id="late", endpoint="/")))
+        open_requests.drain()
+        late = asyncio.ensure_future(serve(RequestContext(id="late", endpoint="/")))
         results = await asyncio.gather(*tasks, late, return_exceptions=True)
         assert results[:2] == ["done", "done"]
         assert [type(result) for result in results[2:]] == [StoppingError, StoppingError]
@@ -122,16 +122,16 @@ def test_stopping_sends_away_only_what_has_not_begun() -> None:
     asyncio.run(scenario())
 
 
-def test_end_sends_everybody_away() -> None:
+def test_cancel_all_cancels_requests_that_have_begun() -> None:
     async def scenario() -> None:
-        attendance = Attendance()
-        begin_visit(Visit(id="b", endpoint="/", has_begun=True))
-        task = asyncio.ensure_future(attendance.wait(Client().request, forever()))
+        open_requests = OpenRequests()
+        enter_request(RequestContext(id="b", endpoint="/", has_begun=True))
+        task = asyncio.ensure_future(open_requests.wait(Client().request, forever()))
         await asyncio.sleep(0.01)
-        attendance.finish()
+        open_requests.drain()
         await asyncio.sleep(0.01)
         assert not task.done()
-        attendance.end()
+        open_requests.cancel_all()
         with pytest.raises(StoppingError):
             await task
 

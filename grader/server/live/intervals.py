@@ -1,4 +1,4 @@
-"""What happened between two looks at the counts of the service, and where that is kept."""
+"""Intervals: what changed between two observations of the service, kept in bounded histories."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -10,67 +10,69 @@ from grader.server.state import ServiceState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """How long a phase took, as well as its histogram can tell."""
+    """How long a phase took, as precisely as its histogram can tell."""
 
     p50_s: float
     p95_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
-    """One span of time: what was counted in it, and the state at its end."""
+class Interval:
+    """A span of time: what was counted in it, and the state at its end."""
 
     at: float
     """Its end, in seconds since 1970."""
     span_s: float
     verdicts: Mapping[str, int]
-    """Submissions that got a report, by verdict; those of which there were any."""
+    """Submissions that got a report, by verdict, without verdicts that did not occur."""
     suspicious: int
     internal_errors: int
     cancelled: int
     programs: int
     latency: Mapping[str, Latency]
-    """By phase, where anything went through it."""
+    """By phase, without phases that no submission went through."""
     cache: Mapping[str, int]
     """Submissions of all clients of the queue, by what the cache did; empty without a queue."""
     waiting: int
-    """The most that were seen waiting in the span."""
+    """The most submissions that any observation in the span found waiting."""
     oldest_s: float
-    """The longest that any was seen to have waited in the span."""
+    """The longest wait that any observation in the span found."""
     busy: int
     usable: int
-    """Slots that there are or may be."""
+    """Slots that are open or can be opened."""
     workers: int | None
-    """None without a queue that answers."""
+    """None if there is no queue, or if Redis does not answer."""
 
     @property
     def submissions(self) -> int:
-        """How many got a report."""
+        """The number of submissions that got a report."""
         return sum(self.verdicts.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Observation:
     """Counts and state at one moment."""
 
     at: float
     """In seconds since 1970."""
     clock: float
-    """Of `time.monotonic`."""
+    """By `time.monotonic`."""
     counts: MetricCounts
     state: ServiceState
 
 
-def beat_between(first: Look, last: Look, peaks: tuple[int, float] = (0, 0.0)) -> Beat:
-    """Return what happened between two looks.
+def interval_between(
+    first: Observation, last: Observation, peaks: tuple[int, float] = (0, 0.0)
+) -> Interval:
+    """Return the interval between two observations.
 
     Args:
-        first: The earlier one.
-        last: The later one.
-        peaks: The most that waited in between, and the longest that any had waited.
+        first: The earlier observation.
+        last: The later observation.
+        peaks: The most submissions that waited in between, and the longest wait in seconds.
     """
     before, after, state = first.counts, last.counts, last.state
-    return Beat(
+    return Interval(
         at=last.at,
         span_s=max(1e-3, last.clock - first.clock),
         verdicts=_grown(before.verdicts, after.verdicts),
@@ -89,7 +91,7 @@ def beat_between(first: Look, last: Look, peaks: tuple[int, float] = (0, 0.0)) -
 
 
 def _grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return by how much counts grew, without those that did not, such as in an emptied Redis."""
+    """Return by how much counts grew, without those that did not: Redis may have been emptied."""
     grown = {name: count - before.get(name, 0) for name, count in after.items()}
     return {name: count for name, count in grown.items() if count > 0}
 
@@ -111,14 +113,14 @@ def _latency(
 
 
 def quantile(buckets: list[int], share: float) -> float:
-    """Return the time within which a share of observations stayed, in seconds.
+    """Return a quantile of a histogram, in seconds.
 
-    Inside a bucket, observations are taken to be spread evenly, as Prometheus does; what took
-    longer than the last bound counts as that bound.
+    Like Prometheus, this takes the observations in a bucket as spread evenly. Observations above
+    the last bound count as that bound.
 
     Args:
         buckets: Observations in each bucket of `BUCKETS_S`, and in the one above; not all 0.
-        share: In [0, 1].
+        share: The share of observations below the quantile, in [0, 1].
     """
     rank = share * sum(buckets)
     seen, low = 0, 0.0
@@ -129,27 +131,27 @@ def quantile(buckets: list[int], share: float) -> float:
     return float(BUCKETS_S[-1])
 
 
-class Ring:
-    """The last beats of one length."""
+class History:
+    """The last intervals of one length, made from observations."""
 
     def __init__(self, *, span_s: float, count: int) -> None:
-        """Keep at most `count` beats of about `span_s` seconds."""
+        """Keep at most `count` intervals of about `span_s` seconds."""
         self.span_s = span_s
-        self.beats: deque[Beat] = deque(maxlen=count)
-        self._first: Look | None = None
+        self.intervals: deque[Interval] = deque(maxlen=count)
+        self._first: Observation | None = None
         self._peaks = (0, 0.0)
 
-    def look(self, look: Look) -> Beat | None:
-        """Take note of a look; return the beat that it ends, if it does."""
-        state = look.state
+    def add(self, observation: Observation) -> Interval | None:
+        """Add an observation; return the interval that it ends, if it ends one."""
+        state = observation.state
         if self._first is None:
-            self._first = look
+            self._first = observation
             return None
-        if look.clock - self._first.clock < self.span_s:
+        if observation.clock - self._first.clock < self.span_s:
             waiting, oldest_s = self._peaks
             self._peaks = (max(waiting, state.waiting), max(oldest_s, state.oldest_s))
             return None
-        beat = beat_between(self._first, look, self._peaks)
-        self.beats.append(beat)
-        self._first, self._peaks = look, (0, 0.0)
-        return beat
+        interval = interval_between(self._first, observation, self._peaks)
+        self.intervals.append(interval)
+        self._first, self._peaks = observation, (0, 0.0)
+        return interval

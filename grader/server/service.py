@@ -1,4 +1,4 @@
-"""What one service grades and runs with, from its start to its end."""
+"""What the endpoints of one service share: grader, program runner, stores and queues."""
 
 import contextlib
 import logging
@@ -21,9 +21,9 @@ from grader.queueing.grader import QueueGrader
 from grader.queueing.status import QueueStatus, read_status
 from grader.rewards.core import RewardCore
 from grader.server.endpoints.labels import LabelReader
-from grader.server.http.cancellation import Attendance
-from grader.server.http.idempotency import Replays
-from grader.server.http.wait_queue import Lobby
+from grader.server.http.cancellation import OpenRequests
+from grader.server.http.idempotency import IdempotencyStore
+from grader.server.http.wait_queue import WaitQueue
 from grader.server.metrics import Metrics
 from grader.server.observed import ObservedGrader, error_kind
 from grader.server.programs.queued import QueuedPrograms
@@ -36,13 +36,13 @@ _log = logging.getLogger(__name__)
 _STATUS_LASTS_S = 2.0
 _PROBE_TIMEOUT_S = 120.0
 _RATING_THREADS = 512
-"""A /get_reward request has one of these while it is graded; further ones wait for one."""
+"""A /get_reward request takes one of these while it is graded; if none is free, it waits."""
 
 OnTurn = Callable[[Submission], None]
-"""Called in the thread of a slot, or of the caller, when a submission has its turn."""
+"""Called when a submission gets its slot or joins the queue, in whichever thread does that."""
 
 
-class Engine:
+class Service:
     """Everything behind the endpoints. Made and closed with the application."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
@@ -53,25 +53,25 @@ class Engine:
         """
         self.settings = settings = _for_service(settings)
         self.metrics = metrics
-        self.lobby = Lobby()
-        self.attendance = Attendance()
-        self.replays = Replays(settings.server)
+        self.wait_queue = WaitQueue()
+        self.open_requests = OpenRequests()
+        self.idempotency = IdempotencyStore(settings.server)
         self.samples = SampleStore(settings.keep)
         with contextlib.ExitStack() as held:
             problems = None
             if settings.problems is not None:
                 problems = held.enter_context(load_problems(settings.problems))
             self.labels = LabelReader(problems, metrics)
-            opened = _Opened(settings)
+            opener = _Opener(settings)
             self.grader = ObservedGrader(
                 settings,
-                opened.open,
-                lobby=self.lobby,
+                opener.open,
+                wait_queue=self.wait_queue,
                 metrics=metrics,
                 samples=self.samples,
             )
             held.callback(self.grader.close)
-            self.programs = opened.programs(self.lobby)
+            self.programs = opener.programs(self.wait_queue)
             held.callback(self.programs.close)
             self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             held.callback(self.rewards.close)
@@ -80,14 +80,14 @@ class Engine:
             self._held = held.pop_all()
         self._queue = None if settings.broker is None else _QueueWatch(settings)
         self.state = StateReader(
-            self.lobby, self.programs.counts, None if self._queue is None else self._queue.read
+            self.wait_queue, self.programs.counts, None if self._queue is None else self._queue.read
         )
         metrics.watch(self.state)
 
     def obstacle(self) -> str | None:
-        """Return why nothing could be graded now; None where it could. May wait.
+        """Return why nothing can be graded now; None if grading works. May wait.
 
-        The first call with slots of this process grades a small program, and so warms one up.
+        Without a queue, this grades a small program; the first call so warms up a slot.
         """
         if self._queue is not None:
             status = self._queue.read()
@@ -106,47 +106,47 @@ class Engine:
         return self._queue is not None
 
     def close(self) -> None:
-        """Stop what still runs and free everything. Repeats harmlessly."""
+        """Stop all running work and free everything. Repeats harmlessly."""
         self._held.close()
 
 
 def _for_service(settings: Settings) -> Settings:
-    """Return the settings with what every endpoint of one service has to share."""
+    """Return the settings, adjusted so that all endpoints can share them."""
     reward = settings.reward
     deadline_s = min(reward.deadline_s, settings.server.reward_deadline_s)
     stop_early = settings.stop_early
     if reward.score is ScoreMode.FRACTION and stop_early is None:
-        stop_early = False  # The share of passed cases needs them all.
+        stop_early = False  # The fraction of passed cases needs the verdicts of all.
     return replace(settings, stop_early=stop_early, reward=replace(reward, deadline_s=deadline_s))
 
 
-class _Opened:
-    """Opens the grader that the settings name, so that it tells when a submission has its turn."""
+class _Opener:
+    """Opens the grader that the settings name, and the program runner that goes with it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._opened: _TellingQueueGrader | _TellingGrader | None = None
+        self._opened: _NotifyingQueueGrader | _NotifyingGrader | None = None
 
     def open(self, on_turn: OnTurn) -> FutureGrader:
         if self._settings.broker is not None:
-            self._opened = queue = _TellingQueueGrader(self._settings, on_turn)
+            self._opened = queue = _NotifyingQueueGrader(self._settings, on_turn)
             return queue
-        self._opened = grader = _TellingGrader(self._settings, on_turn)
+        self._opened = grader = _NotifyingGrader(self._settings, on_turn)
         return LocalGrader(self._settings, grader=grader)
 
-    def programs(self, lobby: Lobby) -> Programs:
-        """Return what runs programs where the opened grader grades."""
+    def programs(self, wait_queue: WaitQueue) -> Programs:
+        """Return a runner of programs that uses the slots of the opened grader."""
         match self._opened:
-            case _TellingQueueGrader() as queue:
+            case _NotifyingQueueGrader() as queue:
                 return QueuedPrograms(queue)
-            case _TellingGrader() as grader:
-                return LocalPrograms(grader, lobby)
+            case _NotifyingGrader() as grader:
+                return LocalPrograms(grader, wait_queue)
             case None:
                 message = "no grader was opened"
                 raise ConfigurationError(message)
 
 
-class _TellingGrader(StoppableGrader):
+class _NotifyingGrader(StoppableGrader):
     def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
         super().__init__(settings)
         self._on_turn = on_turn
@@ -158,8 +158,8 @@ class _TellingGrader(StoppableGrader):
         return super().grade_run(submission, run, settings)
 
 
-class _TellingQueueGrader(QueueGrader):
-    """Where a submission waits once it is in the queue, the queue itself knows."""
+class _NotifyingQueueGrader(QueueGrader):
+    """Notifies at once: how long a submission waits in the queue, the queue itself counts."""
 
     def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
         super().__init__(settings)
@@ -173,14 +173,14 @@ class _TellingQueueGrader(QueueGrader):
 
 
 class _QueueWatch:
-    """Asks Redis how the queue is, but not more often than needed."""
+    """Reads the state of the queue from Redis, at most once in `_STATUS_LASTS_S`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._last: tuple[float, QueueStatus | None] = (float("-inf"), None)
 
     def read(self) -> QueueStatus | None:
-        """Return the state of the queue; None where it does not answer. May wait."""
+        """Return the state of the queue; None if Redis does not answer. May wait."""
         when, status = self._last
         if time.monotonic() - when > _STATUS_LASTS_S:
             try:
