@@ -20,8 +20,9 @@ from typing import Any
 from benchmarks.connections import post_all
 from benchmarks.workloads import REPO, find_recorded
 from grader.config.settings import SandboxChoice, Settings
+from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader
-from grader.grading.stoppable import Run, StoppableGrader
+from grader.grading.run import Run
 from grader.model import Submission, TestSuite
 from grader.model.verdict import Verdict
 from grader.opening import open_grader
@@ -86,7 +87,7 @@ def compare(*, rows: int, rounds: int, slots: int) -> list[Found]:
     with (
         _service(slots) as (port, pid),
         open_grader(settings) as local,
-        StoppableGrader(settings) as programs,
+        GradingEngine(settings) as programs,
     ):
         graded = partial(_grade_here, local)
         run = partial(_run_here, programs, slots)
@@ -196,7 +197,7 @@ def _grade_here(grader: FutureGrader, samples: Sequence[tuple[int, Problem]]) ->
 
 
 def _run_here(
-    grader: StoppableGrader, slots: int, samples: Sequence[tuple[int, Problem]]
+    grader: GradingEngine, slots: int, samples: Sequence[tuple[int, Problem]]
 ) -> list[float]:
     limits = Settings().limits
 

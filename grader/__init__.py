@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.config.loading import load_settings
-    from grader.config.settings import Settings
+    from grader.config.settings import SandboxChoice, Settings
     from grader.grading.grader import Grader
     from grader.model import CaseResult, GradeReport, Integrity, Limits, Submission, Verdict
     from grader.model.errors import GraderError
@@ -32,6 +32,7 @@ __all__ = [
     "GraderError",
     "Integrity",
     "Limits",
+    "SandboxChoice",
     "Session",
     "Sessions",
     "Settings",
@@ -49,6 +50,7 @@ _HOMES = {
     "GraderError": "grader.model.errors",
     "Session": "grader.sessions.local",
     "Sessions": "grader.sessions.local",
+    "SandboxChoice": "grader.config.settings",
     "Settings": "grader.config.settings",
     "StepResult": "grader.sessions.result",
     "load_settings": "grader.config.loading",

@@ -6,7 +6,7 @@ with open_grader(settings) as grader:
 
 from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader
-from grader.grading.local import LocalGrader
+from grader.grading.grader import Grader
 from grader.queueing.grader import QueueGrader
 from grader.remote.grader import RemoteGrader
 
@@ -23,4 +23,4 @@ def open_grader(settings: Settings | None = None) -> FutureGrader:
     settings = settings or Settings()
     if settings.broker is not None:
         return QueueGrader(settings)
-    return LocalGrader(settings) if settings.url is None else RemoteGrader(settings)
+    return Grader(settings) if settings.url is None else RemoteGrader(settings)

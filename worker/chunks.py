@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grader.grading.stoppable import Run
+from grader.grading.run import Run
 from grader.model.errors import QueueUnavailableError
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Hint, Ledger, Taken

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from grader.config.settings import Settings
-from grader.grading.stoppable import StoppableGrader
+from grader.grading.engine import GradingEngine
 from grader.model.errors import QueueUnavailableError
 from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
@@ -41,7 +41,7 @@ class Executor:
         *,
         ledger: Ledger,
         dispatcher: Dispatcher,
-        grader: StoppableGrader,
+        grader: GradingEngine,
     ) -> None:
         """Start nothing yet.
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.config.settings import Settings
+from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
-from grader.grading.stoppable import Run, StoppableGrader
+from grader.grading.run import Run
 from grader.model import Submission, wire
 from grader.model.errors import GraderError, WireError
 from grader.queueing.jobs import SuiteReader, apply
@@ -34,15 +35,15 @@ class Finished:
 class JobRunner:
     """Grades submissions and runs programs. Safe for many threads."""
 
-    def __init__(self, settings: Settings, grader: StoppableGrader) -> None:
+    def __init__(self, settings: Settings, engine: GradingEngine) -> None:
         """Run nothing yet.
 
         Args:
             settings: Of this worker; a job may have others of its own.
-            grader: Has the slots. Its owner closes it.
+            engine: Has the slots. Its owner closes it.
         """
         self._settings = settings
-        self._grader = grader
+        self._engine = engine
         self._suites = SuiteReader()
 
     def lacks_suite(self, job: Taken) -> bool:
@@ -68,7 +69,7 @@ class JobRunner:
     def _run_program(self, code: str, run: Run) -> Finished:
         try:
             order = decode_program(code)
-            outcome = self._grader.run_program(
+            outcome = self._engine.run_program(
                 order.job,
                 run,
                 image=order.image,
@@ -85,7 +86,7 @@ class JobRunner:
         suite = self._suites.read(job.suite, started.suite)
         settings = apply(given, self._settings)
         submission = Submission(id=job.key, completion=code, suite=suite)
-        report = self._grader.grade_run(submission, run, settings)
+        report = self._engine.grade(submission, run=run, settings=settings)
         return Finished(
             body=wire.encode_report(report),
             error="" if report.graded else report.feedback,

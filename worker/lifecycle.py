@@ -9,7 +9,7 @@ from typing import Any
 from celery import signals
 
 from grader.config.settings import Settings
-from grader.grading.stoppable import StoppableGrader
+from grader.grading.engine import GradingEngine
 from grader.model.errors import ConfigurationError, GraderError
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
@@ -71,8 +71,8 @@ class Lifecycle:
             print(f"the worker cannot grade: {reason}", file=sys.stderr)  # noqa: T201
             raise SystemExit(_CANNOT_START) from error
 
-    def _warm_grader(self) -> StoppableGrader:
-        grader = StoppableGrader(self._settings)
+    def _warm_grader(self) -> GradingEngine:
+        grader = GradingEngine(self._settings)
         try:
             for image in self._settings.queue.images.split(","):
                 memory_bytes = self._settings.limits.memory_bytes

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from grader.config.settings import Settings
     from grader.grading.futures import FutureGrader
-    from grader.grading.stoppable import StoppableGrader
     from grader.model import GradeReport, Submission
     from grader.offline.rows import Question
     from grader.rewards.rows import RowRater
@@ -35,7 +34,8 @@ class Graders:
         """
         self._settings = settings
         self._lock = threading.Lock()
-        self._tests: StoppableGrader | FutureGrader | None = None
+        self._tests: FutureGrader | None = None
+        self._is_warm = False
         self._rater: RowRater | None = None
         if settings.task is Task.CODE:
             self._open_tests()
@@ -56,17 +56,19 @@ class Graders:
     def as_completed(
         self, submissions: "Iterable[Submission]"
     ) -> "Iterator[tuple[Submission, GradeReport]]":
-        """Grade lazily by tests; see `grader.grading.grader.Grader.as_completed`.
+        """Grade lazily by tests; see `grader.grading.futures.FutureGrader.as_completed`.
 
         Raises:
-            GraderError: There is a submission, and nothing can run here, or nobody answers
-                where it would run.
+            GraderError: There is a submission, and nothing can grade it.
         """
         source = iter(submissions)
         first = next(source, None)
         if first is not None:
             tests = self._open_tests()
-            _look(tests, first)
+            can_look = not self._is_warm or first.suite.image == WARM_IMAGE
+            # Now, before a whole file turns out to be ungraded.
+            if can_look and (trouble := tests.look()):
+                note(f"waiting: {trouble}")
             yield from tests.as_completed(itertools.chain((first,), source))
 
     def ask(self, question: "Question", tell: "Callable[[GradeReport], None]") -> None:
@@ -84,15 +86,16 @@ class Graders:
             if opened is not None:
                 opened.close()
 
-    def _open_tests(self) -> "StoppableGrader | FutureGrader":
-        """Return a grader of this process, or one of elsewhere where the settings name it."""
+    def _open_tests(self) -> "FutureGrader":
+        """Return a grader of this process, or of elsewhere if the settings name one."""
         with self._lock:
             if self._tests is None:
                 if self._settings.broker is None and self._settings.url is None:
-                    from grader.grading.stoppable import StoppableGrader
+                    from grader.grading.grader import Grader
 
-                    self._tests = StoppableGrader(self._settings)
-                    self._tests.warm(WARM_IMAGE)
+                    self._tests = grader = Grader(self._settings)
+                    grader.warm(WARM_IMAGE)
+                    self._is_warm = True
                 else:
                     from grader.opening import open_grader
 
@@ -104,32 +107,5 @@ class Graders:
             if self._rater is None:
                 from grader.rewards.rows import RowRater
 
-                self._rater = RowRater(
-                    self._settings, open_grader=lambda _: self._open_future_grader()
-                )
+                self._rater = RowRater(self._settings, open_grader=lambda _: self._open_tests())
             return self._rater
-
-    def _open_future_grader(self) -> "FutureGrader":
-        """Return the grader of tests as combinations need it, over the same slots."""
-        from grader.grading.local import LocalGrader
-        from grader.grading.stoppable import StoppableGrader
-
-        tests = self._open_tests()
-        if isinstance(tests, StoppableGrader):
-            return LocalGrader(self._settings, grader=tests)
-        return tests
-
-
-def _look(tests: "StoppableGrader | FutureGrader", first: "Submission") -> None:
-    """See that the first submission can be graded, before a whole file is found not to be.
-
-    Raises:
-        GraderError: Nobody answers, or no slot can be opened.
-    """
-    from grader.grading.futures import FutureGrader
-
-    if isinstance(tests, FutureGrader):
-        if trouble := tests.look():
-            note(f"waiting: {trouble}")
-    elif first.suite.image == WARM_IMAGE:
-        tests.look()

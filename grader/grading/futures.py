@@ -1,12 +1,14 @@
-"""Everything a grader offers, built on futures: the same for the queue and for this process."""
+"""What every grader offers, built on futures: over a queue, at a service, or in this process."""
 
 import asyncio
 import contextlib
 import queue
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError
-from typing import TypeVar
+from contextlib import closing
+from functools import partial
+from typing import Self, TypeVar
 
 from grader.model import GradeReport, Submission
 from grader.process.closing import Closing
@@ -39,7 +41,8 @@ class FutureGrader(Closing):
 
         Args:
             submission: What to grade.
-            timeout_s: Seconds until the report is there at the latest; None: the settings'.
+            timeout_s: Seconds until the report is there at the latest. None: `queue.deadline_s`
+                over a queue or at a service, which may be lost; no deadline in this process.
             is_batch: Whether throughput matters more than the time until this one's report.
 
         Returns:
@@ -87,35 +90,13 @@ class FutureGrader(Closing):
 
     def as_completed(
         self, submissions: Iterable[Submission], *, timeout_s: float | None = None
-    ) -> Iterator[Graded]:
-        """Grade lazily and yield each submission with its report, as they finish.
+    ) -> "AsCompleted":
+        """Grade lazily and give each submission with its report, as they finish.
 
-        Holds a bounded number at once. Closing the iterator cancels those that are open. The
-        deadline of each counts from when it was taken from `submissions`.
-
-        Raises:
-            Whatever iterating over `submissions` raises.
+        Holds a bounded number at once. The deadline of each counts from when it was taken from
+        `submissions`, which happens in the thread that iterates.
         """
-        source = iter(submissions)
-        finished: queue.SimpleQueue[tuple[Submission, ReportFuture]] = queue.SimpleQueue()
-        open_futures: set[ReportFuture] = set()
-        try:
-            while True:
-                while len(open_futures) < self._window:
-                    submission = next(source, None)
-                    if submission is None:
-                        break
-                    future = self.submit(submission, timeout_s=timeout_s, is_batch=True)
-                    open_futures.add(future)
-                    future.add_done_callback(_Putter(finished, submission))
-                if not open_futures:
-                    return
-                submission, future = finished.get()
-                open_futures.discard(future)
-                yield submission, future.result()
-        finally:
-            for future in open_futures:
-                future.cancel()
+        return AsCompleted(self, submissions, timeout_s=timeout_s, window=self._window)
 
     async def agrade(
         self, submission: Submission, *, timeout_s: float | None = None
@@ -131,46 +112,130 @@ class FutureGrader(Closing):
         numbered = list(submissions)
         reports = {
             id(submission): report
-            async for submission, report in self.aas_completed(numbered, timeout_s=timeout_s)
+            async for submission, report in self.as_completed(numbered, timeout_s=timeout_s)
         }
         return [reports[id(submission)] for submission in numbered]
 
-    async def aas_completed(
-        self, submissions: Iterable[Submission], *, timeout_s: float | None = None
-    ) -> AsyncIterator[Graded]:
-        """As `as_completed`; `submissions` is iterated in the event loop's thread."""
-        source = iter(submissions)
-        tasks: set[asyncio.Task[Graded]] = set()
+    async def __aenter__(self) -> Self:
+        """Return the grader itself."""
+        return self
 
-        async def one(submission: Submission) -> Graded:
-            future = self.submit(submission, timeout_s=timeout_s, is_batch=True)
-            return submission, await asyncio.wrap_future(future)
-
-        try:
-            while True:
-                while len(tasks) < self._window:
-                    submission = next(source, None)
-                    if submission is None:
-                        break
-                    tasks.add(asyncio.ensure_future(one(submission)))
-                if not tasks:
-                    return
-                done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    yield task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
+    async def __aexit__(self, *_: object) -> None:
+        """Close it, in another thread: slots take a while to close."""
+        await asyncio.to_thread(self.close)
 
 
-class _Putter:
-    """Puts a settled future, with its submission, into a queue."""
+class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
+    """Submissions with their reports as they finish, for one `for` or `async for`.
+
+    Ending the loop early cancels what is open. What iterating over the submissions raises is
+    raised after the reports of those before.
+    """
 
     def __init__(
-        self, finished: "queue.SimpleQueue[tuple[Submission, ReportFuture]]", submission: Submission
+        self,
+        grader: FutureGrader,
+        submissions: Iterable[Submission],
+        *,
+        timeout_s: float | None,
+        window: int,
     ) -> None:
-        self._finished = finished
-        self._submission = submission
+        """Take no submission yet.
 
-    def __call__(self, future: ReportFuture) -> None:
-        self._finished.put((self._submission, future))
+        Args:
+            grader: Grades them.
+            submissions: Iterated lazily.
+            timeout_s: As of `FutureGrader.submit`.
+            window: How many are open at once.
+        """
+        self._grader = grader
+        self._submissions = submissions
+        self._timeout_s = timeout_s
+        self._window = window
+
+    def __iter__(self) -> Iterator[Graded]:
+        """Yield them; the thread waits for each."""
+        finished: queue.SimpleQueue[_Settled] = queue.SimpleQueue()
+        with closing(self._open(finished.put)) as opened:
+            while opened.fill():
+                yield opened.take(finished.get())
+            opened.check()
+
+    async def __aiter__(self) -> AsyncIterator[Graded]:
+        """Yield them; the task waits for each."""
+        loop = asyncio.get_running_loop()
+        finished: asyncio.Queue[_Settled] = asyncio.Queue()
+
+        def put(settled: _Settled) -> None:
+            with contextlib.suppress(RuntimeError):  # The loop is closed.
+                loop.call_soon_threadsafe(finished.put_nowait, settled)
+
+        with closing(self._open(put)) as opened:
+            while opened.fill():
+                yield opened.take(await finished.get())
+            opened.check()
+
+    def _open(self, settled: "Callable[[_Settled], None]") -> "_Window":
+        return _Window(
+            partial(self._grader.submit, timeout_s=self._timeout_s, is_batch=True),
+            iter(self._submissions),
+            size=self._window,
+            settled=settled,
+        )
+
+
+_Settled = tuple[Submission, ReportFuture]
+
+
+class _Window:
+    """The submissions of one loop that are open."""
+
+    def __init__(
+        self,
+        submit: Callable[[Submission], ReportFuture],
+        submissions: Iterator[Submission],
+        *,
+        size: int,
+        settled: Callable[[_Settled], None],
+    ) -> None:
+        self._submit = submit
+        self._submissions = submissions
+        self._size = size
+        self._settled = settled
+        self._open: set[ReportFuture] = set()
+        self._has_more = True
+        self._failure: Exception | None = None
+
+    def fill(self) -> bool:
+        """Open as many as there may be, and tell whether any is open."""
+        while self._has_more and len(self._open) < self._size:
+            try:
+                submission = next(self._submissions, None)
+            except Exception as error:  # noqa: BLE001 - raised by `check`
+                self._failure, submission = error, None
+            if submission is None:
+                self._has_more = False
+                break
+            future = self._submit(submission)
+            self._open.add(future)
+            future.add_done_callback(partial(self._put, submission))
+        return bool(self._open)
+
+    def take(self, settled: _Settled) -> Graded:
+        """Return one that has its report, which makes room for another."""
+        submission, future = settled
+        self._open.discard(future)
+        return submission, future.result()
+
+    def check(self) -> None:
+        """Raise what iterating over the submissions raised."""
+        if self._failure is not None:
+            raise self._failure
+
+    def close(self) -> None:
+        """Cancel what is open."""
+        for future in self._open:
+            future.cancel()
+
+    def _put(self, submission: Submission, future: ReportFuture) -> None:
+        self._settled((submission, future))

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Iterator
 
 from grader.config.settings import Settings
+from grader.grading.engine import GradingEngine
 from grader.grading.host_messages import Remembered, decode_settings, read_order
 from grader.grading.pipeline import not_graded
-from grader.grading.stoppable import Run, StoppableGrader
+from grader.grading.run import Run
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError
 from grader.process.threads import Threads
@@ -41,14 +42,14 @@ def main(descriptor: int) -> None:
         logging.basicConfig(level=first[0]["level"], handlers=[_Forwarder(other)])
         settings = decode_settings(first[1][0])
         try:
-            grader = StoppableGrader(settings)
+            engine = GradingEngine(settings)
         except GraderError as error:
             other.send({"op": "unusable", "reason": f"{type(error).__name__}: {error}"})
             return
-        with grader:
+        with engine:
             wire.prepare()
             other.send({"op": "ready"})
-            host = _HostProcess(other, settings, grader)
+            host = _HostProcess(other, settings, engine)
             for header, blobs in frames:
                 host.take(header, blobs)
     # Not through the interpreter's end, which would wait for what runs in threads.
@@ -79,10 +80,10 @@ class _OtherEnd:
 class _HostProcess:
     """What this process does for the other one."""
 
-    def __init__(self, other: _OtherEnd, settings: Settings, grader: StoppableGrader) -> None:
+    def __init__(self, other: _OtherEnd, settings: Settings, engine: GradingEngine) -> None:
         self._other = other
         self._settings = settings
-        self._grader = grader
+        self._engine = engine
         self._suites: Remembered[TestSuite] = Remembered()
         self._runs: dict[int, Run] = {}
         self._threads = Threads(settings.slots, "host-slot")
@@ -116,14 +117,14 @@ class _HostProcess:
 
     def _grade(self, number: int, submission: Submission, settings: Settings, run: Run) -> None:
         try:
-            report = self._grader.grade_run(submission, run, settings)
+            report = self._engine.grade(submission, run=run, settings=settings)
             message = wire.encode_report(report)
         except Exception as error:  # noqa: BLE001 - the other end waits for an answer
             _log.exception("submission %s met a fault in a host process", submission.id)
             report = not_graded(f"{type(error).__name__}: {error}", settings)
             message = wire.encode_report(report)
         del self._runs[number]
-        counts = self._grader.slots.counts()
+        counts = self._engine.slots.counts()
         header = {"op": "report", "id": number, "open_slots": counts.busy + counts.idle}
         self._other.send(header, message)
 

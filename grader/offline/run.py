@@ -19,7 +19,7 @@ class Grades(Protocol):
 
     def as_completed(
         self, submissions: Iterable[Submission]
-    ) -> Iterator[tuple[Submission, GradeReport]]:
+    ) -> Iterable[tuple[Submission, GradeReport]]:
         """Grade lazily and yield each submission with its report, as they finish."""
 
 

@@ -3,7 +3,7 @@
 import logging
 
 from grader.config.settings import Settings
-from grader.grading.grader import Grader
+from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
 from grader.model import GradeReport, Submission
 from grader.model.errors import GraderError
@@ -24,7 +24,7 @@ class Intake:
         """
         self._settings = settings
         self._maker = JobMaker(settings)
-        self._without_sandbox = Grader(settings, sandbox=AbsentSandbox())
+        self._without_sandbox = GradingEngine(settings, sandbox=AbsentSandbox())
         """Reports on what holds no code, for which nothing has to run."""
 
     def take(self, submission: Submission) -> SubmissionJob | GradeReport:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from grader.config.rewards import ScoreMode
 from grader.config.settings import Settings
+from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader, ReportFuture
-from grader.grading.local import LocalGrader
-from grader.grading.stoppable import Run, StoppableGrader
+from grader.grading.grader import Grader
+from grader.grading.run import Run
 from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.overrides import ExtractionRule
@@ -125,37 +126,41 @@ class _Opener:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._opened: _NotifyingQueueGrader | _NotifyingGrader | None = None
+        self._opened: _NotifyingQueueGrader | _NotifyingEngine | None = None
 
     def open(self, on_turn: OnTurn) -> FutureGrader:
         if self._settings.broker is not None:
             self._opened = queue = _NotifyingQueueGrader(self._settings, on_turn)
             return queue
-        self._opened = grader = _NotifyingGrader(self._settings, on_turn)
-        return LocalGrader(self._settings, grader=grader)
+        self._opened = engine = _NotifyingEngine(self._settings, on_turn)
+        return Grader(self._settings, engine=engine)
 
     def programs(self, wait_queue: WaitQueue) -> Programs:
         """Return a runner of programs that uses the slots of the opened grader."""
         match self._opened:
             case _NotifyingQueueGrader() as queue:
                 return QueuedPrograms(queue)
-            case _NotifyingGrader() as grader:
-                return LocalPrograms(grader, wait_queue)
+            case _NotifyingEngine() as engine:
+                return LocalPrograms(engine, wait_queue)
             case None:
                 message = "no grader was opened"
                 raise ConfigurationError(message)
 
 
-class _NotifyingGrader(StoppableGrader):
+class _NotifyingEngine(GradingEngine):
     def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
         super().__init__(settings)
         self._on_turn = on_turn
 
-    def grade_run(
-        self, submission: Submission, run: Run, settings: Settings | None = None
+    def grade(
+        self,
+        submission: Submission,
+        *,
+        run: Run | None = None,
+        settings: Settings | None = None,
     ) -> GradeReport:
         self._on_turn(submission)
-        return super().grade_run(submission, run, settings)
+        return super().grade(submission, run=run, settings=settings)
 
 
 class _NotifyingQueueGrader(QueueGrader):

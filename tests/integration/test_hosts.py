@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.config.settings import SandboxChoice, Settings
+from grader.grading.engine import GradingEngine
+from grader.grading.grader import Grader
 from grader.grading.hosts import SLOTS_PER_PROCESS
-from grader.grading.local import LocalGrader
-from grader.grading.stoppable import StoppableGrader
 from grader.model import (
     CallCase,
     CallTests,
@@ -42,14 +42,14 @@ def settings(slots: int = SLOTS) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def crowded() -> Iterator[LocalGrader]:
+def crowded() -> Iterator[Grader]:
     """A grader whose own share is taken, so that host processes grade all else."""
-    with LocalGrader(settings()) as grader:
+    with Grader(settings()) as grader:
         _ = occupy(grader)
         yield grader
 
 
-def occupy(grader: LocalGrader) -> list[Future[GradeReport]]:
+def occupy(grader: Grader) -> list[Future[GradeReport]]:
     return [grader.submit(sleeper(100), timeout_s=300) for _ in range(SLOTS_PER_PROCESS)]
 
 
@@ -132,9 +132,9 @@ PYTEST = PytestTests(
     ],
 )
 def test_report_from_a_host_process_is_that_of_one_process(
-    crowded: LocalGrader, submission: Submission
+    crowded: Grader, submission: Submission
 ) -> None:
-    with LocalGrader(settings(1)) as alone:
+    with Grader(settings(1)) as alone:
         expected = told(alone.grade(submission))
     assert told(crowded.grade(submission, timeout_s=60)) == expected
 
@@ -154,7 +154,7 @@ def told(report: GradeReport) -> tuple[object, ...]:
 
 
 def test_deadline_stops_what_runs_in_a_host_process(
-    crowded: LocalGrader, eventually: Eventually
+    crowded: Grader, eventually: Eventually
 ) -> None:
     assert crowded.grade(make_submission(), timeout_s=60).verdict is Verdict.PASSED
     (host,) = hosts()
@@ -165,7 +165,7 @@ def test_deadline_stops_what_runs_in_a_host_process(
     assert hosts() == {host}
 
 
-def test_batch_keeps_every_slot_busy_and_comes_back_whole(crowded: LocalGrader) -> None:
+def test_batch_keeps_every_slot_busy_and_comes_back_whole(crowded: Grader) -> None:
     wanted = [make_submission(f"def add(a, b):\n    return a + b + {n % 2}\n") for n in range(40)]
     reports = crowded.grade_batch(wanted, timeout_s=100)
     verdicts = [Verdict.PASSED, Verdict.FAILED] * 20
@@ -174,7 +174,7 @@ def test_batch_keeps_every_slot_busy_and_comes_back_whole(crowded: LocalGrader) 
 
 def test_killed_host_process_loses_nothing(eventually: Eventually) -> None:
     before = hosts()
-    with LocalGrader(settings()) as grader:
+    with Grader(settings()) as grader:
         _ = occupy(grader)
         open_now = [grader.submit(sleeper(3), timeout_s=100) for _ in range(4)]
         eventually(lambda: sum(map(sleeping_below, hosts() - before)) == 2, 60)
@@ -185,7 +185,7 @@ def test_killed_host_process_loses_nothing(eventually: Eventually) -> None:
 
 
 def test_signals_to_the_whole_group_are_the_graders_to_act_on(
-    crowded: LocalGrader, eventually: Eventually
+    crowded: Grader, eventually: Eventually
 ) -> None:
     assert crowded.grade(make_submission(), timeout_s=60).verdict is Verdict.PASSED
     (host,) = hosts()
@@ -199,7 +199,7 @@ def test_signals_to_the_whole_group_are_the_graders_to_act_on(
 
 def test_few_submissions_start_no_host_process() -> None:
     before = hosts()
-    with LocalGrader(settings()) as grader:
+    with Grader(settings()) as grader:
         reports = [grader.submit(sleeper(1)) for _ in range(SLOTS_PER_PROCESS)]
         assert {report.result(60).verdict for report in reports} == {Verdict.PASSED}
         assert hosts() == before
@@ -207,7 +207,7 @@ def test_few_submissions_start_no_host_process() -> None:
 
 def test_close_ends_host_processes_and_answers_everybody(eventually: Eventually) -> None:
     before = hosts()
-    grader = LocalGrader(settings())
+    grader = Grader(settings())
     futures = [grader.submit(sleeper(100), timeout_s=300) for _ in range(SLOTS + 2)]
     eventually(lambda: len(hosts()) == len(before) + 1, 60)
     grader.close()
@@ -217,7 +217,7 @@ def test_close_ends_host_processes_and_answers_everybody(eventually: Eventually)
 
 
 def test_counts_are_those_of_all_processes(eventually: Eventually) -> None:
-    with StoppableGrader(settings()) as grader, LocalGrader(settings(), grader=grader) as calls:
+    with GradingEngine(settings()) as grader, Grader(settings(), engine=grader) as calls:
         futures = [calls.submit(sleeper(2), timeout_s=60) for _ in range(SLOTS)]
         eventually(lambda: grader.slot_counts().busy == SLOTS, 60)
         assert {future.result(60).verdict for future in futures} == {Verdict.PASSED}
@@ -226,7 +226,7 @@ def test_counts_are_those_of_all_processes(eventually: Eventually) -> None:
 
 
 def test_log_of_a_host_process_is_heard_here(
-    crowded: LocalGrader, caplog: pytest.LogCaptureFixture, eventually: Eventually
+    crowded: Grader, caplog: pytest.LogCaptureFixture, eventually: Eventually
 ) -> None:
     assert crowded.grade(make_submission(), timeout_s=60).verdict is Verdict.PASSED
     broken = make_suite(

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from grader.config.settings import SandboxChoice, Settings
-from grader.grading.local import LocalGrader
-from grader.grading.stoppable import Run, StoppableGrader
+from grader.grading.engine import GradingEngine
+from grader.grading.grader import Grader
+from grader.grading.run import Run
 from grader.model import LimitOverrides, Submission
 from grader.model.verdict import LimitKind, Verdict
 from grader.queueing.ledger import Started, Taken
@@ -25,9 +26,9 @@ pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture
-def grader(native_sandbox: NativeSandbox) -> Iterator[LocalGrader]:
+def grader(native_sandbox: NativeSandbox) -> Iterator[Grader]:
     assert native_sandbox.name == "native"
-    with LocalGrader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
         assert opened.grade(make_submission()).verdict is Verdict.PASSED
         yield opened
 
@@ -37,14 +38,14 @@ def sleeper() -> Submission:
     return make_submission("import time\ntime.sleep(60)\n", suite=suite)
 
 
-def test_deadline_is_kept_and_frees_the_slot(grader: LocalGrader) -> None:
+def test_deadline_is_kept_and_frees_the_slot(grader: Grader) -> None:
     report = grader.grade(sleeper(), timeout_s=1)
     assert report.verdict is Verdict.INTERNAL_ERROR
     assert "within 1 s" in report.feedback
     assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
 
 
-def test_cancelled_future_frees_the_slot(grader: LocalGrader) -> None:
+def test_cancelled_future_frees_the_slot(grader: Grader) -> None:
     future = grader.submit(sleeper())
     waiting = grader.submit(make_submission(), timeout_s=20)
     time.sleep(0.5)
@@ -53,20 +54,20 @@ def test_cancelled_future_frees_the_slot(grader: LocalGrader) -> None:
     assert waiting.result().verdict is Verdict.PASSED
 
 
-def test_cancelled_before_its_turn_never_runs(grader: LocalGrader) -> None:
+def test_cancelled_before_its_turn_never_runs(grader: Grader) -> None:
     first, second = grader.submit(sleeper()), grader.submit(sleeper())
     assert second.cancel()
     first.cancel()
     assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
 
 
-def test_async_twins_give_reports(grader: LocalGrader) -> None:
+def test_async_twins_give_reports(grader: Grader) -> None:
     reports = asyncio.run(grader.agrade_batch([make_submission() for _ in range(5)]))
     assert [report.verdict for report in reports] == [Verdict.PASSED] * 5
 
 
-def test_closed_iterator_stops_what_runs(grader: LocalGrader) -> None:
-    results = grader.as_completed([make_submission(), sleeper(), sleeper()])
+def test_closed_iterator_stops_what_runs(grader: Grader) -> None:
+    results = iter(grader.as_completed([make_submission(), sleeper(), sleeper()]))
     assert next(results)[1].verdict is Verdict.PASSED
     results.close()  # type: ignore[attr-defined]
     assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
@@ -74,7 +75,7 @@ def test_closed_iterator_stops_what_runs(grader: LocalGrader) -> None:
 
 def test_close_settles_what_is_open(native_sandbox: NativeSandbox) -> None:
     assert native_sandbox.name == "native"
-    grader = LocalGrader(Settings(sandbox=SandboxChoice.NATIVE, slots=1))
+    grader = Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1))
     futures = [grader.submit(sleeper()) for _ in range(3)]
     time.sleep(0.5)
     grader.close()
@@ -101,7 +102,7 @@ def test_program_of_the_queue_that_runs_when_its_clock_is_up_is_out_of_wall_time
         return result.outcome
 
     assert native_sandbox.name == "native"
-    with StoppableGrader(settings) as slots:
+    with GradingEngine(settings) as slots:
         late = outcome("import time\ntime.sleep(60)\n", 1.5)
         assert (late.limit_hit, late.exit_code) == (LimitKind.WALL_TIME, None)
         assert late.usage.wall_time_s is not None

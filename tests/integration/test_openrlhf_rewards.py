@@ -355,13 +355,13 @@ class _Failing:
 @pytest.fixture
 def failing_core() -> Iterator[Callable[[], None]]:
     """Gives this process a core without anything that can run code, and takes it away again."""
-    from grader.grading.local import LocalGrader
-    from grader.grading.stoppable import StoppableGrader
+    from grader.grading.engine import GradingEngine
+    from grader.grading.grader import Grader
 
     def fail() -> None:
         forget_shared_core()
-        shared_core().code._open_grader = lambda settings: LocalGrader(
-            settings, grader=StoppableGrader(settings, sandbox=_Failing())
+        shared_core().code._open_grader = lambda settings: Grader(
+            settings, engine=GradingEngine(settings, sandbox=_Failing())
         )
 
     yield fail

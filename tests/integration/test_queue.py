@@ -18,7 +18,7 @@ import pytest
 from grader.cli.app import run
 from grader.config.settings import QueueSettings, SandboxChoice, Settings
 from grader.grading.futures import FutureGrader
-from grader.grading.local import LocalGrader
+from grader.grading.grader import Grader
 from grader.model import GradeReport, LimitOverrides, Submission, Usage
 from grader.model.errors import QueueUnavailableError
 from grader.model.verdict import Verdict
@@ -74,7 +74,7 @@ def fresh(name: object) -> Submission:
 
 def test_reports_are_those_of_the_grader_in_this_process(grader: QueueGrader) -> None:
     batch = [submission for submission, _ in mixture(50)]
-    with LocalGrader(Settings(sandbox=SandboxChoice.NATIVE, slots=2)) as local:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=2)) as local:
         here = local.grade_batch(batch)
     there = grader.grade_batch(batch)
 
@@ -199,7 +199,7 @@ def test_async_twins_give_what_the_others_give(grader: QueueGrader) -> None:
     async def grade() -> tuple[list[Verdict], set[str]]:
         batch = [fresh(f"async {n}") for n in range(20)]
         reports = await grader.agrade_batch(batch)
-        done = {submission.id async for submission, _ in grader.aas_completed(batch)}
+        done = {submission.id async for submission, _ in grader.as_completed(batch)}
         return [report.verdict for report in reports], done
 
     verdicts, done = asyncio.run(grade())
@@ -228,7 +228,7 @@ def test_reading_ahead_is_bounded(settings: Settings) -> None:
             yield fresh(f"endless {taken}")
 
     with QueueGrader(settings) as grader:
-        results = grader.as_completed(endless())
+        results = iter(grader.as_completed(endless()))
         for _ in range(5):
             next(results)
         results.close()  # type: ignore[attr-defined]
@@ -255,7 +255,7 @@ def test_closed_client_settles_what_is_open(settings: Settings) -> None:
 def test_factory_chooses_by_the_broker(settings: Settings) -> None:
     with open_grader(settings) as queued, open_grader(Settings()) as local:
         assert isinstance(queued, QueueGrader)
-        assert isinstance(local, LocalGrader)
+        assert isinstance(local, Grader)
         assert isinstance(queued, FutureGrader)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from grader.config.settings import SandboxChoice, Settings
-from grader.grading.local import LocalGrader
+from grader.grading.grader import Grader
 from grader.model import (
     CallCase,
     CallTests,
@@ -106,7 +106,7 @@ def essence(report: GradeReport) -> GradeReport:
 
 
 def test_reports_are_those_of_a_grader_of_this_process(grader: RemoteGrader) -> None:
-    with LocalGrader(Settings(sandbox=SandboxChoice.NATIVE, slots=2)) as local:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=2)) as local:
         here = local.grade_batch(submissions())
     there = grader.grade_batch(submissions())
     assert [essence(report) for report in there] == [essence(report) for report in here]

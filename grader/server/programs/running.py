@@ -9,7 +9,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from grader.grading.stoppable import Run, StoppableGrader
+from grader.grading.engine import GradingEngine
+from grader.grading.run import Run
 from grader.process.threads import Threads
 from grader.sandbox.contract import Job, RunOutcome
 from grader.sandbox.pool import SlotCounts
@@ -61,17 +62,17 @@ class Programs(Protocol):
 class LocalPrograms:
     """Runs programs in the slots of this process."""
 
-    def __init__(self, grader: StoppableGrader, wait_queue: WaitQueue) -> None:
+    def __init__(self, engine: GradingEngine, wait_queue: WaitQueue) -> None:
         """Start nothing yet.
 
         Args:
-            grader: The grader whose slots programs share with submissions.
+            engine: Has the slots, which programs share with submissions.
             wait_queue: Counts the programs that wait for a slot.
         """
-        self._grader = grader
+        self._engine = engine
         self._wait_queue = wait_queue
         self._open: set[_Order] = set()
-        self._threads = Threads(grader.settings.slots, "program")
+        self._threads = Threads(engine.settings.slots, "program")
 
     async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`."""
@@ -112,10 +113,10 @@ class LocalPrograms:
 
     def counts(self) -> SlotCounts | None:
         """Return the state of the slots."""
-        return self._grader.slot_counts()
+        return self._engine.slot_counts()
 
     def close(self) -> None:
-        """Stop all running programs; the grader closes the slots. Repeats harmlessly."""
+        """Stop all running programs; the engine closes the slots. Repeats harmlessly."""
         for order in list(self._open):
             order.run.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -129,7 +130,7 @@ class LocalPrograms:
                 order.context.has_begun = True
             order.when_begun()
 
-        return self._grader.run_program(
+        return self._engine.run_program(
             order.job,
             order.run,
             image=order.image,

@@ -1,7 +1,7 @@
 import pytest
 
 from grader.config.settings import SandboxChoice, Settings
-from grader.grading.local import LocalGrader
+from grader.grading.grader import Grader
 from grader.model.errors import ConfigurationError
 from grader.opening import open_grader
 from grader.queueing.grader import QueueGrader
@@ -51,7 +51,7 @@ def test_broker_wins_over_address_and_address_over_this_process() -> None:
     settings = Settings(sandbox=SandboxChoice.NATIVE, slots=1)
     both = Settings(broker="redis://127.0.0.1:1/0", url="http://127.0.0.1:1")
     for chosen, kind in (
-        (settings, LocalGrader),
+        (settings, Grader),
         (Settings(url="http://127.0.0.1:1"), RemoteGrader),
         (both, QueueGrader),
     ):

@@ -1,0 +1,258 @@
+"""What grades in this process: a pool of warm slots, and host processes if there are many."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from functools import partial
+
+from grader.config.settings import ImageSettings, SandboxChoice, Settings
+from grader.grading import pipeline
+from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
+from grader.grading.run import STOPPED, Run
+from grader.model import GradeReport, Submission, Usage
+from grader.model.errors import (
+    GraderError,
+    GradingStoppedError,
+    SandboxError,
+    SandboxUnavailableError,
+)
+from grader.model.verdict import LimitKind
+from grader.process.closing import Closing
+from grader.running.references import References
+from grader.sandbox.choice import choose_sandbox
+from grader.sandbox.contract import Job, RunOutcome, Sandbox, Slot
+from grader.sandbox.pool import SlotCounts, SlotPool
+from grader.scoring import calibration
+from grader.scoring.policies import find_policy
+
+_log = logging.getLogger(__name__)
+
+
+class GradingEngine(Closing):
+    """Grades submissions, and runs programs, in slots of its own. Safe for many threads.
+
+    Slots are opened when they are first needed and kept warm until `close`. Where there are many,
+    so are host processes (`grader/grading/hosts.py`).
+    """
+
+    def __init__(self, settings: Settings | None = None, *, sandbox: Sandbox | None = None) -> None:
+        """Choose the sandbox; nothing is started yet.
+
+        Args:
+            settings: None for the defaults.
+            sandbox: None for the one that the settings choose. Closed with the grader.
+
+        Raises:
+            ConfigurationError: The settings name something that does not exist.
+            SandboxError: The chosen sandbox cannot work here.
+        """
+        self.settings = settings or Settings()
+        find_policy(self.settings.policy)
+        self._calibration = calibration.find(self.settings)
+        self.sandbox = sandbox or choose_sandbox(self.settings)
+        self._references = References()
+        self._pool = SlotPool(
+            self.sandbox,
+            size=self.settings.slots,
+            memory_bytes=self.settings.limits.memory_bytes,
+            outage_s=self.settings.outage_s,
+            supersets={"python": "science"} if self.settings.images == ImageSettings() else {},
+        )
+        # A sandbox that was handed in cannot be handed on to other processes.
+        self._hosts = (
+            Hosts(self.settings, SandboxChoice(self.sandbox.name))
+            if sandbox is None and self.settings.slots > SLOTS_PER_PROCESS
+            else None
+        )
+        self._warming: threading.Thread | None = None
+        self._warming_error: GraderError | None = None
+
+    @property
+    def slots(self) -> SlotPool:
+        """The slots of this process, for whoever has something else to run in them."""
+        return self._pool
+
+    def slot_counts(self) -> SlotCounts:
+        """Return how many slots are in which state, those of host processes included."""
+        own = self._pool.counts()
+        return own if self._hosts is None else self._hosts.counts(own)
+
+    def grade(
+        self,
+        submission: Submission,
+        *,
+        run: Run | None = None,
+        settings: Settings | None = None,
+    ) -> GradeReport:
+        """Grade one submission; waits for a free slot. Never raises for what it was given.
+
+        Args:
+            submission: What to grade.
+            run: The handle by which it can be stopped; its report is an internal error then.
+            settings: Those of this call; the backend, its slots and retries stay the engine's.
+        """
+        run, settings = run or Run(), settings or self.settings
+
+        def here(submission: Submission) -> GradeReport:
+            return pipeline.grade(
+                submission,
+                partial(self._borrow, run),
+                self._references,
+                settings,
+                self._calibration,
+            )
+
+        try:
+            if self._hosts is None:
+                return here(submission)
+            return self._hosts.grade(
+                submission, settings, here=here, held=lambda used: run.using(nullcontext(used))
+            )
+        except GraderError as error:
+            return pipeline.failed(submission, error, settings)
+        except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
+            # A fault of this program must cost one report, and be seen, but never a batch.
+            _log.exception("submission %s met a fault in the grader", submission.id)
+            return pipeline.not_graded(f"{type(error).__name__}: {error}", settings)
+
+    def run_program(
+        self,
+        job: Job,
+        run: Run,
+        *,
+        image: str,
+        on_slot: Callable[[], None] = lambda: None,
+        answer_by: Callable[[], float] = lambda: math.inf,
+    ) -> RunOutcome:
+        """Run a job's only run, for its output and not for a verdict.
+
+        What does not compile is not run: the outcome is then the compiler's.
+
+        Args:
+            job: What to run.
+            run: The handle by which it can be stopped.
+            image: The image variant.
+            on_slot: Called whenever it has a slot.
+            answer_by: Called then, too, for the time, of `time.monotonic`, by which whoever asked
+                must have an answer. A program that still runs then is out of wall time, however
+                little CPU time the load of the machine left it.
+
+        Raises:
+            GradingStoppedError: `run` was stopped.
+            SandboxError: The sandbox failed more often than the settings allow, or cannot work.
+        """
+        left, begun = self.settings.retries, time.monotonic()
+
+        def had_slot() -> float:
+            nonlocal begun
+            begun = time.monotonic()
+            on_slot()
+            return answer_by()
+
+        while True:
+            clock = Run()
+            try:
+                return self._run_once(job, run, clock, image, had_slot)
+            except GradingStoppedError:
+                if run.is_stopped or not clock.is_stopped:
+                    raise
+                return _out_of_time(time.monotonic() - begun)
+            except SandboxError as error:
+                if not error.retryable or left == 0 or run.is_stopped:
+                    raise
+                left -= 1
+                _log.warning("running a program again after a sandbox failed: %s", error)
+
+    def warm(self, image: str = "python") -> None:
+        """Start opening a slot, so that the first submission need not wait for all of it.
+
+        Where that fails, `look` and the first submission say so.
+        """
+        self._warming = threading.Thread(target=self._open_one, args=(image,), daemon=True)
+        self._warming.start()
+
+    def look(self) -> None:
+        """Wait for what `warm` began, which the first submission would wait for anyway.
+
+        Raises:
+            GraderError: No slot can be opened.
+        """
+        if self._warming is not None:
+            self._warming.join()
+        if self._warming_error is not None:
+            raise self._warming_error
+
+    def close(self) -> None:
+        """Close every slot and the sandbox. Repeats harmlessly."""
+        if self._hosts is not None:
+            self._hosts.close()
+        self._pool.close()
+        self.sandbox.close()
+        if self._warming is not None:
+            self._warming.join()
+
+    def _run_once(
+        self, job: Job, run: Run, clock: Run, image: str, had_slot: Callable[[], float]
+    ) -> RunOutcome:
+        with (
+            nullcontext() if self._hosts is None else self._hosts.here(),
+            self._pool.borrow(image=image, memory_bytes=job.memory_bytes) as slot,
+        ):
+            if not run.is_stopped:
+                deadline = had_slot()
+                with (
+                    run.using(nullcontext(slot)),
+                    clock.using(nullcontext(slot)),
+                    _stopped_at(clock, deadline),
+                    closing(slot.run(job)) as running,
+                ):
+                    outcomes = list(running)
+                if outcomes:
+                    return outcomes[-1]
+                message = f"{slot.name} ended a job without an outcome"
+                raise SandboxUnavailableError(message)
+        # Raised only here, where the slot has been given back unharmed.
+        raise GradingStoppedError(STOPPED)
+
+    def _open_one(self, image: str) -> None:
+        try:
+            with self._borrow(Run(), image, 0):
+                pass
+        except GraderError as error:
+            self._warming_error = error
+
+    def _borrow(self, run: Run, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
+        return run.using(self._pool.borrow(image=image, memory_bytes=memory_bytes))
+
+
+@contextmanager
+def _stopped_at(run: Run, deadline: float) -> Iterator[None]:
+    """Stop a run once a time of `time.monotonic` has come."""
+    if deadline == math.inf:
+        yield
+        return
+    alarm = threading.Timer(max(0.0, deadline - time.monotonic()), run.stop)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        yield
+    finally:
+        alarm.cancel()
+
+
+def _out_of_time(wall_time_s: float) -> RunOutcome:
+    """Return how a program ended that was stopped at the last moment; what it wrote is lost."""
+    return RunOutcome(
+        index=0,
+        exit_code=None,
+        exit_signal=None,
+        stdout=b"",
+        stderr=b"",
+        dropped_bytes=0,
+        report=b"",
+        usage=Usage(wall_time_s=wall_time_s),
+        limit_hit=LimitKind.WALL_TIME,
+    )
