@@ -27,12 +27,12 @@ STOPPED_WORKER_TIMEOUT_S = 30.0
 LASTING_KEYS = (
     "_kombu.binding",
     "unacked",
-    names.STATS,
-    names.ERRORS,
-    names.REAPED,
-    names.WAIT,
-    names.SUITE,
-    names.VERDICTS,
+    names.Key.STATS,
+    names.Key.ERRORS,
+    names.Key.REAPED,
+    names.Key.WAIT,
+    names.Key.SUITE,
+    names.Key.VERDICTS,
 )
 """What docs/operations.md says may be there when all is done; beginnings of names."""
 
@@ -146,7 +146,7 @@ class RedisServer(Process):
 
     def stats(self) -> dict[str, int]:
         with self.connect() as client:
-            return {name: int(value) for name, value in client.hgetall(names.STATS).items()}
+            return {name: int(value) for name, value in client.hgetall(names.Key.STATS).items()}
 
     def _answers(self) -> bool:
         from redis.exceptions import RedisError
@@ -254,7 +254,7 @@ class Deployment:
 
         def serving() -> bool:
             with self.redis.connect() as client:
-                return int(client.zcard(names.WORKERS)) >= count
+                return int(client.zcard(names.Key.WORKERS)) >= count
 
         wait_until(serving, 60, f"{count} workers serve")
 

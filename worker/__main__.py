@@ -1,6 +1,6 @@
-"""`python -m worker`: a worker with the options that this deployment needs.
+"""`python -m worker`: start a worker with the options that it needs.
 
-Further arguments go to `celery worker`.
+Further arguments are passed to `celery worker`.
 """
 
 import sys
@@ -15,7 +15,7 @@ def main() -> int:
     except GraderError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    # Gossip and mingle only talk to other workers, and are what hangs when Redis comes back.
+    # Gossip and mingle only talk to other workers, and they hang when Redis comes back.
     app.worker_main(
         ["worker", "--loglevel=INFO", "--without-gossip", "--without-mingle", *sys.argv[1:]]
     )

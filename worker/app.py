@@ -1,4 +1,4 @@
-"""The Celery application of the workers: `celery -A worker.app worker`, or `python -m worker`."""
+"""The Celery application of a worker: `celery -A worker.app worker`, or `python -m worker`."""
 
 from grader.config.loading import load_settings
 from grader.queueing.dispatch import make_app
@@ -12,7 +12,7 @@ app.conf.update(
     task_queues={queue_name(image): {} for image in settings.queue.images.split(",")},
     worker_pool="threads",
     worker_consumer="worker.consumer:HintConsumer",
-    # More than slots: while one job is on its way to or from the ledger, another has its slot.
+    # More threads than slots: a slot can run one job while others are taken or handed in.
     worker_concurrency=settings.slots + 1 + settings.slots // 4,
 )
 lifecycle = Lifecycle(app, settings)

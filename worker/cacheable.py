@@ -1,8 +1,8 @@
-"""Which verdicts may stand for the same submission later.
+"""Which reports may be cached.
 
-A cached verdict has to be the one that a new run would give. So nothing that went wrong on our
-side is kept, and nothing that came near a limit: there a busier machine could decide otherwise.
-The store itself is in Redis (`grader.queueing`).
+A cached report must be the one that a new run would give. So internal errors are not cached, nor
+are runs that came near a limit, because they might exceed it on a busier machine. The cache itself
+is in Redis (`grader.queueing`).
 """
 
 from grader.model import GradeReport, Limits, Usage
@@ -13,18 +13,18 @@ NEAR = 0.5
 
 
 def is_cacheable(report: GradeReport, limits: Limits) -> bool:
-    """Return whether the report may be given for an equal submission without running it.
+    """Return whether a report may be the answer to an equal submission later.
 
     Args:
-        report: Of a run.
-        limits: Those that were in force for each case of it.
+        report: The report.
+        limits: The limits that were in force for each case.
     """
     if not report.graded or report.limit_hit is not None:
         return False
     verdicts = {report.verdict, *(case.verdict for case in report.cases)}
     if verdicts & LIMIT_VERDICTS or Verdict.INTERNAL_ERROR in verdicts:
         return False
-    # Where cases have processes of their own, the report's times are those of all together.
+    # If each case has its own process, the report's times are sums over all cases.
     usages = [case.usage for case in report.cases if case.usage is not None]
     return not any(_is_near(usage, limits) for usage in usages or [report.usage])
 

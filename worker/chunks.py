@@ -1,4 +1,4 @@
-"""The jobs that this worker holds: taken from the ledger in chunks, and let go for others."""
+"""The jobs that this worker holds: taken from the ledger in chunks, and given back to it."""
 
 import logging
 import threading
@@ -18,20 +18,20 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Chunk:
-    """The jobs of one hint, taken together under one token."""
+    """The jobs of one hint, which were taken together under one token."""
 
     token: str
     left: deque[Taken]
     key: str | None = None
-    """The job that runs."""
+    """The running job."""
     run: Run = field(default_factory=Run)
     since: float = 0.0
-    """When the job that runs began, by the monotonic clock."""
+    """When the running job began, by `time.monotonic`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A job that runs, at one moment; its chunk may be at the next one a moment later."""
+    """A job that was running when `running_now` was called; it may have ended since."""
 
     chunk: Chunk
     run: Run
@@ -45,9 +45,9 @@ class Chunks:
         """Hold nothing yet.
 
         Args:
-            worker: The id under which it holds jobs.
-            ledger: Where they go back to.
-            dispatcher: Tells other workers of them.
+            worker: The id of this worker in the ledger.
+            ledger: The ledger.
+            dispatcher: Sends the hints for jobs that are given back.
         """
         self._worker = worker
         self._ledger = ledger
@@ -55,7 +55,7 @@ class Chunks:
         self._lock = threading.Lock()
         self._open: dict[Chunk, None] = {}
         self._owed: defaultdict[str, list[str]] = defaultdict(list)
-        """Keys by token that are to go back, and of which Redis has not said that they did."""
+        """Keys, by token, to give back; Redis has not yet confirmed that they were."""
         self._is_stopping = False
 
     @property
@@ -64,12 +64,12 @@ class Chunks:
         return self._is_stopping
 
     def stop(self) -> None:
-        """Let no other job begin. Repeats harmlessly."""
+        """Start no more jobs. Repeats harmlessly."""
         with self._lock:
             self._is_stopping = True
 
     def kill(self) -> None:
-        """Stop the jobs that run, and let no other begin."""
+        """Stop the running jobs, and start no more."""
         self.stop()
         with self._lock:
             runs = [chunk.run for chunk in self._open]
@@ -78,7 +78,7 @@ class Chunks:
 
     @contextmanager
     def opened(self, token: str, jobs: Iterable[Taken]) -> Iterator[Chunk]:
-        """Hold jobs; those that have not begun by the end are let go."""
+        """Hold jobs; at the end, those that were not started are given back."""
         chunk = Chunk(token=token, left=deque(jobs))
         with self._lock:
             self._open[chunk] = None
@@ -87,11 +87,11 @@ class Chunks:
         finally:
             with self._lock:
                 del self._open[chunk]
-            self.let_rest_go(chunk)
+            self.give_rest_back(chunk)
 
     def next_job(self, chunk: Chunk) -> Taken | None:
-        """Return the chunk's next job, which has a run of its own; None where there is none."""
-        # Under the lock: else `kill` might stop the run of the job before and never this one's.
+        """Return the chunk's next job, and give it a new `Run`; None if no job may start."""
+        # Under the lock: else `kill` could stop the previous job's run and miss this one.
         with self._lock:
             if self._is_stopping or not chunk.left:
                 return None
@@ -100,7 +100,7 @@ class Chunks:
 
     @contextmanager
     def running(self, chunk: Chunk, key: str) -> Iterator[None]:
-        """Say meanwhile that a job of the chunk runs."""
+        """Mark a job of the chunk as running."""
         with self._lock:
             chunk.key, chunk.since = key, time.monotonic()
         try:
@@ -110,7 +110,7 @@ class Chunks:
                 chunk.key = None
 
     def running_now(self) -> dict[str, Running]:
-        """Return what runs, by key."""
+        """Return the running jobs by key."""
         with self._lock:
             return {
                 chunk.key: Running(chunk=chunk, run=chunk.run, since=chunk.since)
@@ -118,45 +118,45 @@ class Chunks:
                 if chunk.key is not None
             }
 
-    def let_go(self, chunk: Chunk, keys: Sequence[str]) -> None:
-        """Let others have jobs: now, or once Redis is there again."""
+    def give_back(self, chunk: Chunk, keys: Sequence[str]) -> None:
+        """Give jobs back to the ledger: now, or once Redis answers again."""
         if not keys:
             return
         with self._lock:
             self._owed[chunk.token] += keys
         try:
-            self.settle()
+            self.give_back_owed()
         except QueueUnavailableError as error:
-            _log.warning("jobs will be given back later: %s", error)
+            _log.warning("Redis does not answer; jobs will be given back later: %s", error)
 
-    def let_rest_go(self, chunk: Chunk) -> None:
-        """Let others have what waits behind the chunk's running job."""
+    def give_rest_back(self, chunk: Chunk) -> None:
+        """Give back the jobs of a chunk that were not started."""
         with self._lock:
             keys = [job.key for job in chunk.left]
             chunk.left.clear()
-        self.let_go(chunk, keys)
+        self.give_back(chunk, keys)
 
-    def settle(self) -> None:
-        """Give back what `let_go` could not.
+    def give_back_owed(self) -> None:
+        """Give back what `give_back` could not.
 
         Raises:
-            QueueUnavailableError: It still cannot; nothing is forgotten.
+            QueueUnavailableError: Redis still does not answer. Nothing is forgotten.
         """
         with self._lock:
             owed = {token: list(keys) for token, keys in self._owed.items()}
         for token, keys in owed.items():
             hints = self._ledger.give_back(self._worker, token, keys)
             with self._lock:
-                # Others may have settled it, or added to it, meanwhile.
+                # Another thread may have changed it meanwhile.
                 left = [key for key in self._owed.pop(token, ()) if key not in keys]
                 if left:
                     self._owed[token] = left
-            self.tell(hints)
+            self.send_hints(hints)
 
-    def tell(self, hints: Sequence[Hint]) -> None:
-        """Send hints where the broker is there."""
+    def send_hints(self, hints: Sequence[Hint]) -> None:
+        """Send hints, if the broker can be reached."""
         try:
             self._dispatcher.send(hints)
         except QueueUnavailableError as error:
-            # The ledger has them; whoever reaps next sends the hints.
+            # The ledger has the jobs: the next worker that reaps finds that their hints are lost.
             _log.warning("hints were not sent: %s", error)

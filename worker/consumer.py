@@ -1,6 +1,6 @@
-"""What stands between Celery and its broker: hints come through, and nothing else.
+"""Celery's consumer, limited to hints.
 
-Nor does an acknowledgement get to a connection that was lost.
+Other messages are dropped, and no message is acknowledged on a connection that was lost.
 """
 
 import logging
@@ -15,27 +15,29 @@ from grader.queueing.names import GRADE_TASK
 _log = logging.getLogger(__name__)
 
 _HEADERS = ("id", "root_id", "lang", "origin", "argsrepr", "kwargsrepr")
-"""What Celery needs of a hint, and shows of it; all of them text."""
+"""The text headers of a hint that Celery needs or shows."""
 
 
 class HintConsumer(Consumer):  # type: ignore[misc]
-    """Celery's consumer, which never sees a message that `grader.queueing.dispatch` did not send.
+    """Celery's consumer, which drops every message that is not a well-formed hint.
 
-    What other messages raise, Celery takes for a fault of the worker, ends it, and puts the
-    message back for the next worker to end. Others again it never acknowledges: after a few of
-    these a worker, which may hold so many and no more, takes nothing.
+    If a message raises an unexpected error, Celery ends the worker and puts the message back, so it
+    would end the next worker, too. Some other messages Celery never acknowledges: after a few of
+    them the worker has reached its prefetch limit and takes no more messages.
     """
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
-        """Return what is called with every message."""
+        """Return the function that is called with every message."""
         handle = super().create_task_handler(*args, **options)
 
         def handle_or_drop(message: Any) -> Any:
             forget_with_channel(message)
             try:
                 message.headers = _headers_of_hint(message)
-            except Exception as error:  # noqa: BLE001 - whatever the message makes its decoders do
-                _log.error("dropped a message that is none: %s: %s", type(error).__name__, error)
+            except Exception as error:  # noqa: BLE001 - decoders may raise anything
+                _log.error(
+                    "dropped a message that is not a hint: %s: %s", type(error).__name__, error
+                )
                 message.reject_log_error(_log, (ConnectionError, OSError))
                 return None
             return handle(message)
@@ -44,11 +46,11 @@ class HintConsumer(Consumer):  # type: ignore[misc]
 
 
 def forget_with_channel(message: Any) -> None:
-    """Have a message that is acknowledged or rejected after its channel was closed do nothing.
+    """Ignore the acknowledgement or rejection of a message whose channel was closed.
 
-    The channel has put it back when it was closed, and it comes again. Celery acknowledges from its
-    loop, where it takes whatever that raises but a network's error for the end of the worker; from
-    a channel without a connection it is an AttributeError.
+    A closed channel has put its messages back, so they are delivered again. Acknowledging on a
+    channel without a connection raises AttributeError, and Celery's loop ends the worker at every
+    error but a network error.
     """
 
     def settle_if_open(settle: Callable[..., None], *args: Any, **options: Any) -> None:
@@ -60,10 +62,10 @@ def forget_with_channel(message: Any) -> None:
 
 
 def _headers_of_hint(message: Any) -> dict[str, str]:
-    """Return the headers that count.
+    """Return the headers of a hint.
 
     Raises:
-        Exception: The message is no hint, or cannot even be decoded.
+        Exception: The message is not a hint, or cannot be decoded.
     """
     headers = message.headers
     match message.payload:
@@ -72,10 +74,10 @@ def _headers_of_hint(message: Any) -> dict[str, str]:
         case _:
             is_hint = False
     if not is_hint or headers["task"] != GRADE_TASK:
-        reason = f"expected {GRADE_TASK} of a list of keys, and nothing else"
+        reason = f"expected the task {GRADE_TASK} with a list of keys as its only argument"
         raise ValueError(reason)
-    told = {name: headers[name] for name in _HEADERS if isinstance(headers.get(name), str)}
-    if "id" not in told:
+    known = {name: headers[name] for name in _HEADERS if isinstance(headers.get(name), str)}
+    if "id" not in known:
         reason = "it has no id"
         raise ValueError(reason)
-    return {"task": GRADE_TASK, **told}
+    return {"task": GRADE_TASK, **known}

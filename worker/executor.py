@@ -1,4 +1,4 @@
-"""The executor of a worker process: threads of Celery's pool call it, one chunk of jobs each."""
+"""The executor of a worker process. Each thread of Celery's pool has it execute one chunk."""
 
 import logging
 import os
@@ -16,9 +16,9 @@ from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger, Taken
 from worker.chunks import Chunk, Chunks
-from worker.gate import Gate
 from worker.heartbeat import SLOW_S, Heartbeat
 from worker.job_runner import Finished, JobRunner
+from worker.locks import ReadersWriterLock
 from worker.throughput import Throughput
 
 _log = logging.getLogger(__name__)
@@ -29,11 +29,11 @@ _Answer = TypeVar("_Answer")
 
 
 class AbandonedError(Exception):
-    """The executor is closing and Redis does not answer: others will find what is left."""
+    """The executor closes while Redis does not answer; other workers take its jobs back later."""
 
 
 class Executor:
-    """Executes jobs of the ledger in slots of its own. `execute` is safe for many threads."""
+    """Executes jobs of the ledger in this worker's slots. `execute` is safe for many threads."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class Executor:
         """Start nothing yet.
 
         Args:
-            settings: Of this worker.
-            ledger: Where jobs come from and reports go. Closed with this, as are the next two.
-            dispatcher: Tells other workers.
+            settings: The worker's settings.
+            ledger: Has the jobs and takes the reports. `close` closes it and the next two.
+            dispatcher: Sends hints to other workers.
             grader: Has the slots.
         """
         self.id = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -66,7 +66,7 @@ class Executor:
             throughput=self._throughput,
             sandbox=grader.sandbox.name,
         )
-        self._gate = Gate()
+        self._lock = ReadersWriterLock()
         self._free_slots = threading.BoundedSemaphore(settings.slots)
         self._repeats = Repeats()
         self._abandoned = threading.Event()
@@ -78,26 +78,26 @@ class Executor:
         self._heartbeat.start()
 
     def stop(self) -> None:
-        """Take nothing new; finish what runs as long as the settings allow. Does not wait."""
+        """Start no more jobs; stop running ones after the `drain_s` setting. Does not wait."""
         if not self._chunks.is_stopping:
             self._chunks.stop()
-            # By a clock of its own: the heartbeat may hang on a Redis that is silent.
+            # A timer of its own, because the heartbeat may hang if Redis is silent.
             self._patience.start()
 
     def close(self) -> None:
-        """Stop what still runs, give everything back and close the slots."""
+        """Stop the running jobs, give back all jobs, and close the slots."""
         self._patience.cancel()
         self._abandon()
         self._heartbeat.close()
         try:
             self._dispatcher.send(self._ledger.leave_worker(self.id))
         except QueueUnavailableError as error:
-            _log.warning("left without a word, as Redis does not answer: %s", error)
+            _log.warning("could not tell the ledger that this worker leaves: %s", error)
         self._dispatcher.close()
         self._ledger.close()
 
     def execute(self, keys: Sequence[str]) -> None:
-        """Run those of the jobs that still wait for it, one after another."""
+        """Run those of the jobs that are still queued, one after another."""
         token = secrets.token_hex(8)
         try:
             jobs = self._insist(lambda: self._ledger.take(self.id, token, keys))
@@ -105,20 +105,20 @@ class Executor:
                 while (job := self._chunks.next_job(chunk)) is not None:
                     self._start(job, chunk)
         except AbandonedError:
-            _log.warning("left jobs behind: Redis does not answer")
+            _log.warning("ended without giving jobs back: Redis does not answer")
 
     def _abandon(self) -> None:
         self._abandoned.set()
         self._chunks.kill()
-        # Nor does anybody wait any longer for a slot that an engine would have to open.
+        # Threads that wait for a slot to be opened are released, too.
         self._grader.close()
 
     def _start(self, job: Taken, chunk: Chunk) -> None:
-        with self._gate.alone() if job.is_suspect else self._gate.together():
+        with self._lock.exclusive() if job.is_suspect else self._lock.shared():
             if not self._free_slots.acquire(timeout=SLOW_S):
-                # Another worker may have a slot that is free.
-                self._chunks.let_go(chunk, [job.key])
-                self._chunks.let_rest_go(chunk)
+                # Another worker may have a free slot.
+                self._chunks.give_back(chunk, [job.key])
+                self._chunks.give_rest_back(chunk)
                 return
             with ExitStack() as slot:
                 slot.callback(self._free_slots.release)
@@ -135,8 +135,8 @@ class Executor:
 
     def _finish(self, job: Taken, finished: Finished, chunk: Chunk) -> None:
         if chunk.run.is_stopped:
-            # Cancelled, or given to another worker, which the ledger then knows; or we stop.
-            self._chunks.let_go(chunk, [job.key])
+            # The job was cancelled or given to another worker, or this worker ends.
+            self._chunks.give_back(chunk, [job.key])
             return
         error = f"{self.id} {finished.error}" if finished.error else ""
         in_time = self._insist(
@@ -148,18 +148,18 @@ class Executor:
             self._throughput.count()
 
     def _insist(self, step: Callable[[], _Answer]) -> _Answer:
-        """Take a step in the ledger, as often as it takes.
+        """Try a step in the ledger until Redis answers.
 
         Raises:
-            AbandonedError: The executor closes first.
+            AbandonedError: The executor is closed first.
         """
         tries = 0
         while True:
             try:
                 return step()
             except QueueUnavailableError as error:
-                if self._repeats.is_due(f"again: {error}"):
-                    _log.warning("trying again: %s", error)
+                if self._repeats.is_due(f"retrying: {error}"):
+                    _log.warning("retrying: %s", error)
                 if self._abandoned.wait(_RETRY_S[min(tries, len(_RETRY_S) - 1)]):
                     raise AbandonedError from error
                 tries += 1

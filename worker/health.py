@@ -1,4 +1,4 @@
-"""`python -m worker.health`: whether the worker of this host holds its lease; for health checks."""
+"""`python -m worker.health`: a health check of the worker on this host."""
 
 import platform
 import sys
@@ -9,7 +9,7 @@ from grader.queueing.status import read_status
 
 
 def main() -> int:
-    """Return 0 where a worker with this host's name is alive, else 1 with the reason."""
+    """Return 0 if a worker with this host's name holds a lease; else print why, and return 1."""
     try:
         status = read_status(load_settings().settings)
     except GraderError as error:
@@ -17,7 +17,7 @@ def main() -> int:
         return 1
     if any(worker.host == platform.node() for worker in status.workers):
         return 0
-    print(f"no worker of {platform.node()} has a lease", file=sys.stderr)  # noqa: T201
+    print(f"no worker on {platform.node()} holds a lease", file=sys.stderr)  # noqa: T201
     return 1
 
 

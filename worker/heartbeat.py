@@ -1,7 +1,7 @@
-"""The heartbeat: a worker's lease, and what has to be looked at while its threads are busy.
+"""The heartbeat, which renews a worker's lease while its other threads are busy.
 
-It stops what was cancelled, lets others have the rest of a chunk that a slow job holds up, and
-looks for what dead workers left.
+Each beat also stops cancelled runs, gives back the jobs that wait behind a slow one, and takes the
+jobs of dead workers back.
 """
 
 import logging
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
 from grader.process.repeats import Repeats
+from grader.process.threads import Threads
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import WorkerStatus, encode_worker
 from worker.chunks import Chunks
@@ -23,11 +24,11 @@ _log = logging.getLogger(__name__)
 _BEAT_S = 0.5
 
 SLOW_S = 0.5
-"""How long a job may run, or wait for a slot, before the rest of its chunk goes to others."""
+"""A job that runs, or waits for a slot, for longer has the rest of its chunk given back."""
 
 
 class Heartbeat:
-    """A thread of its own, from `start` to `close`."""
+    """A thread that beats from `start` to `close`."""
 
     def __init__(
         self,
@@ -39,15 +40,15 @@ class Heartbeat:
         throughput: Throughput,
         sandbox: str,
     ) -> None:
-        """Beat not yet.
+        """Start nothing yet.
 
         Args:
-            worker: The id whose lease it keeps.
-            settings: Of the worker.
-            ledger: Where the lease is.
-            chunks: What the worker is at.
-            throughput: What it has done.
-            sandbox: The backend's name, for those who look.
+            worker: The id of the worker in the ledger.
+            settings: The worker's settings.
+            ledger: The ledger.
+            chunks: The jobs that the worker holds.
+            throughput: Counts what it has graded.
+            sandbox: The backend's name, for the status.
         """
         self._worker = worker
         self._settings = settings
@@ -58,17 +59,21 @@ class Heartbeat:
         self._began = datetime.now(UTC)
         self._repeats = Repeats()
         self._closed = threading.Event()
+        # Stopping a run closes its slot, which takes up to 10 s for a container: far longer than a
+        # beat may be delayed before the lease runs out.
+        self._stopping = Threads(settings.slots, "stop")
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Take the lease, soon, and keep it."""
+        """Take the lease within a beat, and keep renewing it."""
         self._thread.start()
 
     def close(self) -> None:
-        """Keep it no longer; returns when the last beat is over."""
+        """Stop renewing it. Returns when the last beat is over."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._stopping.shutdown(wait=False)
 
     def _beat_on(self) -> None:
         while not self._closed.wait(_BEAT_S):
@@ -77,22 +82,25 @@ class Heartbeat:
             except QueueUnavailableError as error:
                 if self._repeats.is_due(str(error)):
                     _log.warning("no heartbeat: %s", error)
-            except Exception:  # noqa: BLE001 - and it is logged
-                # Without a heart everything here would be taken away again and again.
-                _log.exception("the heartbeat met a fault")
+            except Exception:  # noqa: BLE001 - logged
+                # If the thread ended, every job of this worker would be taken back again and again.
+                _log.exception("a heartbeat failed because of a bug")
 
     def _beat(self) -> None:
         running = self._chunks.running_now()
         pairs = [(each.chunk.token, key) for key, each in running.items()]
         status = encode_worker(self._status(len(running)))
         for key in self._ledger.beat(self._worker, status, pairs):
-            running[key].run.stop()
+            run = running[key].run
+            if not run.is_stopped:
+                self._stopping.submit(run.stop)
+                run.forbid()
         now = time.monotonic()
         for each in running.values():
             if now - each.since > SLOW_S or self._chunks.is_stopping:
-                self._chunks.let_rest_go(each.chunk)
-        self._chunks.settle()
-        self._chunks.tell(self._ledger.reap(self._settings.queue.images.split(",")))
+                self._chunks.give_rest_back(each.chunk)
+        self._chunks.give_back_owed()
+        self._chunks.send_hints(self._ledger.reap(self._settings.queue.images.split(",")))
 
     def _status(self, running: int) -> WorkerStatus:
         return WorkerStatus(
@@ -102,7 +110,7 @@ class Heartbeat:
             images=self._settings.queue.images,
             sandbox=self._sandbox,
             slots=self._settings.slots,
-            # One or two more may be on their way to or from the ledger.
+            # A few more may be on their way to or from the ledger.
             running=min(running, self._settings.slots),
             graded=self._throughput.total,
             per_s=round(self._throughput.per_s, 2),

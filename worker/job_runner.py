@@ -1,4 +1,4 @@
-"""From a job of the ledger to what is handed in for it, whatever the job says."""
+"""Running one job of the ledger. Every job gets an answer, even if it cannot be decoded."""
 
 import json
 import logging
@@ -23,13 +23,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What is handed in for a job."""
+    """The answer to a job, as it is handed in."""
 
     body: bytes
     error: str
-    """What is told to operators; "" where all went well."""
+    """Shown to operators; "" if there was none."""
     keep: bool
-    """Whether it may answer the next equal job."""
+    """Whether the answer may be cached."""
 
 
 class JobRunner:
@@ -39,19 +39,19 @@ class JobRunner:
         """Run nothing yet.
 
         Args:
-            settings: Of this worker; a job may have others of its own.
-            engine: Has the slots. Its owner closes it.
+            settings: The worker's settings; a job may override some of them.
+            engine: Has the slots. The caller closes it.
         """
         self._settings = settings
         self._engine = engine
         self._suites = SuiteReader()
 
     def lacks_suite(self, job: Taken) -> bool:
-        """Tell whether `run` needs the job's suite: it remembers the last ones."""
+        """Return whether `run` needs the job's suite. It remembers the last ones."""
         return not self._suites.knows(job.suite)
 
     def run(self, job: Taken, started: Started, run: Run) -> Finished:
-        """Do what a job says; somebody waits for an answer, so there always is one."""
+        """Grade the submission or run the program; never raises, because a client waits."""
         try:
             settings = _settings_of(started)
             code = started.code.decode()
@@ -59,9 +59,9 @@ class JobRunner:
                 return self._run_program(code, run)
             return self._grade(job, started, code, settings, run)
         except (GraderError, LookupError, ValueError, TypeError) as error:
-            reason = f"the job cannot be read: {type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001 - and it is logged
-            _log.exception("a job met a fault in the worker")
+            reason = f"the job cannot be decoded: {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - logged
+            _log.exception("a job failed because of a bug in the worker")
             reason = f"{type(error).__name__}: {error}"
         report = not_graded(reason, self._settings)
         return Finished(body=wire.encode_report(report), error=reason, keep=False)
@@ -97,6 +97,6 @@ class JobRunner:
 def _settings_of(started: Started) -> Mapping[str, Any]:
     settings = json.loads(started.settings)
     if not isinstance(settings, dict):
-        message = f"its settings are {type(settings).__name__}; expected an object"
+        message = f"its settings are a {type(settings).__name__}; expected an object"
         raise WireError(message)
     return settings

@@ -1,4 +1,4 @@
-"""What a worker process does at its start, its stop and its end."""
+"""Starting, stopping and closing a worker process, on Celery's signals."""
 
 import logging
 import os
@@ -20,11 +20,11 @@ _log = logging.getLogger(__name__)
 _CANNOT_START = 3
 
 _CHATTY = ("celery.app.trace", "celery.worker.strategy")
-"""Loggers of Celery that write two lines a task at INFO."""
+"""Loggers of Celery that write two lines for each task at INFO."""
 
 
 class Lifecycle:
-    """Holds the executor of this process, from Celery's start signal to its last."""
+    """Owns the executor of this process."""
 
     def __init__(self, app: Any, settings: Settings) -> None:
         """Connect to Celery's signals; nothing is started yet."""
@@ -41,7 +41,7 @@ class Lifecycle:
         """The executor.
 
         Raises:
-            ConfigurationError: The worker was not started as a worker.
+            ConfigurationError: This process was not started as a worker.
         """
         if self._executor is None:
             message = "no worker is running in this process"
@@ -53,9 +53,9 @@ class Lifecycle:
             logging.getLogger(name).setLevel(logging.WARNING)
 
     def _open(self, **_: Any) -> None:
-        """Check that submissions can be run at all, before any is taken; then join the queue.
+        """Check that this worker can run submissions, and join the queue.
 
-        Opening the first slot also removes what dead workers of this machine left behind.
+        Opening the first slot also removes containers that dead workers left on this machine.
         """
         try:
             self._executor = Executor(
@@ -66,7 +66,8 @@ class Lifecycle:
             )
             self._executor.open()
         except Exception as error:
-            # Celery would swallow it, go on, and lose every task. Its log is not open yet.
+            # Celery would ignore the error and go on with a worker that fails every task. Its log
+            # is not open yet.
             reason = error if isinstance(error, GraderError) else traceback.format_exc()
             print(f"the worker cannot grade: {reason}", file=sys.stderr)  # noqa: T201
             raise SystemExit(_CANNOT_START) from error
@@ -88,4 +89,4 @@ class Lifecycle:
     def _close(self, **_: Any) -> None:
         if self._executor is not None:
             self._executor.close()
-        _log.info("worker %d has left nothing behind", os.getpid())
+        _log.info("worker %d has closed its slots", os.getpid())

@@ -1,4 +1,4 @@
-"""The task: take what the hint names, grade it, hand the reports in. No logic."""
+"""The Celery task. It only calls the executor."""
 
 from typing import Any
 
@@ -11,5 +11,5 @@ def register(app: Any, lifecycle: Lifecycle) -> None:
 
     @app.task(name=GRADE_TASK)  # type: ignore[untyped-decorator]
     def grade(keys: list[str]) -> None:
-        """Grade the jobs of these keys; every other outcome than a report is the ledger's."""
+        """Grade the jobs with these keys; the reports go to the ledger."""
         lifecycle.executor.execute([str(key) for key in keys])

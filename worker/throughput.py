@@ -1,4 +1,4 @@
-"""How much a worker has graded, and how fast of late."""
+"""How many submissions a worker has graded, in total and in the last minute."""
 
 import threading
 import time
@@ -6,33 +6,33 @@ from collections import deque
 
 _WINDOW_S = 60.0
 _MOST = 10_000
-"""More a minute than a worker's threads and its ledger get through."""
+"""More than a worker can grade in a minute."""
 
 
 class Throughput:
     """Counts submissions. Safe for many threads."""
 
     def __init__(self) -> None:
-        """Begin now."""
+        """Start counting."""
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self._total = 0
         self._recent: deque[float] = deque(maxlen=_MOST)
 
     def count(self) -> None:
-        """Count one more."""
+        """Count one submission."""
         with self._lock:
             self._total += 1
             self._recent.append(time.monotonic())
 
     @property
     def total(self) -> int:
-        """All since the start."""
+        """Submissions since the start."""
         return self._total
 
     @property
     def per_s(self) -> float:
-        """Submissions a second over the last minute, or since the start where that is less."""
+        """Submissions per second over the last minute, or since the start if that is shorter."""
         now = time.monotonic()
         with self._lock:
             while self._recent and now - self._recent[0] >= _WINDOW_S:

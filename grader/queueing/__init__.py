@@ -1,9 +1,9 @@
-"""Grading on other machines: what the client and the workers both know of the queue.
+"""Grading on other machines: the client's side of the queue, and what workers share with it.
 
-Redis holds a *ledger* of jobs, changed only by the scripts of `grader.queueing.scripts`; it alone
-says what is waiting, who has it, and what became of it. Celery carries *hints*, small messages
-that name jobs, to whichever worker is free. A hint may be lost, doubled or late without harm: a
-worker takes only what the ledger still has, and a job without a hint gets another one.
+Redis holds the *ledger*, the state of every job; only the scripts of `grader.queueing.scripts`
+change it. Celery carries *hints*, small messages that name jobs, to a free worker. A hint may be
+lost, duplicated or late without harm: a worker takes only jobs that the ledger still has, and a job
+whose hint was lost gets another.
 
-docs/operations.md has the life of a job and every key.
+docs/operations.md describes the life of a job and every key.
 """

@@ -1,4 +1,4 @@
-"""Celery, as both ends of the queue use it: one application's settings, and sending hints."""
+"""Celery: the application that clients and workers share, and sending hints."""
 
 import contextlib
 import threading
@@ -12,7 +12,7 @@ from grader.queueing.ledger import Hint
 from grader.queueing.names import GRADE_TASK, PRIORITY_STEPS, queue_name
 
 _SOCKET_TIMEOUT_S = 10.0
-"""Longer than any read of the transport blocks on purpose."""
+"""Longer than any blocking read of the transport."""
 _CONNECT_TIMEOUT_S = 3.0
 
 
@@ -20,7 +20,7 @@ def make_app(settings: Settings) -> Any:
     """Return a Celery application for the broker that the settings name; nothing is sent yet.
 
     Raises:
-        ConfigurationError: There is no broker, or Celery is not installed.
+        ConfigurationError: No broker is set, or Celery is not installed.
     """
     if settings.broker is None:
         message = "no broker is set; expected GRADER_BROKER=redis://..."
@@ -35,7 +35,7 @@ def make_app(settings: Settings) -> Any:
         accept_content=["json"],
         task_serializer="json",
         event_serializer="json",
-        # Reports go through the ledger; docs/adr/0020-ledger-and-hints.md says why.
+        # Reports go through the ledger; for the reasons, see docs/adr/0020-ledger-and-hints.md.
         task_ignore_result=True,
         result_expires=settings.queue.result_ttl_s,
         task_acks_late=True,
@@ -54,7 +54,7 @@ def make_app(settings: Settings) -> Any:
             "socket_keepalive": True,
         },
         worker_hijack_root_logger=False,
-        # Three messages a task; Flower asks for them where it runs.
+        # They are three messages for each task. Flower turns them on if it runs.
         worker_send_task_events=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
     )
@@ -62,27 +62,27 @@ def make_app(settings: Settings) -> Any:
 
 
 class Dispatcher:
-    """Sends hints over one connection of its own. Safe for many threads; not across a fork."""
+    """Sends hints over its own connection. Safe for many threads, but not across a fork."""
 
     def __init__(self, app: Any) -> None:
         """Connect to nothing yet.
 
         Args:
-            app: Of `make_app`.
+            app: Made by `make_app`.
         """
         self._app = app
         self._lock = threading.Lock()
         self._producer: Any = None
 
     def send(self, hints: Iterable[Hint], *, together: int = 1) -> None:
-        """Tell workers about jobs.
+        """Send hints.
 
         Args:
-            hints: The jobs.
-            together: How many of one image and priority a message names at most.
+            hints: What to send.
+            together: The most jobs, all of one image and priority, that one message names.
 
         Raises:
-            QueueUnavailableError: The broker cannot be reached; some may have been sent.
+            QueueUnavailableError: The broker cannot be reached. Some hints may have been sent.
         """
         groups: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
         for hint in hints:
@@ -100,7 +100,7 @@ class Dispatcher:
         with self._lock:
             try:
                 if self._producer is None:
-                    # Not one of Celery's pools: a forked child would inherit its sockets.
+                    # From none of Celery's pools: a forked child would inherit the pool's sockets.
                     self._producer = self._app.amqp.Producer(self._app.connection_for_write())
                 self._app.send_task(
                     GRADE_TASK,
@@ -112,14 +112,14 @@ class Dispatcher:
                     producer=self._producer,
                 )
             except Exception as error:
-                # What kombu lets through differs by version and by what broke.
+                # Which exceptions kombu raises depends on its version and on what failed.
                 self._disconnect()
-                message = f"the broker took no message: {type(error).__name__}: {error}"
+                message = f"the broker did not accept a message: {type(error).__name__}: {error}"
                 raise QueueUnavailableError(message) from error
 
     def _disconnect(self) -> None:
         producer, self._producer = self._producer, None
         if producer is None:
             return
-        with contextlib.suppress(Exception):  # It may be broken already.
+        with contextlib.suppress(Exception):  # The connection may be broken.
             producer.connection.release()

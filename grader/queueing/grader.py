@@ -1,4 +1,4 @@
-"""Grades on the workers of a queue. Importing this module needs neither Celery nor redis."""
+"""The grader that sends submissions to workers. Importing it needs neither Celery nor redis."""
 
 import os
 from concurrent.futures import Future
@@ -19,32 +19,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCounts:
-    """What became of the submissions that one client of the queue sent."""
+    """Counts of the submissions that one client of the queue has sent."""
 
     sent: int
     hits: int
-    """Answered from finished verdicts."""
+    """Answered from the cache."""
     joined: int
-    """Equal to one in flight, and graded with it."""
+    """Equal to a submission in flight, and graded with it."""
 
     @property
     def hit_rate(self) -> float:
-        """The share that needed no run of its own, in [0, 1]; 0 where nothing was sent."""
+        """The share that needed no run of its own, in [0, 1]; 0 if nothing was sent."""
         return (self.hits + self.joined) / self.sent if self.sent else 0.0
 
 
 class QueueGrader(FutureGrader):
     """Grades on the workers of a queue.
 
-    May be used in processes that were forked after it was made, each of which then has a
-    connection of its own.
+    Can also be used in processes that are forked later. Each of them opens its own connections.
     """
 
     def __init__(self, settings: Settings) -> None:
         """Check the settings; nothing is connected or started yet.
 
         Raises:
-            ConfigurationError: There is no broker, or Celery or redis are not installed.
+            ConfigurationError: No broker is set, or Celery or redis is not installed.
         """
         self.settings = settings
         self._intake = Intake(settings)
@@ -67,17 +66,17 @@ class QueueGrader(FutureGrader):
     def run_program(
         self, job: Job, *, image: str, timeout_s: float, clock_s: float
     ) -> "QueuedProgram":
-        """Run a job's only run on a worker, and return at once.
+        """Submit a job with one run to the workers, and return at once.
 
         Args:
             job: What to run.
             image: The image variant.
-            timeout_s: Seconds from now after which there is no outcome any more.
-            clock_s: Seconds from when it has its slot after which it is out of wall time, even
-                where it waited for a CPU.
+            timeout_s: Seconds from now after which the result is a failure.
+            clock_s: Wall time limit in seconds, counted from when the program has a slot. Time
+                that it waits for a CPU counts.
 
         Returns:
-            The program. Cancelling the future of its result stops it.
+            The program. Cancelling its future stops it.
         """
         from grader.queueing.programs import QueuedProgram, make_program_job
 
@@ -87,7 +86,7 @@ class QueueGrader(FutureGrader):
         return QueuedProgram(key=queued.key, result=future)
 
     def has_slot(self, program: "QueuedProgram") -> bool:
-        """Ask Redis whether a program runs at this moment.
+        """Return whether a program runs at this moment.
 
         Raises:
             QueueUnavailableError: Redis does not answer.
@@ -95,29 +94,29 @@ class QueueGrader(FutureGrader):
         return self._pump.is_running(program.key)
 
     def look(self) -> str:
-        """Ask Redis who works; see `FutureGrader.look`."""
+        """Ask Redis for workers; see `FutureGrader.look`."""
         from grader.queueing.status import read_status
 
         return "" if read_status(self.settings).workers else "the queue has no worker"
 
     def counts(self) -> ClientCounts:
-        """Return what became of this process's submissions so far."""
+        """Return the counts of this process's submissions so far."""
         counts = self._pump.counts
         return ClientCounts(sent=counts["sent"], hits=counts["hits"], joined=counts["joined"])
 
     def close(self) -> None:
-        """Cancel what is open and leave the queue. Repeats harmlessly."""
+        """Cancel the pending jobs and leave the queue. Repeats harmlessly."""
         self._pump.close()
         forget_at_exit(self)
 
     @property
     def _window(self) -> int:
-        # More than may be in the queue, so that what is sent next is prepared already.
+        # More than may be in flight, so that the next jobs are ready to be sent.
         return self.settings.queue.in_flight * 2
 
     @property
     def _pump(self) -> "Pump":
-        """This process's connection. Needs no lock: one could be held while a process forks."""
+        """This process's pump. No lock guards it, because a fork could copy the lock while held."""
         pid = os.getpid()
         pump = self._pumps.get(pid)
         if pump is None:

@@ -1,4 +1,4 @@
-"""What happens to a submission before anything of it is sent anywhere."""
+"""Turning submissions into jobs, before anything is sent."""
 
 import logging
 
@@ -14,26 +14,28 @@ _log = logging.getLogger(__name__)
 
 
 class Intake:
-    """Makes jobs of submissions, or reports where there is nothing to send. Safe for threads."""
+    """Makes jobs, or reports if there is nothing to send. Safe for many threads."""
 
     def __init__(self, settings: Settings) -> None:
         """Check the settings.
 
         Raises:
-            ConfigurationError: They name a policy or an extraction rule that does not exist.
+            ConfigurationError: There is no policy or extraction rule of the given name.
         """
         self._settings = settings
         self._maker = JobMaker(settings)
         self._without_sandbox = GradingEngine(settings, sandbox=AbsentSandbox())
-        """Reports on what holds no code, for which nothing has to run."""
+        """Reports on submissions without code, which need no run."""
 
     def take(self, submission: Submission) -> SubmissionJob | GradeReport:
-        """Return a submission's job; its report where it has no code or its tests are broken."""
+        """Return a submission's job; its report if it has no code or its suite is invalid."""
         try:
             job = self._maker.make(submission)
-        except Exception as error:  # noqa: BLE001 - it may be a fault of ours: logged below
-            # Whatever a submission does to us must cost its own report only.
+        except Exception as error:  # noqa: BLE001 - a bug of ours is logged below
+            # One submission must not fail the others that are submitted with it.
             if not isinstance(error, GraderError):
-                _log.exception("submission %s met a fault in the client", submission.id)
+                _log.exception(
+                    "grading submission %s failed because of a bug in the client", submission.id
+                )
             return not_graded(f"{type(error).__name__}: {error}", self._settings)
         return self._without_sandbox.grade(submission) if job is None else job

@@ -1,4 +1,4 @@
-"""A submission as a job of the queue: what is sent, and the key by which equal ones are one."""
+"""Queued jobs: what is sent for a submission, and the key that equal submissions share."""
 
 import functools
 import hashlib
@@ -15,7 +15,7 @@ from grader.grading.pipeline import find_code, not_graded
 from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite, wire
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
-from grader.queueing.ledger import Ticket
+from grader.queueing.ledger import LedgerEntry
 from grader.scoring import calibration
 from grader.suites.files import check_files
 
@@ -23,15 +23,18 @@ _SUITES_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """How a submission's code and its limits were found."""
+class ClientConditions:
+    """The conditions of a report that the worker cannot know.
+
+    The client extracts the code and resolves the limits, and sends only the results.
+    """
 
     rule: ExtractionRule
     note: str
     limits_from: LimitsFrom
 
-    def tell(self, report: GradeReport) -> GradeReport:
-        """Return a job's report with this in it; the job has seen no text around the code."""
+    def add_to(self, report: GradeReport) -> GradeReport:
+        """Return a worker's report with these conditions added."""
         if report.conditions is None:
             return report
         conditions = replace(
@@ -43,51 +46,52 @@ class Found:
         return replace(report, conditions=conditions)
 
 
-class Reader(Protocol):
-    """Makes what a caller gets from what a worker says, or from why it said nothing."""
+class AnswerReader(Protocol):
+    """Turns a worker's answer into the result of a future."""
 
     def decode(self, body: bytes) -> Any:
-        """Read an answer.
+        """Return the result.
 
         Raises:
-            WireError: It is none.
+            WireError: The answer cannot be decoded.
         """
 
     def failure(self, reason: str) -> Any:
-        """Return what stands for an answer that there is not."""
+        """Return the result if there is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportReader:
-    """Reads reports of one submission."""
+    """Reads the report of one submission."""
 
-    found: Found
+    conditions: ClientConditions
     settings: Settings = field(repr=False)
 
     def decode(self, body: bytes) -> GradeReport:
-        """Read a report; see `Reader.decode`."""
-        return self.found.tell(wire.decode_report(body))
+        """Return the report; see `AnswerReader.decode`."""
+        return self.conditions.add_to(wire.decode_report(body))
 
     def failure(self, reason: str) -> GradeReport:
-        """Return the report of an internal error."""
+        """Return a report of an internal error."""
         return not_graded(reason, self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """Something to be done by a worker, such as a submission whose code was found."""
+class QueuedJob:
+    """A submission or a program for a worker."""
 
     key: str
-    """Equal for all submissions that must get the same report."""
+    """Submissions with the same key get the same report."""
     code: str
     suite: "EncodedSuite"
     settings: str
-    reader: Reader = field(compare=False)
-    """Does not travel."""
+    """A JSON object."""
+    reader: AnswerReader = field(compare=False)
+    """Is not sent."""
 
-    def ticket(self, timeout_s: float) -> Ticket:
-        """Return the job for the ledger, to be done within `timeout_s` seconds."""
-        return Ticket(
+    def ledger_entry(self, timeout_s: float) -> LedgerEntry:
+        """Return the job as the ledger takes it, to be done within `timeout_s` seconds."""
+        return LedgerEntry(
             key=self.key,
             suite=self.suite.digest,
             image=self.suite.image,
@@ -98,29 +102,29 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubmissionJob(Job):
-    """A submission whose code was found, ready to be sent."""
+class SubmissionJob(QueuedJob):
+    """A submission whose code was found."""
 
-    found: Found
-    """Does not travel."""
+    conditions: ClientConditions
+    """Are not sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedSuite:
-    """A suite as it travels: once, however many submissions it judges."""
+    """A suite as it is sent: once, however many submissions it judges."""
 
     digest: str
     image: str
     message: bytes
     limits_from: LimitsFrom = LimitsFrom.SETTINGS
-    """Does not travel."""
+    """Is not sent."""
 
 
 class JobMaker:
-    """Makes jobs under one set of settings. Safe for many threads.
+    """Makes jobs of submissions under one set of settings. Safe for many threads.
 
-    The code is extracted here, so that samples which differ only in the words around it are one
-    job and no reasoning travels.
+    The client extracts the code, so submissions that differ only in the text around it are one
+    job, and no reasoning is sent.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -130,10 +134,10 @@ class JobMaker:
         self._suites: OrderedDict[tuple[int, str], tuple[TestSuite, EncodedSuite]] = OrderedDict()
 
     def make(self, submission: Submission) -> SubmissionJob | None:
-        """Return the submission as a job; None where it holds no code.
+        """Return the submission as a job; None if its completion holds no code.
 
         Raises:
-            WireError: Its suite holds something that is not plain data.
+            WireError: Its suite holds a value that is not plain data.
         """
         suite, settings = submission.suite, self._settings.under(submission.rules)
         rule, extraction = find_code(submission, settings)
@@ -145,20 +149,22 @@ class JobMaker:
         digest = hashlib.sha256()
         for part in (code, encoded.digest, job_settings, _version()):
             digest.update(f"{len(part)}:".encode() + part.encode())
-        found = Found(rule=rule, note=extraction.note, limits_from=encoded.limits_from)
+        conditions = ClientConditions(
+            rule=rule, note=extraction.note, limits_from=encoded.limits_from
+        )
         return SubmissionJob(
             key=digest.hexdigest(),
             code=code,
             suite=encoded,
             settings=job_settings,
-            reader=ReportReader(found=found, settings=self._settings),
-            found=found,
+            reader=ReportReader(conditions=conditions, settings=self._settings),
+            conditions=conditions,
         )
 
     def _encode(self, suite: TestSuite, language: str) -> EncodedSuite:
         key = id(suite), language
         with self._lock:
-            # The suite is kept along, so its id stays its own.
+            # The entry keeps the suite alive, so that no other object gets its id.
             known = self._suites.get(key)
             if known is not None:
                 self._suites.move_to_end(key)
@@ -194,16 +200,16 @@ class SuiteReader:
         self._suites: OrderedDict[str, TestSuite] = OrderedDict()
 
     def knows(self, digest: str) -> bool:
-        """Tell whether `read` needs no message."""
+        """Return whether `read` knows the suite and needs no message."""
         with self._lock:
             return digest in self._suites
 
     def read(self, digest: str, message: bytes) -> TestSuite:
-        """Return the suite of a digest; `message` may be empty where it is known.
+        """Return the suite of a digest; `message` may be empty if `knows` is true.
 
         Raises:
-            WireError: The message is none of this version.
-            LabelError: Its files lead out of their folder.
+            WireError: The message cannot be decoded, or has another version.
+            LabelError: The path of one of its files leads out of the work area.
         """
         with self._lock:
             known = self._suites.get(digest)
@@ -219,17 +225,18 @@ class SuiteReader:
 
 
 def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:
-    """Return a worker's settings with what the client chose for its job.
+    """Return a worker's settings with those that the client chose for its job.
 
     Raises:
-        LookupError: The job lacks one of them.
-        ValueError: The job comes from another version and names something unknown.
-        TypeError: One of them is of another type.
+        LookupError: One of the client's settings is missing.
+        ValueError: One of them has an unknown value; the client may have another version.
+        TypeError: One of them has a wrong type.
     """
     policy, stop_early = job_settings["policy"], job_settings["stop_early"]
     if not isinstance(policy, str) or not isinstance(stop_early, bool | None):
         message = (
-            f"policy is {policy!r}, stop_early {stop_early!r}; expected text, and true or false"
+            f"policy is {policy!r} and stop_early {stop_early!r}; "
+            "expected a string, and true, false or null"
         )
         raise TypeError(message)
     least = job_settings["require_integrity"]
@@ -244,7 +251,7 @@ def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:
 
 @functools.lru_cache(maxsize=64)
 def _encoded(policy: str, stop_early: bool | None, require_integrity: Integrity | None) -> str:
-    """Return what `apply` reads."""
+    """Return the JSON that `apply` reads, decoded, on the worker."""
     return json.dumps(
         {"policy": policy, "stop_early": stop_early, "require_integrity": require_integrity}
     )

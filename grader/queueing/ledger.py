@@ -1,42 +1,44 @@
-"""The ledger in Redis: what is waiting, who has it, and what became of it.
+"""The ledger: the state of every job, in Redis.
 
-Every method is one atomic step and may be repeated when its answer was lost. Safe to use from
-many threads, and in a process forked from one that used it. docs/operations.md has the keys.
+Every method is one atomic step, and can be repeated if its answer was lost. Safe for many threads,
+and in a process that was forked from one that used it. docs/operations.md describes the keys.
 """
 
-import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
-from grader.queueing import names, scripts
+from grader.queueing import names
+from grader.queueing.names import AnswerKind, JobState, Key
+from grader.queueing.scripts import SCRIPTS
 from grader.text.redaction import redacted
 
 if TYPE_CHECKING:
     from redis import Redis
 
 CLIENT_LEASE_S = 60.0
-"""How long a client may be silent until nobody is thought to wait for its jobs."""
+"""A client that was silent for so long counts as dead: its jobs are no longer wanted."""
 
 _SOCKET_TIMEOUT_S = 5.0
 _CONNECT_TIMEOUT_S = 3.0
 _REAP_INTERVAL_S = 0.5
 _EMPTY_QUEUE_S = 5.0
-"""How old a hint may be while its queue is empty; then it was lost."""
+"""A hint that is older than this while its queue is empty was lost."""
 _DROPPED_AT_ONCE = 5000
-"""How many verdicts go at most in one step where Redis is nearly full."""
+"""Verdicts that one step drops at most if Redis is nearly full; Redis serves nothing meanwhile."""
 _UNUSED_SUITE_S = 30
-"""How long nobody asked for a suite that may go then, too."""
+"""A suite may be dropped, too, if it was not used for so long."""
 
 MAX_READ = 64
-"""How many answers one call reads at most."""
+"""Answers that one call reads at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """A job that workers are to be told about."""
+    """Which job to look for in the ledger, and the Celery queue and priority to send this to."""
 
     key: str
     image: str
@@ -44,12 +46,12 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
-    """What `submit` needs to know of a job."""
+class LedgerEntry:
+    """A job as `Ledger.submit` enters it."""
 
     key: str
     suite: str
-    """The digest under which the suite is stored."""
+    """Its digest."""
     image: str
     timeout_s: float
     settings: str
@@ -57,16 +59,16 @@ class Ticket:
 
     @property
     def hint(self) -> Hint:
-        """The job as a hint, with the priority that its deadline gives it."""
+        """The hint for the job. Its priority depends on `timeout_s`."""
         return Hint(key=self.key, image=self.image, priority=names.priority_of(self.timeout_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """What became of a ticket."""
+    """What became of a job that was submitted."""
 
     report: bytes | None = None
-    """The finished verdict, where there was one."""
+    """The cached report, if there was one."""
     is_new: bool = False
     lacks_suite: bool = False
 
@@ -78,26 +80,26 @@ class Taken:
     key: str
     suite: str
     is_suspect: bool
-    """A worker died while it ran this job; it is to be run alone."""
+    """Whether a worker died while it ran this job. If so, the job is run alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A job that a worker is about to run."""
+    """What a worker needs to run a job that it holds."""
 
     code: bytes
     settings: bytes
     suite: bytes
-    """Empty where it was not asked for."""
+    """Empty if it was not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What a client is told about one of its jobs."""
+    """What the ledger tells a client about one of its jobs."""
 
     id: str
     key: str
-    kind: names.Answer
+    kind: AnswerKind
     body: bytes
 
 
@@ -105,7 +107,7 @@ def connect(settings: Settings) -> "Redis":
     """Return a client for the broker that the settings name; nothing is sent yet.
 
     Raises:
-        ConfigurationError: There is no broker, its address is none, or redis is not installed.
+        ConfigurationError: No broker is set, its address is unusable, or redis is not installed.
     """
     if settings.broker is None:
         message = "no broker is set; expected GRADER_BROKER=redis://..."
@@ -126,21 +128,21 @@ def connect(settings: Settings) -> "Redis":
             socket_connect_timeout=_CONNECT_TIMEOUT_S,
             socket_keepalive=True,
             protocol=2,
-            # A connection that the server closed while it was idle deserves a second one.
+            # The server may have closed an idle connection: try once more with a new one.
             retry=Retry(ConstantBackoff(0.05), 1),
             retry_on_error=[DisconnectedError, SilenceError],
         )
     except ValueError:
-        # What the library says may quote a part of the password.
+        # The library's message may quote a part of the password.
         message = (
             f"the broker's address {redacted(settings.broker)} is not usable; "
-            "expected redis://[:password@]host:port/number, percent-encoded where needed"
+            "expected redis://[:password@]host:port/number, percent-encoded if needed"
         )
         raise ConfigurationError(message) from None
 
 
 class Ledger:
-    """The scripts as methods. Every one may raise `QueueUnavailableError`, and only that."""
+    """The scripts as methods. Each raises `QueueUnavailableError` if Redis fails, and no other."""
 
     def __init__(self, settings: Settings) -> None:
         """Connect to nothing yet.
@@ -151,9 +153,10 @@ class Ledger:
         self._redis = connect(settings)
         self._execute: Callable[..., Any] = self._redis.execute_command
         self._queue = settings.queue
-        self._lease_ms = _ms(settings.queue.lease_s)
+        self._worker_lease_ms = _ms(settings.queue.lease_s)
+        self._client_lease_ms = _ms(CLIENT_LEASE_S)
         self._keep_ms = _ms(settings.queue.result_ttl_s)
-        self._trust_ms = _ms(settings.queue.cache_ttl_s)
+        self._cache_ttl_ms = _ms(settings.queue.cache_ttl_s)
 
     def close(self) -> None:
         """Close the connections. Repeats harmlessly."""
@@ -161,33 +164,41 @@ class Ledger:
 
     # ------------------------------------------------------------ clients
 
-    def submit(self, client: str, tickets: Sequence[Ticket]) -> list[Submitted]:
-        """Enter jobs, or find their verdicts, or join the same jobs in flight; in this order."""
-        arguments: list[Any] = [client, _ms(CLIENT_LEASE_S), self._keep_ms, self._trust_ms]
-        for ticket in tickets:
-            arguments += [
-                ticket.key,
-                ticket.suite,
-                ticket.image,
-                ticket.hint.priority,
-                _ms(ticket.timeout_s),
-                ticket.settings,
-                ticket.code,
-            ]
-        return [_submitted(each) for each in self._run(_SUBMIT, *arguments)]
+    def submit(self, client: str, entries: Sequence[LedgerEntry]) -> list[Submitted]:
+        """Enter each job, unless it has a cached report or is in flight; results in this order."""
+        found = self._run(
+            "submit",
+            *(entry.code for entry in entries),
+            client=client,
+            client_lease_ms=self._client_lease_ms,
+            keep_ms=self._keep_ms,
+            cache_ttl_ms=self._cache_ttl_ms,
+            jobs=[
+                {
+                    "key": entry.key,
+                    "suite": entry.suite,
+                    "image": entry.image,
+                    "priority": entry.hint.priority,
+                    "timeout_ms": _ms(entry.timeout_s),
+                    "settings": entry.settings,
+                }
+                for entry in entries
+            ],
+        )
+        return [_submitted(each) for each in found]
 
     def store_suite(self, digest: str, suite: bytes) -> None:
-        """Put a suite where workers find it; every submission that names it keeps it there."""
-        self._run(_STORE_SUITE, digest, suite, self._keep_ms)
+        """Store a suite for the workers. Every submission that names it keeps it longer."""
+        self._run("store_suite", suite, digest=digest, keep_ms=self._keep_ms)
 
     def read(self, client: str, *, block_s: float) -> list[Message]:
-        """Wait for answers, and return up to `MAX_READ` of them.
+        """Wait up to `block_s` seconds for answers, and return up to `MAX_READ` of them.
 
-        Reading takes nothing away: what `acknowledge` does not name is read again.
+        An answer is read again until `acknowledge` drops it.
         """
         found = self._command(
             "XREAD", "COUNT", MAX_READ, "BLOCK", max(1, _ms(block_s)),
-            "STREAMS", names.OUT + client, "0",
+            "STREAMS", Key.OUT + client, "0",
         )  # fmt: skip
         entries = found[0][1] if found else ()
         return [_message(entry_id, fields) for entry_id, fields in entries]
@@ -195,43 +206,63 @@ class Ledger:
     def acknowledge(self, client: str, last: str) -> None:
         """Drop the answers up to the id `last`."""
         milliseconds, _, number = last.partition("-")
-        self._command("XTRIM", names.OUT + client, "MINID", f"{milliseconds}-{int(number) + 1}")
+        self._command("XTRIM", Key.OUT + client, "MINID", f"{milliseconds}-{int(number) + 1}")
 
     def check(self, client: str, keys: Iterable[str]) -> list[str]:
-        """Say that the client lives; return which of `keys` are nowhere and need submitting anew.
+        """Renew a client's lease, and return the keys of lost jobs, which it must submit again.
 
         Args:
-            client: Whose keys they are.
+            client: The client.
             keys: Jobs that it waits for.
         """
-        return _texts(self._run(_CHECK, client, _ms(CLIENT_LEASE_S), self._keep_ms, *keys))
+        found = self._run(
+            "check",
+            client=client,
+            client_lease_ms=self._client_lease_ms,
+            answer_ttl_ms=self._keep_ms,
+            keys=list(keys),
+        )
+        return _texts(found)
 
     def is_running(self, key: str) -> bool:
-        """Tell whether a worker runs a job at this moment."""
-        return bool(self._command("HGET", names.JOB + key, "state") == b"running")
+        """Return whether a worker runs a job at this moment."""
+        return bool(self._command("HGET", Key.JOB + key, "state") == JobState.RUNNING.encode())
 
     def cancel(self, client: str, keys: Iterable[str]) -> None:
-        """Stop waiting for jobs; those that nobody waits for are stopped."""
-        self._run(_CANCEL, client, *keys)
+        """Stop waiting for jobs. Those that no other client waits for are stopped."""
+        self._run("cancel", client=client, keys=list(keys))
 
     def leave(self, client: str) -> None:
-        """Forget a client that waits for nothing any more."""
-        self._command("DEL", names.OUT + client)
-        self._command("ZREM", names.CLIENTS, client)
+        """Forget a client that no longer waits for anything."""
+        self._command("DEL", Key.OUT + client)
+        self._command("ZREM", Key.CLIENTS, client)
 
     # ------------------------------------------------------------ workers
 
     def take(self, worker: str, token: str, keys: Sequence[str]) -> list[Taken]:
-        """Hold those of the jobs that wait; the others have an owner, or nobody wants them."""
-        found = self._run(_TAKE, worker, self._lease_ms, token, *keys)
+        """Have a worker hold those of the jobs that are queued and wanted; return these."""
+        found = self._run(
+            "take",
+            worker=worker,
+            worker_lease_ms=self._worker_lease_ms,
+            token=token,
+            keys=list(keys),
+        )
         return [
             Taken(key=key.decode(), suite=suite.decode(), is_suspect=suspect == b"1")
             for key, suite, suspect in found
         ]
 
     def start(self, worker: str, token: str, key: str, *, with_suite: bool) -> Started | None:
-        """Begin to run a job that is held; None where it was cancelled or given away."""
-        found = self._run(_START, worker, token, key, int(with_suite), self._keep_ms)
+        """Begin to run a job; None if it was cancelled, or another worker has it."""
+        found = self._run(
+            "start",
+            worker=worker,
+            token=token,
+            key=key,
+            with_suite=with_suite,
+            answer_ttl_ms=self._keep_ms,
+        )
         if not found:
             return None
         code, settings, suite = found
@@ -240,78 +271,94 @@ class Ledger:
     def finish(
         self, worker: str, token: str, key: str, report: bytes, *, error: str, keep: bool
     ) -> bool:
-        """Hand a report to all who wait for it; False where the job was given away meanwhile.
+        """Send a job's report to all clients that wait for it.
 
         Args:
-            worker: Who ran it.
+            worker: The worker that ran it.
             token: The delivery.
             key: The job.
             report: As `grader.model.wire` encodes it.
-            error: What is shown among the last errors; "" where all went well.
-            keep: Whether the verdict may serve the same submission again.
+            error: Shown among the last errors; "" if there was none.
+            keep: Whether the report may answer an equal submission later.
+
+        Returns:
+            False if the worker no longer held the job; the report is dropped then.
         """
-        room = self._queue.cache_bytes if keep else 0
         done = self._run(
-            _FINISH, worker, token, key, report, error, self._keep_ms, room, self._trust_ms
+            "finish",
+            report,
+            worker=worker,
+            token=token,
+            key=key,
+            error=error,
+            answer_ttl_ms=self._keep_ms,
+            cache_bytes=self._queue.cache_bytes if keep else 0,
+            cache_ttl_ms=self._cache_ttl_ms,
         )
         return bool(done)
 
     def give_back(self, worker: str, token: str, keys: Sequence[str]) -> list[Hint]:
-        """Let others have jobs; returns those that they are to be told of."""
-        return _hints(self._run(_GIVE_BACK, worker, token, *keys))
+        """Put jobs that a worker holds back into the queue; return the hints to send."""
+        return _hints(self._run("give_back", worker=worker, token=token, keys=list(keys)))
 
     def beat(self, worker: str, description: str, running: Iterable[tuple[str, str]]) -> list[str]:
-        """Renew a worker's lease; return the keys that it must stop running.
+        """Renew a worker's lease; return the keys of the jobs that it must stop.
 
         Args:
-            worker: The one that lives.
+            worker: The worker.
             description: What `grader status` shows of it, as JSON.
             running: Token and key of each of its running jobs.
         """
-        pairs = [text for pair in running for text in pair]
-        return _texts(self._run(_BEAT, worker, self._lease_ms, description, *pairs))
+        found = self._run(
+            "beat",
+            worker=worker,
+            worker_lease_ms=self._worker_lease_ms,
+            description=description,
+            running=[{"token": token, "key": key} for token, key in running],
+        )
+        return _texts(found)
 
     def leave_worker(self, worker: str) -> list[Hint]:
-        """Forget a worker that ended in order; returns the jobs that it still held."""
-        return _hints(self._run(_LEAVE, worker))
+        """Forget a worker that ends in order; return the hints for the jobs that it still held."""
+        return _hints(self._run("leave", worker=worker))
 
     def reap(self, images: Iterable[str]) -> list[Hint]:
-        """Look for what dead workers held and for hints that were lost, at most twice a second.
+        """Take jobs back from dead workers and find lost hints, at most twice a second.
 
-        Also drops finished verdicts and unused suites where Redis is nearly full.
+        Also drops cached reports and unused suites if Redis is nearly full.
 
         Returns:
-            Jobs that workers are to be told of again.
+            The hints to send.
         """
-        queues: list[Any] = []
-        for image in images:
-            lists = names.queue_keys(image)
-            queues += [image, len(lists), *lists]
         found = self._run(
-            _REAP,
-            _ms(_REAP_INTERVAL_S),
-            self._lease_ms,
-            _ms(CLIENT_LEASE_S),
-            self._queue.worker_deaths,
-            _ms(_EMPTY_QUEUE_S),
-            self._keep_ms,
-            _DROPPED_AT_ONCE,
-            _UNUSED_SUITE_S,
-            *queues,
+            "reap",
+            interval_ms=_ms(_REAP_INTERVAL_S),
+            worker_lease_ms=self._worker_lease_ms,
+            client_lease_ms=self._client_lease_ms,
+            worker_deaths=self._queue.worker_deaths,
+            empty_queue_ms=_ms(_EMPTY_QUEUE_S),
+            answer_ttl_ms=self._keep_ms,
+            most_verdicts=_DROPPED_AT_ONCE,
+            unused_suite_s=_UNUSED_SUITE_S,
+            queues={image: names.queue_keys(image) for image in images},
         )
         return _hints(found)
 
     # ------------------------------------------------------------ inside
 
-    def _run(self, script: "_Script", *arguments: Any) -> Any:
+    def _run(self, name: str, *payloads: bytes, **arguments: Any) -> Any:
+        """Run a script with named arguments, and payloads that are too large to be put in JSON."""
         from redis.exceptions import NoScriptError
 
+        script = SCRIPTS[name]
+        # A key in a foreign hint, or an error's text, may hold a lone surrogate.
+        encoded = json.dumps(arguments, ensure_ascii=False).encode(errors="replace")
         try:
-            return self._command("EVALSHA", script.digest, 0, *arguments)
+            return self._command("EVALSHA", script.digest, 0, encoded, *payloads)
         except QueueUnavailableError as error:
             if not isinstance(error.__cause__, NoScriptError):
                 raise
-            return self._command("EVAL", script.source, 0, *arguments)
+            return self._command("EVAL", script.source, 0, encoded, *payloads)
 
     def _command(self, *words: Any) -> Any:
         from redis.exceptions import RedisError
@@ -319,27 +366,8 @@ class Ledger:
         try:
             return self._execute(*words)
         except (RedisError, OSError) as error:
-            message = f"Redis did not do {words[0]}: {type(error).__name__}: {error}"
+            message = f"Redis failed at {words[0]}: {type(error).__name__}: {error}"
             raise QueueUnavailableError(message) from error
-
-
-class _Script:
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
-
-
-_SUBMIT = _Script(scripts.SUBMIT)
-_STORE_SUITE = _Script(scripts.STORE_SUITE)
-_TAKE = _Script(scripts.TAKE)
-_START = _Script(scripts.START)
-_FINISH = _Script(scripts.FINISH)
-_GIVE_BACK = _Script(scripts.GIVE_BACK)
-_BEAT = _Script(scripts.BEAT)
-_LEAVE = _Script(scripts.LEAVE)
-_CANCEL = _Script(scripts.CANCEL)
-_CHECK = _Script(scripts.CHECK)
-_REAP = _Script(scripts.REAP)
 
 
 def _ms(seconds: float) -> int:
@@ -371,6 +399,6 @@ def _message(entry_id: bytes, fields: Mapping[bytes, bytes]) -> Message:
     return Message(
         id=entry_id.decode(),
         key=fields[b"key"].decode(),
-        kind=names.Answer(fields[b"kind"].decode()),
+        kind=AnswerKind(fields[b"kind"].decode()),
         body=fields[b"body"],
     )

@@ -1,62 +1,77 @@
-"""Names that both ends of the queue agree on: the task, its queues, the keys in Redis."""
+"""Names that clients and workers share: the task, its queues, the keys in Redis."""
 
 from enum import StrEnum
 
 GRADE_TASK = "grader.grade"
-"""The Celery task that grades the jobs whose keys it is given."""
+"""The Celery task that grades jobs. Its argument is their keys."""
 
 PRIORITY_STEPS = (0, 3, 6, 9)
-"""Priorities of the Redis transport; 0 comes first."""
+"""Priorities of kombu's Redis transport; 0 comes first."""
 
 _PRIORITY_DEADLINES_S = ((15.0, 0), (60.0, 3), (300.0, 6))
 _PRIORITY_SEPARATOR = "\x06\x16"
-"""What kombu puts between a queue's name and a priority."""
-
-PREFIX = "grader:"
-JOB = PREFIX + "job:"
-SUITE = PREFIX + "suite:"
-OUT = PREFIX + "out:"
-HELD = PREFIX + "held:"
-WORKER = PREFIX + "worker:"
-QUEUED = PREFIX + "queued"
-WORKERS = PREFIX + "workers"
-CLIENTS = PREFIX + "clients"
-VERDICTS = PREFIX + "verdicts"
-VERDICTS_AGE = PREFIX + "verdicts:age"
-VERDICTS_BYTES = PREFIX + "verdicts:bytes"
-STATS = PREFIX + "stats"
-ERRORS = PREFIX + "errors"
-REAPED = PREFIX + "reaped"
-WAIT = PREFIX + "wait"
+"""kombu puts this between a queue's name and a priority."""
 
 
-class Answer(StrEnum):
-    """What a message to a client says about a job."""
+class Key(StrEnum):
+    """The keys in Redis; those that end with a colon are followed by an id.
+
+    `scripts/*.lua` use them as `KEY.JOB` and so on; docs/operations.md describes them.
+    """
+
+    JOB = "grader:job:"
+    SUITE = "grader:suite:"
+    OUT = "grader:out:"
+    HELD = "grader:held:"
+    WORKER = "grader:worker:"
+    QUEUED = "grader:queued"
+    WORKERS = "grader:workers"
+    CLIENTS = "grader:clients"
+    VERDICTS = "grader:verdicts"
+    VERDICTS_AGE = "grader:verdicts:age"
+    VERDICTS_BYTES = "grader:verdicts:bytes"
+    STATS = "grader:stats"
+    ERRORS = "grader:errors"
+    REAPED = "grader:reaped"
+    WAIT = "grader:wait"
+
+
+class JobState(StrEnum):
+    """How far a job in the ledger has come; the scripts use them as `STATE.QUEUED` and so on."""
+
+    QUEUED = "queued"
+    HELD = "held"
+    """In a worker's chunk."""
+    RUNNING = "running"
+
+
+class AnswerKind(StrEnum):
+    """What a message to a client says about a job; in scripts: `ANSWER.REPORT` and so on."""
 
     REPORT = "report"
-    """The job was graded; the message has the report."""
+    """The job was graded. The message holds the report."""
     KILLED = "killed"
-    """Workers died while they graded this job and nothing else."""
+    """Several workers died while they graded this job and no other."""
     AGAIN = "again"
-    """Its tests are no longer there; submit it once more."""
+    """Its suite is gone from Redis. The client has to submit the job again."""
 
 
 class Counter(StrEnum):
-    """The fields of the statistics."""
+    """The fields of `Key.STATS`; the scripts use them as `COUNTER.GRADED` and so on."""
 
     SUBMITTED = "submitted"
     HITS = "cache_hits"
     JOINED = "joined"
-    """Submissions that found the same one in flight."""
+    """Submissions that found an equal job in flight."""
     GRADED = "graded"
     INTERNAL_ERRORS = "internal_errors"
     REDELIVERED = "redelivered"
     KILLED = "killed"
     CANCELLED = "cancelled"
     EXPIRED = "expired"
-    """Jobs that nobody waited for any more when their turn came."""
+    """Jobs that no client waited for any more when their turn came."""
     STALE = "stale"
-    """Reports that came after the job had been given to somebody else, and were dropped."""
+    """Reports that were dropped because their worker no longer held the job."""
     HINTED_AGAIN = "hinted_again"
     WORKERS_LOST = "workers_lost"
 
@@ -67,7 +82,7 @@ def queue_name(image: str) -> str:
 
 
 def priority_of(timeout_s: float) -> int:
-    """Return the priority of a job that has `timeout_s` seconds left: short deadlines first."""
+    """Return the priority of a job with `timeout_s` seconds left; short deadlines come first."""
     for limit_s, priority in _PRIORITY_DEADLINES_S:
         if timeout_s <= limit_s:
             return priority
@@ -75,7 +90,7 @@ def priority_of(timeout_s: float) -> int:
 
 
 def queue_keys(image: str) -> tuple[str, ...]:
-    """Return the lists in which the Redis transport keeps an image's queue, by priority."""
+    """Return the Redis lists in which kombu keeps an image's queue, one for each priority."""
     name = queue_name(image)
     return tuple(
         name if step == 0 else f"{name}{_PRIORITY_SEPARATOR}{step}" for step in PRIORITY_STEPS

@@ -1,4 +1,4 @@
-"""Programs as jobs of the queue: they run once on a worker, for their output, not for a verdict."""
+"""Programs as queued jobs. A worker runs each once and answers with its output, not a verdict."""
 
 import base64
 import json
@@ -13,9 +13,8 @@ from grader.model import SuiteFile, Usage
 from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
-from grader.queueing.jobs import EncodedSuite, Job
-from grader.sandbox.contract import Commands, Program, RunOutcome
-from grader.sandbox.contract import Job as SandboxJob
+from grader.queueing.jobs import EncodedSuite, QueuedJob
+from grader.sandbox.contract import Commands, Job, Program, RunOutcome
 
 _MARK = "program"
 _SETTINGS = json.dumps({_MARK: True})
@@ -28,50 +27,50 @@ class ProgramResult:
 
     outcome: RunOutcome | None = None
     reason: str = ""
-    """Why there is no outcome; nothing that the program did."""
+    """Why there is no outcome. The program itself cannot cause this."""
 
 
 class _ResultReader:
-    """Makes what callers get from what workers say."""
+    """See `AnswerReader`."""
 
     def decode(self, body: bytes) -> ProgramResult:
-        """Read an answer.
+        """Return the result of the program.
 
         Raises:
-            WireError: It is none.
+            WireError: The answer cannot be decoded.
         """
         return decode_result(body)
 
     def failure(self, reason: str) -> ProgramResult:
-        """Say why there is none."""
+        """Return a result without an outcome."""
         return ProgramResult(reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOrder:
-    """What a worker is to run."""
+    """A program as the worker gets it."""
 
-    job: SandboxJob
+    job: Job
     image: str
     clock_s: float
-    """Seconds from when it has its slot after which it is out of wall time; infinity for none."""
+    """Wall time limit in seconds, counted from when the program has a slot; may be infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedProgram:
-    """A program that was sent to the workers."""
+    """A program that the client has submitted."""
 
     key: str
     result: "Future[ProgramResult]"
-    """Never fails."""
+    """Never raises."""
 
 
-def make_program_job(job: SandboxJob, image: str, clock_s: float) -> Job:
-    """Return a job that equals no other: what a program prints may differ every time."""
-    return Job(
+def make_program_job(job: Job, image: str, clock_s: float) -> QueuedJob:
+    """Return a job with a random key, because each run of a program may print something else."""
+    return QueuedJob(
         key=secrets.token_hex(32),
         code=_encode_program(job, image, clock_s),
-        # The ledger wants one; the program itself must not stay in Redis as long as tests do.
+        # The ledger requires a suite. It is not the program, because suites stay longer in Redis.
         suite=EncodedSuite(digest=_MARK, image=image, message=_MARK.encode()),
         settings=_SETTINGS,
         reader=_ResultReader(),
@@ -79,11 +78,11 @@ def make_program_job(job: SandboxJob, image: str, clock_s: float) -> Job:
 
 
 def is_program(settings: Mapping[str, Any]) -> bool:
-    """Tell whether a job's settings are those of a program."""
+    """Return whether a job is a program, by its settings."""
     return settings.get(_MARK) is True
 
 
-def _encode_program(job: SandboxJob, image: str, clock_s: float) -> str:
+def _encode_program(job: Job, image: str, clock_s: float) -> str:
     return json.dumps(
         {
             "image": image,
@@ -100,14 +99,14 @@ def _encode_program(job: SandboxJob, image: str, clock_s: float) -> str:
 
 
 def decode_program(text: str) -> ProgramOrder:
-    """Return what a program's job says is to be run.
+    """Return the program that a job's code describes.
 
     Raises:
-        WireError: It says no such thing.
+        WireError: It describes no valid program.
     """
     try:
         told = json.loads(text)
-        job = SandboxJob(
+        job = Job(
             program=Program(told["program"]),
             source=str(told["source"]),
             source_path=str(told["source_path"]),
@@ -119,10 +118,10 @@ def decode_program(text: str) -> ProgramOrder:
             limits=Limits(**told["limits"]),
             commands=_commands(told.get("commands")),
         )
-        # A client of an earlier release says nothing of a clock.
+        # Clients of earlier releases send no clock_s.
         clock_s = float(told.get("clock_s", math.inf))
         if not clock_s > 0:
-            message = f"a clock of {clock_s} s; expected more than 0"
+            message = f"clock_s is {clock_s}; expected more than 0"
             raise WireError(message)
         return ProgramOrder(job=job, image=str(told["image"]), clock_s=clock_s)
     except (ValueError, TypeError, LookupError, OverflowError) as error:
@@ -142,7 +141,7 @@ def _commands(told: Mapping[str, Any] | None) -> Commands | None:
 
 
 def encode_result(result: ProgramResult) -> bytes:
-    """Return what a worker answers."""
+    """Return a result as a worker sends it."""
     outcome = result.outcome
     if outcome is None:
         return json.dumps({"reason": result.reason}).encode()
@@ -153,10 +152,10 @@ def encode_result(result: ProgramResult) -> bytes:
 
 
 def decode_result(body: bytes) -> ProgramResult:
-    """Return what a worker answered.
+    """Return the result that a worker sent.
 
     Raises:
-        WireError: It is no answer to a program.
+        WireError: It is not a valid result.
     """
     try:
         answer = json.loads(body)

@@ -1,4 +1,4 @@
-"""What is going on in the queue, for people and for metrics."""
+"""The state of the queue, for `grader status`, the live page and metrics."""
 
 import json
 from collections.abc import Mapping
@@ -10,12 +10,13 @@ from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
 from grader.queueing import names
 from grader.queueing.ledger import connect
+from grader.queueing.names import Key
 from grader.sandbox.images import VARIANTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatus:
-    """What a worker said of itself less than a lease ago."""
+    """What a worker wrote about itself with its last heartbeat."""
 
     id: str
     host: str
@@ -26,7 +27,7 @@ class WorkerStatus:
     slots: int
     running: int
     graded: int
-    """Since it started."""
+    """Submissions since it started."""
     per_s: float
     """Submissions a second over the last minute."""
     started: datetime
@@ -34,7 +35,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastError:
-    """An internal error that was reported."""
+    """An internal error of a worker."""
 
     at: datetime
     text: str
@@ -47,16 +48,16 @@ class QueueStatus:
 
     workers: tuple[WorkerStatus, ...]
     silent: frozenset[str]
-    """Ids of workers that said nothing for a lease, until the others have noticed."""
+    """Ids of workers whose lease ran out, and whose jobs were not taken back yet."""
     queued: int
-    """Jobs that no worker has yet."""
+    """Jobs that no worker holds."""
     oldest_s: float
-    """Seconds that the oldest of them has waited; 0 where there is none."""
+    """Seconds that the oldest of them has waited; 0 if there are none."""
     messages: Mapping[str, int]
-    """Celery's messages waiting, by image variant."""
+    """Celery's waiting messages, by image variant."""
     clients: int
     counts: Mapping[str, int]
-    """Since Redis was emptied; the names are those of `grader.queueing.names.Counter`."""
+    """By `grader.queueing.names.Counter`, since Redis was last emptied."""
     cached: int
     cached_bytes: int
     errors: tuple[LastError, ...]
@@ -64,17 +65,17 @@ class QueueStatus:
 
     @property
     def slots(self) -> int:
-        """Slots of all workers together."""
+        """The slots of all workers."""
         return sum(worker.slots for worker in self.workers)
 
     @property
     def running(self) -> int:
-        """Submissions that run now."""
+        """The submissions that run now."""
         return sum(worker.running for worker in self.workers)
 
     @property
     def cache_outcomes(self) -> Mapping[str, int]:
-        """Submissions by what the cache did: "hit", "joined" (equal to one in flight), "miss"."""
+        """Submissions by outcome: "hit", "joined" (equal to one in flight) or "miss"."""
         hits, joined = (
             self.counts.get(each, 0) for each in (names.Counter.HITS, names.Counter.JOINED)
         )
@@ -90,19 +91,19 @@ class QueueStatus:
 
 
 def encode_worker(status: WorkerStatus) -> str:
-    """Return what a worker leaves in Redis, under its id, for `read_status`."""
-    told = asdict(status)
-    del told["id"]
-    told["started"] = status.started.timestamp()
-    return json.dumps(told)
+    """Return a status as a worker writes it to Redis, under its id, for `read_status`."""
+    written = asdict(status)
+    del written["id"]
+    written["started"] = status.started.timestamp()
+    return json.dumps(written)
 
 
 def read_status(settings: Settings) -> QueueStatus:
-    """Ask Redis; changes nothing there.
+    """Read the status from Redis, without changing anything there.
 
     Raises:
         ConfigurationError: No broker is set.
-        QueueUnavailableError: It does not answer.
+        QueueUnavailableError: Redis does not answer.
     """
     client = connect(settings)
     from redis.exceptions import RedisError
@@ -117,53 +118,53 @@ def read_status(settings: Settings) -> QueueStatus:
 
 
 def _read(client: Any) -> QueueStatus:
-    known = [worker.decode() for worker in client.zrange(names.WORKERS, 0, -1)]
-    # Of one moment: whoever was lost is silent still, or counted already, and never neither.
+    known = [worker.decode() for worker in client.zrange(Key.WORKERS, 0, -1)]
+    # One transaction: a lost worker is then either silent or counted as lost, and never neither.
     moment = client.pipeline(transaction=True)
     moment.time()
-    moment.zrange(names.WORKERS, 0, -1, withscores=True)
-    moment.hgetall(names.STATS)
+    moment.zrange(Key.WORKERS, 0, -1, withscores=True)
+    moment.hgetall(Key.STATS)
     for worker in known:
-        moment.get(names.WORKER + worker)
+        moment.get(Key.WORKER + worker)
     (seconds, microseconds), leases, counts, *texts = moment.execute()
     now = seconds + microseconds / 1e6
     until_ms = {worker.decode(): until for worker, until in leases}
-    told = {
+    written = {
         worker: text
         for worker, text in zip(known, texts, strict=True)
         if text is not None and until_ms.get(worker, 0) >= now * 1000
     }
-    oldest = client.zrange(names.QUEUED, 0, 0, withscores=True)
+    oldest = client.zrange(Key.QUEUED, 0, 0, withscores=True)
     return QueueStatus(
-        workers=tuple(_decode_worker(worker, text) for worker, text in told.items()),
-        silent=frozenset((until_ms.keys() & set(known)) - told.keys()),
-        queued=client.zcard(names.QUEUED),
+        workers=tuple(_decode_worker(worker, text) for worker, text in written.items()),
+        silent=frozenset((until_ms.keys() & set(known)) - written.keys()),
+        queued=client.zcard(Key.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
         messages={
             image: sum(client.llen(key) for key in names.queue_keys(image)) for image in VARIANTS
         },
-        clients=client.zcount(names.CLIENTS, now * 1000, "+inf"),
+        clients=client.zcount(Key.CLIENTS, now * 1000, "+inf"),
         counts={k.decode(): int(v) for k, v in counts.items()},
-        cached=client.hlen(names.VERDICTS),
-        cached_bytes=int(client.get(names.VERDICTS_BYTES) or 0),
-        errors=tuple(_error(line.decode()) for line in client.lrange(names.ERRORS, 0, -1)),
+        cached=client.hlen(Key.VERDICTS),
+        cached_bytes=int(client.get(Key.VERDICTS_BYTES) or 0),
+        errors=tuple(_error(line.decode()) for line in client.lrange(Key.ERRORS, 0, -1)),
     )
 
 
 def _decode_worker(worker: str, text: bytes) -> WorkerStatus:
-    told = json.loads(text)
-    # By name: a worker of another version may say more.
+    written = json.loads(text)
+    # Field by field, because a worker of another version may write more fields.
     return WorkerStatus(
         id=worker,
-        host=told["host"],
-        state=told["state"],
-        images=told["images"],
-        sandbox=told["sandbox"],
-        slots=told["slots"],
-        running=told["running"],
-        graded=told["graded"],
-        per_s=told["per_s"],
-        started=datetime.fromtimestamp(told["started"], UTC),
+        host=written["host"],
+        state=written["state"],
+        images=written["images"],
+        sandbox=written["sandbox"],
+        slots=written["slots"],
+        running=written["running"],
+        graded=written["graded"],
+        per_s=written["per_s"],
+        started=datetime.fromtimestamp(written["started"], UTC),
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a service is, and the token that it wants to see."""
+"""The address of a service, and the token for it."""
 
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -6,48 +6,49 @@ from urllib.parse import unquote, urlsplit
 from grader.model.errors import ConfigurationError
 
 _ENDPOINTS = ("/v1/grade", "/get_reward")
-"""A trainer's settings may hold the address of one of these already."""
+"""A trainer may be configured with the full address of one of these endpoints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The address of a service. As text it never shows the token."""
+    """The address of a service. Its string and repr never contain the token."""
 
     is_tls: bool
     host: str
     port: int
     path: str
-    """Before that of every endpoint; empty where the service has its host for itself."""
+    """Put before the path of every endpoint; often empty."""
     token: str | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        """Return the address as a person would write it, without the token."""
+        """Return the address as a URL without the token."""
         scheme = "https" if self.is_tls else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}{self.path}"
 
     @classmethod
     def parse(cls, url: str, token: str | None = None) -> "Address":
-        """Read an address.
+        """Parse an address.
 
         Args:
-            url: As `http://[any:TOKEN@]host[:port][/path]`, percent-encoded where that is needed.
-            token: The one to show where the address holds none.
+            url: As `http://[any:TOKEN@]host[:port][/path]`, percent-encoded if needed.
+            token: The token to use if the URL contains none.
 
         Raises:
-            ConfigurationError: It is none. The message does not repeat it: it may hold a token.
+            ConfigurationError: The URL is invalid. The message does not quote it, because it may
+                contain a token.
         """
         try:
             parts = urlsplit(url.strip())
             port = parts.port
         except ValueError:
-            # What the library says may quote a part of the token.
-            raise ConfigurationError(_complaint("its host or port is none")) from None
+            # The library's message may quote a part of the token.
+            raise ConfigurationError(_complaint("its host or port is invalid")) from None
         if parts.scheme not in ("http", "https"):
             begins = f"it begins with {parts.scheme!r}" if parts.scheme else "it has no scheme"
             raise ConfigurationError(_complaint(begins))
         if not parts.hostname or parts.query or parts.fragment:
-            raise ConfigurationError(_complaint("it has no host, or more than a path behind it"))
+            raise ConfigurationError(_complaint("it has no host, or a query or fragment"))
         path = parts.path.rstrip("/")
         for endpoint in _ENDPOINTS:
             path = path.removesuffix(endpoint)

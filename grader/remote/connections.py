@@ -1,4 +1,4 @@
-"""Connections to one service, kept for the next request, and cut off by whoever gives up."""
+"""A pool of connections to one service. Requests can be cancelled from another thread."""
 
 import contextlib
 import http.client
@@ -15,58 +15,58 @@ from grader.remote.address import Address
 _CONNECT_S = 10.0
 _IDLE_KEPT = 64
 _IDLE_S = 60.0
-"""Less than the service keeps one, so that it is rarely closed under our hands."""
+"""Shorter than the service's own timeout, so that the service rarely closes one first."""
 _PROBES = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
-"""A host that vanished without a word is noticed within half a minute."""
+"""Keepalive probes: the loss of a host is noticed within half a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """An answer, read whole."""
+    """A complete response."""
 
     status: int
     body: bytes
     retry_after_s: float | None
-    """What it asks for before the next try."""
+    """Seconds to wait before the next try, if the service asks for that."""
 
 
-class CutOffError(Exception):
-    """Whoever wanted an answer has given up."""
+class RequestCancelledError(Exception):
+    """The request was cancelled, or ran out of time or tries."""
 
 
-class Line:
-    """One caller's way to be cut off, from any thread, whatever it waits for."""
+class Cancellation:
+    """Cancels one request from any thread, whatever the request waits for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
-        self._is_cut = False
-        self.cut_off = threading.Event()
-        """Set once nobody waits any more."""
+        self._is_cancelled = False
+        self.event = threading.Event()
+        """Set by `cancel`."""
 
     def hold(self, held: socket.socket | None) -> None:
-        """Have `cut` shut a socket down; None: none any more.
+        """Have `cancel` shut this socket down; None: no socket any more.
 
         Raises:
-            CutOffError: `cut` was called already.
+            RequestCancelledError: `cancel` was called already.
         """
         with self._lock:
             self._socket = held
-            if self._is_cut and held is not None:
-                raise CutOffError
+            if self._is_cancelled and held is not None:
+                raise RequestCancelledError
 
-    def cut(self) -> None:
-        """Give up: the service sees a client who hung up. Repeats harmlessly."""
+    def cancel(self) -> None:
+        """Hang up, which the service notices. Repeats harmlessly."""
         with self._lock:
-            self._is_cut = True
+            self._is_cancelled = True
             if self._socket is not None:
                 with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_RDWR)
-        self.cut_off.set()
+        self.event.set()
 
 
 class Connections:
-    """Connections to one address. Safe for many threads."""
+    """A pool of connections to one address. Safe for many threads."""
 
     def __init__(self, address: Address) -> None:
         """Connect to nothing yet."""
@@ -76,34 +76,40 @@ class Connections:
         self._idle: list[tuple[float, http.client.HTTPConnection]] = []
 
     def post(
-        self, path: str, body: bytes, headers: Mapping[str, str], *, deadline: float, line: Line
+        self,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        deadline: float,
+        cancellation: Cancellation,
     ) -> Response:
         """Send a request and wait for its answer.
 
         Args:
-            path: Of the endpoint.
+            path: The path of the endpoint.
             body: JSON.
-            headers: Besides those that every request has.
-            deadline: Of `time.monotonic`.
-            line: By which the caller may be cut off.
+            headers: Added to those that every request has.
+            deadline: By `time.monotonic`.
+            cancellation: Cancels the request.
 
         Raises:
-            OSError: There was no answer: no connection, one that broke, the deadline.
-            http.client.HTTPException: What came is no HTTP.
-            CutOffError: The line was cut.
+            OSError: There was no connection, it broke, or the deadline passed.
+            http.client.HTTPException: The response is not valid HTTP.
+            RequestCancelledError: The request was cancelled.
         """
         connection = self._take_idle()
         if connection is not None:
             try:
-                return self._exchange(connection, path, body, headers, deadline, line)
+                return self._exchange(connection, path, body, headers, deadline, cancellation)
             except (OSError, http.client.HTTPException):
-                # It may have been closed while it was idle, which says nothing about the service.
-                if line.cut_off.is_set() or time.monotonic() > deadline:
+                # The idle connection may have been closed: try once more with a new one.
+                if cancellation.event.is_set() or time.monotonic() > deadline:
                     raise
-        return self._exchange(self._connect(deadline), path, body, headers, deadline, line)
+        return self._exchange(self._connect(deadline), path, body, headers, deadline, cancellation)
 
     def close(self) -> None:
-        """Close what is idle. Repeats harmlessly."""
+        """Close the idle connections. Repeats harmlessly."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, connection in idle:
@@ -116,16 +122,16 @@ class Connections:
         body: bytes,
         headers: Mapping[str, str],
         deadline: float,
-        line: Line,
+        cancellation: Cancellation,
     ) -> Response:
         own = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._address.token is not None:
             own["Authorization"] = f"Bearer {self._address.token}"
         is_kept = False
         try:
-            line.hold(connection.sock)
+            cancellation.hold(connection.sock)
             connection.sock.settimeout(max(0.001, deadline - time.monotonic()))
-            # A service that refuses a large body need not read it to its end before it says so.
+            # A service may refuse a large body before it has read all of it.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request("POST", self._address.path + path, body, {**own, **headers})
             answer = connection.getresponse()
@@ -136,7 +142,7 @@ class Connections:
             )
             is_kept = not answer.will_close
         finally:
-            line.hold(None)
+            cancellation.hold(None)
             if is_kept:
                 self._keep(connection)
             else:
@@ -185,4 +191,4 @@ def _seconds(header: str | None) -> float | None:
     try:
         return None if header is None else max(0.0, float(header))
     except ValueError:
-        return None  # A date, which no service of ours sends.
+        return None  # A date, which `grader serve` never sends.

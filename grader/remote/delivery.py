@@ -1,4 +1,4 @@
-"""Insisting on an answer: what of a service's failures passes, and is worth another try."""
+"""Repeating a request until the service answers it: which failures are temporary."""
 
 import http.client
 import itertools
@@ -7,10 +7,10 @@ import random
 import time
 from collections.abc import Mapping
 
-from grader.remote.connections import Connections, CutOffError, Line, Response
+from grader.remote.connections import Cancellation, Connections, RequestCancelledError, Response
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Of a service that stops, starts, or is behind a proxy that does not find it."""
+_TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""A service that starts or stops sends these, or a proxy that does not reach it."""
 _NO_ENDPOINT = frozenset({404, 405, 501})
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
@@ -18,16 +18,16 @@ _SHOWN_CHARS = 300
 
 
 class RefusedError(Exception):
-    """The service answers, and will not do it: trying again changes nothing."""
+    """The service refuses the request, and would refuse it again."""
 
 
 class Delivery:
-    """One request, sent as often as it takes. For one thread; `line` may be cut by any."""
+    """One request, repeated until it is answered. For one thread; any thread may cancel it."""
 
     def __init__(
         self,
         connections: Connections,
-        line: Line,
+        cancellation: Cancellation,
         *,
         deadline: float,
         tries: int | None = None,
@@ -35,47 +35,49 @@ class Delivery:
         """Send nothing yet.
 
         Args:
-            connections: To the service.
-            line: By which the caller may be cut off.
-            deadline: Of `time.monotonic`, until which it is tried.
-            tries: How often at most; None: as often as there is time for.
+            connections: Connections to the service.
+            cancellation: Cancels the request.
+            deadline: By `time.monotonic`; no try begins later.
+            tries: The most tries; None: any number.
         """
         self._connections = connections
-        self._line = line
+        self._cancellation = cancellation
         self._deadline = deadline
         self._tries = tries
         self.last_fault = ""
-        """Why there is no answer yet."""
+        """Why the last try failed."""
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> object:
-        """Return the JSON that the service answers.
+        """Return the decoded JSON of the response.
 
         Raises:
-            CutOffError: The line was cut, the deadline has passed, or all tries have failed.
-            RefusedError: The service refuses, or is no such service.
+            RequestCancelledError: It was cancelled, the deadline passed, or all tries failed.
+            RefusedError: The service refuses the request, or is not `grader serve`.
         """
         wait_s = _FIRST_WAIT_S
         for number in itertools.count(1):
             asked_s: float | None = None
             try:
                 response = self._connections.post(
-                    path, body, headers, deadline=self._deadline, line=self._line
+                    path, body, headers, deadline=self._deadline, cancellation=self._cancellation
                 )
             except (OSError, http.client.HTTPException) as error:
                 self.last_fault = f"{type(error).__name__}: {error}"
             else:
-                if response.status not in _PASSING:
+                if response.status not in _TEMPORARY:
                     return _read(response)
                 self.last_fault = _complaint(response)
                 asked_s = response.retry_after_s
             if number == self._tries:
                 break
-            # Many that failed at once must not come back at once.
+            # Random, so that requests that failed together are not repeated together.
             pause_s = (wait_s if asked_s is None else asked_s) * random.uniform(0.7, 1.3)  # noqa: S311
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-            if time.monotonic() + pause_s > self._deadline or self._line.cut_off.wait(pause_s):
+            if time.monotonic() + pause_s > self._deadline or self._cancellation.event.wait(
+                pause_s
+            ):
                 break
-        raise CutOffError
+        raise RequestCancelledError
 
 
 def _read(response: Response) -> object:
@@ -84,12 +86,12 @@ def _read(response: Response) -> object:
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError) as error:
-        message = "what answers there is no grader: its answer is no JSON"
+        message = "this is not grader serve: its response is not JSON"
         raise RefusedError(message) from error
 
 
 def _complaint(response: Response) -> str:
-    """Return what a service says about its refusal, on one line."""
+    """Return the reason that a service gives, on one line."""
     try:
         detail = json.loads(response.body)["detail"]
     except (ValueError, RecursionError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""A grader that has a running `grader serve` grade."""
+"""The grader that sends submissions to a running `grader serve`."""
 
 import logging
 import os
@@ -17,32 +17,32 @@ from grader.model.wire import json_bytes, report_of
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.process.threads import Threads
 from grader.queueing.intake import Intake
-from grader.queueing.jobs import Found, Job
+from grader.queueing.jobs import ClientConditions, QueuedJob
 from grader.remote.address import Address
-from grader.remote.connections import Connections, CutOffError, Line
+from grader.remote.connections import Cancellation, Connections, RequestCancelledError
 from grader.remote.delivery import Delivery, RefusedError
 from grader.scoring.policies import find_policy
 
 _log = logging.getLogger(__name__)
 
 _THREADS = 256
-"""Requests under way at once; what is submitted beyond waits for one of them."""
+"""The most requests at once; further submissions wait."""
 _PATH = "/v1/grade"
 _LOOK_S = 10.0
 
 
 class RemoteGrader(FutureGrader):
-    """Grades at the service that the setting `url` names, each submission in a request.
+    """Grades at the service that the setting `url` names, with one request for each submission.
 
-    A request of its own, and not a batch, because an answer comes when all of a request is done:
-    the quick would wait for the slow.
+    Not with batches, because a batch is answered when all of it is done: quick submissions would
+    wait for slow ones.
     """
 
     def __init__(self, settings: Settings) -> None:
         """Check the settings; nothing is connected yet.
 
         Raises:
-            ConfigurationError: The address is none, or there is no such policy.
+            ConfigurationError: The address is invalid, or there is no such policy.
         """
         self.settings = settings
         self.address = Address.parse(settings.url or "", settings.server.token)
@@ -51,7 +51,7 @@ class RemoteGrader(FutureGrader):
         self._connections = Connections(self.address)
         self._deadlines = Deadlines()
         self._lock = threading.Lock()
-        self._lines: dict[ReportFuture, Line] = {}
+        self._open: dict[ReportFuture, Cancellation] = {}
         self._threads = Threads(_THREADS, "grader-remote")
         self._pid = os.getpid()
         close_at_exit(self)
@@ -64,14 +64,14 @@ class RemoteGrader(FutureGrader):
         is_batch: bool = False,  # noqa: ARG002
     ) -> ReportFuture:
         """Send a submission; see `FutureGrader.submit`."""
-        future, line = ReportFuture(), Line()
+        future, cancellation = ReportFuture(), Cancellation()
         timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
         job = self._intake.take(submission)
         if isinstance(job, GradeReport):
             future.set_result(job)
             return future
-        delivery = Delivery(self._connections, line, deadline=deadline)
+        delivery = Delivery(self._connections, cancellation, deadline=deadline)
         late = f"no report within {round(timeout_s, 1):g} s from {self.address}"
         alarm = self._deadlines.add(
             deadline, lambda: deliver(future, self._not_graded(_why(late, delivery)))
@@ -80,26 +80,26 @@ class RemoteGrader(FutureGrader):
         def settled(_: ReportFuture) -> None:
             alarm.cancel()
             with self._lock:
-                self._lines.pop(future, None)
-            line.cut()
+                self._open.pop(future, None)
+            cancellation.cancel()
 
         with self._lock:
-            self._lines[future] = line
+            self._open[future] = cancellation
         future.add_done_callback(settled)
         body = self._body(submission, job, timeout_s)
         try:
-            self._threads.submit(self._deliver, delivery, job.found, body, future, late)
+            self._threads.submit(self._deliver, delivery, job.conditions, body, future, late)
         except RuntimeError:
             deliver(future, self._not_graded("the grader is closed"))
         return future
 
     def look(self) -> str:
-        """Have the service grade nothing, once; see `FutureGrader.look`."""
+        """Send one request without submissions; see `FutureGrader.look`."""
         deadline = time.monotonic() + _LOOK_S
-        delivery = Delivery(self._connections, Line(), deadline=deadline, tries=1)
+        delivery = Delivery(self._connections, Cancellation(), deadline=deadline, tries=1)
         try:
             delivery.post(_PATH, b'{"submissions": []}', {})
-        except CutOffError as error:
+        except RequestCancelledError as error:
             message = f"{self.address} does not answer: {delivery.last_fault}"
             raise ServiceUnavailableError(message) from error
         except RefusedError as error:
@@ -108,12 +108,12 @@ class RemoteGrader(FutureGrader):
         return ""
 
     def close(self) -> None:
-        """Cancel what is open and hang up. Repeats harmlessly."""
+        """Cancel the open requests and close the connections. Repeats harmlessly."""
         if os.getpid() != self._pid:
-            return  # A process that was forked since has none of the threads.
+            return  # A process that was forked later has none of the threads.
         self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
-            waiting = list(self._lines)
+            waiting = list(self._open)
         for future in waiting:
             deliver(future, self._not_graded("the grader was closed"))
         self._threads.shutdown(wait=True)
@@ -125,8 +125,8 @@ class RemoteGrader(FutureGrader):
     def _window(self) -> int:
         return _THREADS
 
-    def _body(self, submission: Submission, job: Job, timeout_s: float) -> bytes:
-        """Return the request: what the service would find out otherwise is decided here."""
+    def _body(self, submission: Submission, job: QueuedJob, timeout_s: float) -> bytes:
+        """Return the body of the request. It states every setting that affects the report."""
         chosen = self.settings.under(submission.rules)
         stop_early = chosen.stop_early
         if stop_early is None:
@@ -145,24 +145,29 @@ class RemoteGrader(FutureGrader):
         )
 
     def _deliver(
-        self, delivery: Delivery, found: Found, body: bytes, future: ReportFuture, late: str
+        self,
+        delivery: Delivery,
+        conditions: ClientConditions,
+        body: bytes,
+        future: ReportFuture,
+        late: str,
     ) -> None:
         if future.done():
             return
-        # One key for all tries: what was graded already is not graded again.
+        # One key for all tries, so that a repeated request is not graded again.
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         try:
             answer = delivery.post(_PATH, body, headers)
-            report = found.tell(report_of(answer["report"]))  # type: ignore[index]
-        except CutOffError:
+            report = conditions.add_to(report_of(answer["report"]))  # type: ignore[index]
+        except RequestCancelledError:
             report = self._not_graded(_why(late, delivery))
         except RefusedError as error:
             report = self._not_graded(f"{self.address} refuses: {error}")
         except (GraderError, LookupError, TypeError) as error:
-            reason = f"{self.address} gives no report: {type(error).__name__}: {error}"
+            reason = f"{self.address} sent no valid report: {type(error).__name__}: {error}"
             report = self._not_graded(reason)
-        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
-            _log.exception("a submission met a fault in the client")
+        except Exception as error:  # noqa: BLE001 - logged; fails only this submission
+            _log.exception("grading a submission failed because of a bug in the client")
             report = self._not_graded(f"{type(error).__name__}: {error}")
         deliver(future, report)
 

@@ -35,9 +35,9 @@ def kill_whoever_runs_killers(deployment: Deployment, over: threading.Event) -> 
     """Stand in for what submissions do to their workers; restart these as a supervisor does."""
     with deployment.redis.connect() as client:
         while not over.wait(0.01):
-            for worker in client.zrange(names.WORKERS, 0, -1):
-                for key in client.smembers(names.HELD + worker):
-                    state, code = client.hmget(names.JOB + key, "state", "code")
+            for worker in client.zrange(names.Key.WORKERS, 0, -1):
+                for key in client.smembers(names.Key.HELD + worker):
+                    state, code = client.hmget(names.Key.JOB + key, "state", "code")
                     if state == "running" and code.startswith("# killer"):
                         kill(deployment, pid=int(worker.split(":")[1]))
             for process in deployment.workers:
@@ -99,14 +99,14 @@ def test_client_that_died_resumes(
     assert stats["graded"] <= SUBMISSIONS + 10
     with deployment.redis.connect() as connection:
         # Of a longer batch the workers have seen that already.
-        for client in connection.zrange(names.CLIENTS, 0, -1):
-            connection.zadd(names.CLIENTS, {client: 0})
+        for client in connection.zrange(names.Key.CLIENTS, 0, -1):
+            connection.zadd(names.Key.CLIENTS, {client: 0})
     wait_until(lambda: not streams(deployment), 20, "the dead client's answers are gone")
     assert_nothing_is_left(deployment)
 
 
 def streams(deployment: Deployment) -> list[str]:
-    return [key for key in deployment.redis.key_names() if key.startswith(names.OUT)]
+    return [key for key in deployment.redis.key_names() if key.startswith(names.Key.OUT)]
 
 
 @pytest.mark.slow
@@ -117,10 +117,10 @@ def test_jobs_of_a_dead_client_are_not_run(deployment: Deployment) -> None:
     maker, ledger = JobMaker(settings), Ledger(settings)
     jobs = [job for submission, _ in mixture(20) if (job := maker.make(submission)) is not None]
     ledger.store_suite(jobs[0].suite.digest, jobs[0].suite.message)
-    submitted = ledger.submit("dead", [job.ticket(60) for job in jobs])
+    submitted = ledger.submit("dead", [job.ledger_entry(60) for job in jobs])
     assert all(each.is_new for each in submitted)
     with deployment.redis.connect() as client:
-        client.zadd(names.CLIENTS, {"dead": 1})
+        client.zadd(names.Key.CLIENTS, {"dead": 1})
     wait_until(lambda: deployment.redis.stats().get("expired") == 20, 60, "they are dropped")
     assert "graded" not in deployment.redis.stats()
     ledger.close()

@@ -92,7 +92,7 @@ def test_lost_messages_are_made_up_for(
             client.delete(*names.queue_keys("python"))
             deadline = time.monotonic() + 10
             while not lost_answers and time.monotonic() < deadline and not batch.is_over:
-                for stream in client.scan_iter(names.OUT + "*"):
+                for stream in client.scan_iter(names.Key.OUT + "*"):
                     entries = client.xrange(stream)
                     lost_answers += client.xdel(stream, *[e for e, _ in entries]) if entries else 0
     batch.finish()
@@ -125,7 +125,7 @@ def test_full_redis_delays_and_loses_nothing(
 
 def refuses(client: "Redis") -> bool:
     try:
-        client.set("grader:wait", 0)
+        client.set(names.Key.WAIT, 0)
     except OutOfMemoryError:
         return True
     return False
@@ -158,16 +158,16 @@ def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
         for number in itertools.count():
             key = f"{number:064}"
             if number % 8:
-                client.set(names.SUITE + key, piece)
-                dumped = client.execute_command("DUMP", names.SUITE + key, NEVER_DECODE=True)
+                client.set(names.Key.SUITE + key, piece)
+                dumped = client.execute_command("DUMP", names.Key.SUITE + key, NEVER_DECODE=True)
                 # As if nobody had asked for it for an hour.
                 client.execute_command(
-                    "RESTORE", names.SUITE + key, 3600_000, dumped, "REPLACE", "IDLETIME", 3600
+                    "RESTORE", names.Key.SUITE + key, 3600_000, dumped, "REPLACE", "IDLETIME", 3600
                 )
             else:
-                client.hset(names.VERDICTS, key, piece)
-                client.zadd(names.VERDICTS_AGE, {key: number})
-                client.incrby(names.VERDICTS_BYTES, len(piece))
+                client.hset(names.Key.VERDICTS, key, piece)
+                client.zadd(names.Key.VERDICTS_AGE, {key: number})
+                client.incrby(names.Key.VERDICTS_BYTES, len(piece))
             memory = client.info("memory")
             if memory["used_memory"] > 0.95 * memory["maxmemory"]:
                 break
@@ -176,7 +176,7 @@ def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
     deployment.wait_for_workers(2)
     start_batch().finish()
     with deployment.redis.connect() as client:
-        assert client.zcount(names.VERDICTS_AGE, 0, number) == 0
+        assert client.zcount(names.Key.VERDICTS_AGE, 0, number) == 0
     assert_nothing_is_left(deployment)
 
 

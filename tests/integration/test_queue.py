@@ -146,11 +146,11 @@ def no_slot_is_busy(deployment: Deployment) -> bool:
 def test_worker_that_stops_telling_of_itself_is_silent_at_once(settings: Settings) -> None:
     # What it said of itself and its lease end at one time, and a look may come just then.
     client = connect(settings)
-    client.zadd(names.WORKERS, {"ghost": 1000 * (time.time() + 60)})
+    client.zadd(names.Key.WORKERS, {"ghost": 1000 * (time.time() + 60)})
     try:
         status = read_status(settings)
     finally:
-        client.zrem(names.WORKERS, "ghost")
+        client.zrem(names.Key.WORKERS, "ghost")
         client.close()
     assert "ghost" in status.silent
     assert len(status.workers) == 1

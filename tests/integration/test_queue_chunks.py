@@ -51,7 +51,7 @@ def enter(ledger: Ledger, settings: Settings, count: int) -> list[str]:
     """Submit jobs as a client does; return their keys."""
     maker = JobMaker(settings)
     jobs = [maker.make(make_submission(f"x = {n}", id=str(n))) for n in range(count)]
-    tickets = [job.ticket(60) for job in jobs if job is not None]
+    tickets = [job.ledger_entry(60) for job in jobs if job is not None]
     assert jobs[0] is not None
     ledger.store_suite(jobs[0].suite.digest, jobs[0].suite.message)
     ledger.submit("client", tickets)
@@ -65,11 +65,11 @@ def test_jobs_let_go_while_redis_is_away_go_back_once_it_is_there(
     with chunks.opened("token", ledger.take(WORKER, "token", keys)) as chunk:
         assert chunks.next_job(chunk) is not None
         deployment.redis.kill()
-        chunks.let_rest_go(chunk)
+        chunks.give_rest_back(chunk)
         assert chunks.next_job(chunk) is None
         deployment.redis.start()
         assert read_status(settings).queued == 0
-        chunks.settle()
+        chunks.give_back_owed()
         assert read_status(settings).queued == 2
         assert read_status(settings).messages["python"] == 2
 

@@ -18,7 +18,7 @@ from grader.queueing import names
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.grader import QueueGrader
 from grader.queueing.jobs import JobMaker
-from grader.queueing.ledger import Hint, Ledger, Ticket
+from grader.queueing.ledger import Hint, Ledger, LedgerEntry
 from grader.queueing.programs import decode_result, make_program_job
 from grader.queueing.status import read_status
 from grader.sandbox.contract import Job, Program
@@ -94,7 +94,7 @@ def healthy(deployment: Deployment, where: Settings) -> Iterator[None]:
 
 
 def open_jobs(deployment: Deployment) -> list[str]:
-    return [key for key in deployment.redis.key_names() if key.startswith(names.JOB)]
+    return [key for key in deployment.redis.key_names() if key.startswith(names.Key.JOB)]
 
 
 def answers(
@@ -107,7 +107,7 @@ def answers(
         digest = f"{client}-suite-{number}"
         ledger.store_suite(digest, suite)
         tickets.append(
-            Ticket(
+            LedgerEntry(
                 key=f"{client}-{number}",
                 suite=digest,
                 image="python",
@@ -122,7 +122,7 @@ def answers(
     end = time.monotonic() + 60
     while len(found) < len(payloads) and time.monotonic() < end:
         for message in ledger.read(client, block_s=0.5):
-            assert message.kind is names.Answer.REPORT
+            assert message.kind is names.AnswerKind.REPORT
             found[int(message.key.rpartition("-")[2])] = message.body
             ledger.acknowledge(client, message.id)
     assert len(found) == len(payloads), "some got no answer"
@@ -145,9 +145,9 @@ def test_any_json_is_answered_with_why_it_is_no_job(
     for body in answers(ledger, dispatcher, payloads).values():
         report = wire.decode_report(body)
         assert report.verdict is Verdict.INTERNAL_ERROR
-        assert "cannot be read" in report.feedback
+        assert "cannot be decoded" in report.feedback
     status = read_status(where)
-    assert "cannot be read" in status.errors[0].text
+    assert "cannot be decoded" in status.errors[0].text
     assert status.errors[0].text.startswith(status.workers[0].id)
 
 
@@ -190,7 +190,7 @@ def test_program_with_one_wrong_part_is_answered(
         payloads.append((b"program", job.settings, json.dumps(told).encode()))
     for body in answers(ledger, dispatcher, payloads).values():
         if b'"v":' in body[:8]:
-            assert "cannot be read" in wire.decode_report(body).feedback
+            assert "cannot be decoded" in wire.decode_report(body).feedback
         else:
             result = decode_result(body)
             assert result.outcome is not None or result.reason

@@ -63,7 +63,7 @@ def working_queue(folder: Path) -> Iterator[str]:
 
 
 def open_jobs(deployed: Deployment) -> list[str]:
-    return [key for key in deployed.redis.key_names() if key.startswith(names.JOB)]
+    return [key for key in deployed.redis.key_names() if key.startswith(names.Key.JOB)]
 
 
 # Like SandboxFusion, /run_code takes "10" for 10.

@@ -125,9 +125,9 @@ def test_report_of_a_shared_job_tells_how_each_submission_was_found() -> None:
     )
     notes = {}
     for job in (plain, fenced):
-        told = job.found.tell(make_report(conditions=conditions)).conditions
+        told = job.conditions.add_to(make_report(conditions=conditions)).conditions
         assert told is not None
         assert told.extraction is ExtractionRule.AUTO
         notes[told.extraction_note] = job
     assert len(notes) == 2
-    assert fenced.found.tell(make_report()) == make_report()
+    assert fenced.conditions.add_to(make_report()) == make_report()

@@ -66,7 +66,7 @@ OUTCOME = RunOutcome(
 )
 def test_program_travels_unchanged(program: Job) -> None:
     job = make_program_job(program, "science", 7.5)
-    order = decode_program(job.ticket(5).code.decode())
+    order = decode_program(job.ledger_entry(5).code.decode())
     assert (order.job, order.image, order.clock_s) == (program, "science", 7.5)
     assert job.suite.image == "science"
     assert is_program(json.loads(job.settings))

@@ -1,0 +1,106 @@
+"""What a heartbeat does while runs that it stops are slow to end."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+import pytest
+
+from grader.config.settings import Settings
+from grader.model.errors import GradingStoppedError
+from grader.queueing.ledger import Hint, Ledger, Taken
+from grader.sandbox.contract import Slot
+from worker.chunks import Chunks
+from worker.heartbeat import Heartbeat
+from worker.throughput import Throughput
+
+KEYS = ["first", "second"]
+
+
+class _Ledger:
+    """A ledger in which all jobs were cancelled."""
+
+    def __init__(self) -> None:
+        self.beats = 0
+
+    def beat(self, _worker: str, _status: str, running: Iterable[tuple[str, str]]) -> list[str]:
+        self.beats += 1
+        return [key for _, key in running]
+
+    def reap(self, _images: Iterable[str]) -> list[Hint]:
+        return []
+
+    def give_back(self, *_: Any) -> list[Hint]:
+        return []
+
+
+class _Dispatcher:
+    def send(self, hints: Iterable[Hint]) -> None:
+        assert not list(hints)
+
+
+class _SlowSlot:
+    """A slot that closes only when it is allowed to."""
+
+    def __init__(self) -> None:
+        self.closings = 0
+        self.may_close = threading.Event()
+
+    def close(self) -> None:
+        self.closings += 1
+        self.may_close.wait(10)
+
+
+@pytest.fixture
+def slots() -> Iterator[list[_SlowSlot]]:
+    opened = [_SlowSlot() for _ in KEYS]
+    yield opened
+    for slot in opened:
+        slot.may_close.set()
+
+
+def test_lease_is_renewed_and_all_cancelled_runs_are_stopped_at_once_while_slots_close_slowly(
+    slots: list[_SlowSlot], eventually: Callable[[Callable[[], bool], float], None]
+) -> None:
+    ledger = _Ledger()
+    chunks = Chunks("worker", ledger=cast("Ledger", ledger), dispatcher=cast("Any", _Dispatcher()))
+    heartbeat = Heartbeat(
+        "worker",
+        Settings(slots=len(KEYS)),
+        ledger=cast("Ledger", ledger),
+        chunks=chunks,
+        throughput=Throughput(),
+        sandbox="fake",
+    )
+
+    def run_until_stopped(key: str, slot: _SlowSlot) -> None:
+        job = Taken(key=key, suite="", is_suspect=False)
+        with chunks.opened(key, [job]) as chunk:
+            assert chunks.next_job(chunk) is job
+            lent = contextlib.nullcontext(cast("Slot", slot))
+            with (
+                chunks.running(chunk, key),
+                contextlib.suppress(GradingStoppedError),
+                chunk.run.using(lent),
+            ):
+                slot.may_close.wait(10)
+
+    threads = [
+        threading.Thread(target=run_until_stopped, args=each)
+        for each in zip(KEYS, slots, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    heartbeat.start()
+    try:
+        eventually(lambda: [slot.closings for slot in slots] == [1, 1], 5)
+        beats = ledger.beats
+        eventually(lambda: ledger.beats >= beats + 2, 5)
+        assert [slot.closings for slot in slots] == [1, 1]
+    finally:
+        for slot in slots:
+            slot.may_close.set()
+        heartbeat.close()
+        for thread in threads:
+            thread.join()
