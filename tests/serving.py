@@ -48,6 +48,9 @@ class Service:
     def post(self, path: str, body: Any, **more: Any) -> requests.Response:
         return self._session.post(self.url + path, json=body, **{"timeout": 60, **more})
 
+    def delete(self, path: str) -> requests.Response:
+        return self._session.delete(self.url + path, timeout=30)
+
     def grade(self, completion: str = GOOD, **fields: Any) -> dict[str, Any]:
         """Return the report of one submission."""
         body = {"completion": completion, "label": ASSERTS, **fields}

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from grader.config.settings import Settings
-from grader.server.endpoints import grade, health, rewards, run_code
+from grader.server.endpoints import grade, health, rewards, run_code, run_jupyter, sessions
 from grader.server.http.cancellation import ClientGoneError, StoppingError
 from grader.server.http.errors import complaint
 from grader.server.http.middleware import RequestMiddleware
@@ -65,6 +65,8 @@ def make_app(settings: Settings) -> FastAPI:
         grade.make_router(service),
         rewards.make_router(service),
         run_code.make_router(service),
+        run_jupyter.make_router(service),
+        sessions.make_router(service),
         health.make_router(service, readiness),
         live.make_router(service, monitor),
     ):

@@ -30,6 +30,7 @@ from grader.server.observed import ObservedGrader, error_kind
 from grader.server.programs.queued import QueuedPrograms
 from grader.server.programs.running import LocalPrograms, Programs
 from grader.server.samples import SampleStore
+from grader.server.sessions import SessionRegistry
 from grader.server.state import StateReader
 
 _log = logging.getLogger(__name__)
@@ -38,6 +39,8 @@ _STATUS_LASTS_S = 2.0
 _PROBE_TIMEOUT_S = 120.0
 _RATING_THREADS = 512
 """A /get_reward request takes one of these while it is graded; if none is free, it waits."""
+_SESSION_THREADS = 256
+"""A request about a session takes one of these; if none is free, it waits."""
 
 OnTurn = Callable[[Submission], None]
 """Called when a submission gets its slot or joins the queue, in whichever thread does that."""
@@ -78,6 +81,10 @@ class Service:
             held.callback(self.rewards.close)
             self.rating_threads = Threads(_RATING_THREADS, "get-reward")
             held.callback(self.rating_threads.shutdown, wait=False, cancel_futures=True)
+            self.sessions = SessionRegistry(settings)
+            held.callback(self.sessions.end)
+            self.session_threads = Threads(_SESSION_THREADS, "session")
+            held.callback(self.session_threads.shutdown, wait=False, cancel_futures=True)
             self._held = held.pop_all()
         self._queue = None if settings.broker is None else _QueueWatch(settings)
         self.state = StateReader(

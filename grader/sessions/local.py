@@ -43,6 +43,16 @@ class Session:
         """How many steps led to where the session stands."""
         return self._here().depth
 
+    @property
+    def limits(self) -> Limits:
+        """The limits of the session; each step may set its own."""
+        return self._tree.root.limits
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor has expired."""
+        return self._node is not None and not self._tree.is_closed
+
     def run(
         self,
         cell: str,
@@ -67,7 +77,7 @@ class Session:
         """
         node = self._here()
         given = files_of(files or {})
-        result, reached = self._tree.take_step(node, cell, given, limits or node.limits)
+        result, reached = self._tree.take_step(node, cell, given, limits or self.limits)
         if reached is not None:
             self._move(reached)
         return result
@@ -87,7 +97,10 @@ class Session:
         if not 0 <= wanted <= node.depth:
             message = f"at is {wanted}; the session has {node.depth} steps"
             raise InputError(message)
-        while node.depth > wanted and node.before is not None:
+        while node.depth > wanted:
+            if node.before is None:
+                message = f"the session's first {node.depth - 1} steps are not known any more"
+                raise InputError(message)
             node = node.before
         return Session(self._tree, node, self._close_tree)
 
@@ -157,6 +170,7 @@ class Sessions:
         image: str = "python",
         limits: Limits | None = None,
         preload: Sequence[str] = (),
+        wait_s: float = 0.0,
     ) -> Session:
         """Open a session.
 
@@ -165,6 +179,7 @@ class Sessions:
             limits: Those on memory and files are for all of the session, the others for each
                 step; None for those of the settings.
             preload: Modules that the session should find imported already.
+            wait_s: How long to wait for another session to end if there is no room.
 
         Raises:
             SessionsFullError: There are as many as there may be. Retryable.
@@ -181,7 +196,7 @@ class Sessions:
             retries=self._settings.retries,
         )
         with self._changed:
-            if len(self._trees) >= self._bounds.most:
+            if not self._changed.wait_for(self._has_room, wait_s):
                 message = f"{len(self._trees)} sessions are open, which is the most there may be"
                 raise SessionsFullError(message)
             self._trees.add(tree)
@@ -193,6 +208,9 @@ class Sessions:
             self.close_tree(tree, _CLOSED)
             raise
         return Session(tree, tree.root, partial(self.close_tree, tree, _CLOSED))
+
+    def _has_room(self) -> bool:
+        return len(self._trees) < self._bounds.most
 
     def count(self) -> int:
         """Return how many sessions are open."""

@@ -78,6 +78,11 @@ class Tree:
         """By number, those that were used last at the end."""
         self._closed_because: str | None = None
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, or is about to be."""
+        return self._closed_because is not None
+
     def open(self) -> None:
         """Take a slot.
 
@@ -102,10 +107,11 @@ class Tree:
             if outcome.state is None:
                 return result, None
             past_bytes = node.past_bytes + len(cell) + sum(len(file.content) for file in files)
+            is_known = past_bytes <= _MOST_PAST_BYTES
             new = Node(
-                before=node,
-                cell=cell,
-                files=tuple(files),
+                before=node if is_known else None,
+                cell=cell if is_known else "",
+                files=tuple(files) if is_known else (),
                 limits=limits,
                 depth=node.depth + 1,
                 past_bytes=past_bytes,
@@ -226,11 +232,9 @@ class Tree:
             path.append(known)
             known = known.before
         if known is None or known.state is None:
-            message = "the session's first state is gone"
-            raise SessionLostError(message)
-        if path and node.past_bytes > _MOST_PAST_BYTES:
             message = (
-                f"the session has more than {_MOST_PAST_BYTES} bytes of cells and files to repeat"
+                "the state is gone, and the cells and files that led to it have more than the "
+                f"{_MOST_PAST_BYTES} bytes that are kept"
             )
             raise SessionLostError(message)
         for each in reversed(path):

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,9 +14,9 @@ from grader.model import Limits, MiB, SuiteFile
 from grader.model.errors import InputError, LabelError
 from grader.running import programs
 from grader.sandbox.contract import Job, Program
+from grader.sessions.local import require_inside
 
 _MOST_FILES = 1000
-_PATH_CHARS = 200
 
 
 class RunCodeRequest(BaseModel):
@@ -60,12 +60,8 @@ def job_of(body: RunCodeRequest, settings: Settings) -> Job:
         wall_time_s=body.run_timeout,
         memory_bytes=_memory_bytes(body.memory_limit_MB, settings),
     )
-    files = _files(body.files)
-    for path in body.fetch_files[:_MOST_FILES]:
-        _require_inside(path)
-    if len(body.fetch_files) > _MOST_FILES:
-        message = f"{len(body.fetch_files)} fetch_files; at most {_MOST_FILES} are taken"
-        raise InputError(message)
+    files = decoded_files(body.files)
+    require_paths(body.fetch_files)
     if language is not None:
         return _other_job(body, language, limits, files)
     return Job(
@@ -139,13 +135,31 @@ def _memory_bytes(limit_mb: int, settings: Settings) -> int:
     return limit_mb * MiB
 
 
-def _files(given: Mapping[str, str | None]) -> tuple[SuiteFile, ...]:
+def require_paths(paths: Sequence[str]) -> None:
+    """Make sure that paths are of files in the work area, and not too many.
+
+    Raises:
+        InputError: They are not.
+    """
+    for path in paths[:_MOST_FILES]:
+        require_inside(path)
+    if len(paths) > _MOST_FILES:
+        message = f"{len(paths)} fetch_files; at most {_MOST_FILES} are taken"
+        raise InputError(message)
+
+
+def decoded_files(given: Mapping[str, str | None]) -> tuple[SuiteFile, ...]:
+    """Return files whose contents are sent as base64.
+
+    Raises:
+        InputError: There are too many, or one has no content or no place.
+    """
     if len(given) > _MOST_FILES:
         message = f"{len(given)} files; at most {_MOST_FILES} are taken"
         raise InputError(message)
     files = []
     for path, text in given.items():
-        _require_inside(path)
+        require_inside(path)
         try:
             content = base64.b64decode(text or "", validate=True)
         except (binascii.Error, ValueError) as error:
@@ -159,14 +173,6 @@ def _files(given: Mapping[str, str | None]) -> tuple[SuiteFile, ...]:
             message = f"{path} lies in what is a file itself"
             raise InputError(message)
     return tuple(files)
-
-
-def _require_inside(path: str) -> None:
-    parts = path.split("/")
-    is_inside = path.isprintable() and not any(part in ("", ".", "..") for part in parts)
-    if not is_inside or len(path) > _PATH_CHARS:
-        message = f"a path must be relative and stay in the program's folder: {path[:80]!r}"
-        raise InputError(message)
 
 
 def _free_path(files: tuple[SuiteFile, ...]) -> str:

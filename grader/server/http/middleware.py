@@ -247,10 +247,11 @@ def _endpoint(scope: Scope) -> str:
         return path
     if "endpoint" not in scope:
         return "none"
-    # In every route, the parameters stand at the end.
-    names = [f"{{{name}}}" for name in scope.get("path_params", ())]
-    parts = path.split("/")
-    return "/".join([*parts[: len(parts) - len(names)], *names])
+    for name, value in reversed(scope.get("path_params", {}).items()):
+        before, found, after = path.rpartition(f"/{value}")
+        if found:
+            path = f"{before}/{{{name}}}{after}"
+    return path
 
 
 async def _refuse(send: Send, refusal: _Refusal) -> None:
