@@ -205,9 +205,9 @@ class Sessions:
         try:
             tree.open()
         except BaseException:
-            self.close_tree(tree, _CLOSED)
+            self._close_tree(tree, _CLOSED)
             raise
-        return Session(tree, tree.root, partial(self.close_tree, tree, _CLOSED))
+        return Session(tree, tree.root, partial(self._close_tree, tree, _CLOSED))
 
     def _has_room(self) -> bool:
         return len(self._trees) < self._bounds.most
@@ -217,7 +217,7 @@ class Sessions:
         with self._changed:
             return len(self._trees)
 
-    def close_tree(self, tree: Tree, why: str) -> None:
+    def _close_tree(self, tree: Tree, why: str) -> None:
         """End a session with all of its branches. Repeats harmlessly."""
         tree.close(why)
         with self._changed:
@@ -234,7 +234,7 @@ class Sessions:
         if sandbox is not None:
             sandbox.close()  # also ends steps that are under way
         for tree in trees:
-            self.close_tree(tree, "the process that held the session has ended")
+            self._close_tree(tree, "the process that held the session has ended")
         if pool is not None:
             pool.close()
         forget_at_exit(self)
@@ -267,7 +267,7 @@ class Sessions:
                 trees = list(self._trees)
             for tree in trees:
                 if tree.close_if_idle(idle_s, why):
-                    self.close_tree(tree, why)
+                    self._close_tree(tree, why)
 
 
 def files_of(given: Mapping[str, bytes]) -> tuple[SuiteFile, ...]:
