@@ -1,4 +1,4 @@
-"""The records that travel through the grader, from a label to a report, with their limits."""
+"""The records of the grader: suites and submissions, limits, reports and their verdicts."""
 
 from grader.model.limits import KiB, LimitOverrides, Limits, LimitsFrom, MiB, Usage
 from grader.model.overrides import AS_SET, ExtractionRule, GradingRules

@@ -1,21 +1,21 @@
-"""What can go wrong on our side, and what a caller can do about it.
+"""The errors of the grader, and which of them a caller may retry.
 
 GraderError
 ├── ConfigurationError          a setting or an argument is wrong
 ├── InputError                  a file or a row cannot be read
-│   └── LabelError              a label is in no known test format
-├── SuiteError                  the tests themselves are broken
+│   └── LabelError              a label has no known test format
+├── SuiteError                  the suite is broken
 ├── SandboxError
 │   ├── SandboxUnavailableError the engine or the jail did not start the program (retryable)
-│   └── ImageNotFoundError      the sandbox image is not there
-├── SessionLostError            a session is no more
-├── SessionsFullError           there are as many sessions as there may be (retryable)
-├── WireError                   a message does not decode
+│   └── ImageNotFoundError      the sandbox image is missing or outdated
+├── SessionLostError            a session has ended
+├── SessionsFullError           the limit of open sessions is reached (retryable)
+├── WireError                   a message cannot be decoded
 ├── QueueUnavailableError       the broker cannot be reached, or refuses (retryable)
 ├── ServiceUnavailableError     a `grader serve` does not answer, or refuses (retryable)
-└── GradingStoppedError         nobody waits for this grading any more
+└── GradingStoppedError         a grading was stopped from outside
 
-What a submission can cause is never one of these: it is a `Verdict` with feedback.
+A submission can cause none of these. What it causes is a `Verdict` with feedback.
 """
 
 from typing import ClassVar
@@ -25,7 +25,7 @@ class GraderError(Exception):
     """Base of every error that this package raises on purpose."""
 
     retryable: ClassVar[bool] = False
-    """Whether the same call may succeed when made again."""
+    """Whether the same call may succeed if it is repeated."""
 
 
 class ConfigurationError(GraderError):
@@ -33,23 +33,23 @@ class ConfigurationError(GraderError):
 
 
 class InputError(GraderError):
-    """A file or a row of it cannot be used."""
+    """A file, or a row of it, cannot be used."""
 
 
 class LabelError(InputError):
-    """A label is in no known test format, or in more than one."""
+    """A label has no known test format, or fits more than one."""
 
 
 class SuiteError(GraderError):
-    """The tests themselves are broken: no case, no parse, a checker that crashed."""
+    """The suite is broken: it has no case, does not parse, or its checker crashed."""
 
 
 class SandboxError(GraderError):
-    """The sandbox failed, through no doing of the submission."""
+    """The sandbox failed; the submission is not the cause."""
 
 
 class SandboxUnavailableError(SandboxError):
-    """The engine or the jail did not start the program, or lost it."""
+    """The container engine or the jail did not start the program, or lost it."""
 
     retryable: ClassVar[bool] = True
 
@@ -59,33 +59,33 @@ class ImageNotFoundError(SandboxError):
 
 
 class SessionLostError(GraderError):
-    """A session is no more: it was closed, has expired, or its processes were killed.
+    """A session has ended: it was closed, expired, or its processes were killed.
 
-    A cell can bring that about, so that it says nothing against the sandbox.
+    A cell can cause this, so it does not count as a failure of the sandbox.
     """
 
 
 class SessionsFullError(GraderError):
-    """There are as many sessions as there may be."""
+    """The limit of open sessions is reached."""
 
     retryable: ClassVar[bool] = True
 
 
 class WireError(GraderError):
-    """A message does not decode to what its receiver expects."""
+    """A message cannot be decoded to what its receiver expects."""
 
 
 class QueueUnavailableError(GraderError):
-    """The broker of the queue cannot be reached, or refuses what it is told."""
+    """The broker of the queue cannot be reached, or refuses a command."""
 
     retryable: ClassVar[bool] = True
 
 
 class ServiceUnavailableError(GraderError):
-    """A running `grader serve` does not answer, or will have nothing to do with us."""
+    """A running `grader serve` does not answer, or refuses requests."""
 
     retryable: ClassVar[bool] = True
 
 
 class GradingStoppedError(GraderError):
-    """A grading was stopped from outside: cancelled, too late, or given to somebody else."""
+    """A grading was stopped: cancelled, past its deadline, or given to another worker."""

@@ -1,4 +1,4 @@
-"""Ceilings for what a run may take, and what it took: sizes in bytes, times in seconds."""
+"""Limits of a run, and its measured usage. Sizes are in bytes, times in seconds."""
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -13,7 +13,7 @@ _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 
 
 class LimitsFrom(StrEnum):
-    """Where the limit of CPU time comes from."""
+    """What set the limit of CPU time."""
 
     SUITE = "suite"
     """The label, its format, or `--set`."""
@@ -24,14 +24,14 @@ class LimitsFrom(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Ceilings for one process tree: a case, or a whole script or test module."""
+    """Limits of one run: a case, or a whole script or test module."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     cpu_time_s: Annotated[
         float, Setting("seconds of CPU time of a case, its child processes included", above=0)
     ] = 10.0
-    """This one decides "too slow"."""
+    """Decides whether a submission is too slow."""
     wall_time_s: Annotated[
         float, Setting("seconds on the clock; a backstop for sleepers and deadlocks", above=0)
     ] = 20.0
@@ -79,7 +79,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitOverrides:
-    """The limits that a label or a suite sets itself; `None` leaves the setting in force."""
+    """The limits that a label or suite sets itself; None keeps the value of the settings."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -93,7 +93,7 @@ class LimitOverrides:
     work_files: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse zero, negative numbers and NaN, whatever code read the value."""
+        """Refuse zero, negative numbers and NaN."""
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and not value > 0:
@@ -103,7 +103,7 @@ class LimitOverrides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a run took."""
+    """What a run used. None: not measured."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

@@ -1,4 +1,4 @@
-"""What comes back for a submission: a report, with a result and evidence for each case.
+"""The report of a submission, with a result and evidence for each case.
 
 Sizes are in bytes, times in seconds; `None` means "not measured". Everything is frozen;
 collections are tuples.
@@ -17,69 +17,69 @@ _STRICT["val_json_bytes"] = "base64"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a person needs to see why a case got its verdict; `grader.evidence` bounds its texts.
+    """Shows a person why a case got its verdict; `grader.judging.evidence` bounds the texts.
 
-    All of it is data: inputs and expectations are the label's, the rest the submission's. It is
-    for people only, and nothing that scores or rewards reads it.
+    Inputs and expected values come from the label, the rest from the submission. All of it is
+    untrusted data, and no score or reward depends on it.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     input: str = ""
-    """Standard input, the arguments as Python would write them, or the case's own source."""
+    """Standard input, the arguments as Python source, or the source of the case."""
     expected: str | None = None
-    """None where the case itself says what it wants."""
+    """None if the source of the case says what it expects."""
     got: str | None = None
-    """What the submission printed or returned; None where it was right, or gave nothing."""
+    """What the submission printed or returned; None if that was right, or if there was none."""
     stdout: str = ""
-    """What it printed, where that is not the answer."""
+    """What it printed, if `got` is not that."""
     stderr: str = ""
     traceback: str = ""
-    """Of the exception that ended it, the submission's own lines."""
+    """Of the exception that ended the case, with the submission's own lines only."""
     cut: tuple[str, ...] = ()
-    """Names of the texts above whose middle was left out."""
+    """Names of the fields above whose middle was left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """What became of one case."""
+    """The result of one case."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     id: str
     verdict: Verdict
     feedback: str = ""
-    """Short text that a person or a model can act on; what the submission printed is data in it."""
+    """A short text for a person or a model. It may quote what the submission printed."""
     usage: Usage | None = None
-    """None where the case shared its process with others."""
+    """None if the case shared its process with others."""
     points: float = 1.0
     group: str | None = None
     share: float | None = None
-    """Of the points, in (0, 1), where a program of the suite gave a part of them; else None."""
+    """The share of the points, in (0, 1), if a checker or interactor gave a part of them."""
     evidence: Evidence | None = None
-    """None where it was not run, or where other cases of the report took all the room."""
+    """None if the case did not run, or if the evidence of other cases used up the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Under what a submission was graded: what else than its code decided."""
+    """The conditions under which a submission was graded."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     format: str
-    """Of the label."""
+    """The format of the label."""
     image: str
     """The sandbox image variant."""
     extraction: ExtractionRule
-    """By which its code was looked for."""
+    """The rule that found its code."""
     extraction_note: str
-    """One sentence: what was taken of the completion, or why nothing was."""
+    """One sentence: which part of the completion was taken, or why none was."""
     limits: Limits
-    """In force for each run; in another language than Python, scaled by what that takes."""
+    """In force for each run; scaled by a factor if the language is not Python."""
     language: str = "python"
-    """What the code is in."""
+    """The language of the code."""
     limits_from: LimitsFrom = LimitsFrom.SETTINGS
-    """Where the limit of CPU time comes from."""
+    """What set the limit of CPU time."""
     stop_early: bool = False
     """Whether the first case that did not pass ended the run."""
 
@@ -94,25 +94,25 @@ class GradeReport:
     score: float
     """In [0, 1]."""
     reward: float
-    """In [-1, 1] by every policy; that of answers and combinations is as set."""
+    """In [-1, 1] by every policy for code. The settings define that of answers and combinations."""
     graded: bool
-    """False only for an internal error, whose reward means nothing."""
+    """False only for an internal error. Its reward has no meaning."""
     passed: int
     total: int
     cases: tuple[CaseResult, ...] = ()
     usage: Usage = field(default_factory=Usage)
     limit_hit: LimitKind | None = None
     integrity: Integrity | None = None
-    """None where nothing ran."""
+    """None if nothing ran."""
     suspicion: tuple[Suspicion, ...] = ()
-    """Signs of an attack on the grader; they change no verdict."""
+    """Signs of an attack on the grader. They do not change the verdict."""
     feedback: str = ""
     code: str | None = None
-    """What was extracted: the code that ran, without the suite's prelude, or a math answer."""
+    """The extracted code, without the suite's prelude, or the extracted math answer."""
     sandbox: str | None = None
     """The backend that ran it, such as "docker"."""
     policy: str = "graded"
     conditions: Conditions | None = None
-    """None where it did not get as far as being graded."""
+    """None if grading failed before they were known."""
     output: Evidence | None = None
-    """What the one run printed whose process all cases shared: `stdout` and `stderr`."""
+    """If all cases shared one process: its `stdout` and `stderr`."""

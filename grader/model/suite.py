@@ -1,4 +1,4 @@
-"""The records that travel through the grader, from a label to a report, with their limits.
+"""A submission with its suite, and the kinds of tests that a suite can hold.
 
 Sizes are in bytes, times in seconds; `None` means "not measured" in a measurement and
 "not given" in an override. Everything is frozen; collections are tuples.
@@ -20,7 +20,7 @@ _STRICT["val_json_bytes"] = "base64"
 
 
 class Comparator(StrEnum):
-    """How an output is held against the expected one."""
+    """How an output or value is compared with the expected one."""
 
     EXACT = "exact"
     """Text: byte for byte. Values: `==` on plain data."""
@@ -29,32 +29,33 @@ class Comparator(StrEnum):
     TOKENS = "tokens"
     """Text: equal sequences of whitespace-separated tokens."""
     FLOATS = "floats"
-    """Text: token by token, values: at any depth; numbers are equal within a tolerance."""
+    """Numbers are equal within a tolerance. Text: token by token. Values: at any depth."""
     DECIMALS = "decimals"
-    """Text: line by line; a line of decimal numbers by their values. LiveCodeBench's rule."""
+    """Text: line by line; decimal numbers are compared by value. LiveCodeBench's rule."""
     ALLCLOSE = "allclose"
-    """Values: `==`; else as numpy.allclose has it, if `abs_tol` is not 0 or floats are expected.
-    EvalPlus's rule."""
+    """Values: `==`, or as numpy.allclose if `abs_tol` is not 0 or floats are expected. EvalPlus's
+    rule."""
     UNORDERED = "unordered"
     """Text: the same lines in any order. Values: the same items in any order, at the top level."""
     SET = "set"
-    """Text: as `EXACT`. Values: `set(got) == set(expected)`. A rule of EvalPlus for some tasks."""
+    """Text: as `EXACT`. Values: `set(got) == set(expected)`. EvalPlus's rule for some
+    tasks."""
     FOUND = "found"
-    """Text: as `EXACT`. Values: both are None or false, or neither; EvalPlus's, for some tasks.
-    What is no bool is true unless it is None."""
+    """Text: as `EXACT`. Values: both are found, or neither is; None and False count as not found.
+    EvalPlus's rule for some tasks."""
     CHECKER = "checker"
     """A program of the suite decides; see `Checker`."""
 
 
 class CheckerKind(StrEnum):
-    """How a checker or interactor takes its arguments and tells its result."""
+    """How a checker or interactor gets its arguments and returns its result."""
 
     TESTLIB = "testlib"
-    """Called with the paths of input, output and answer; exit code 0 accepts, 1 and 2 refuse,
+    """Called with the paths of input, output and answer; exit code 0 accepts, 1 and 2 reject,
     7 gives the share of the points that it writes to standard error as `points SHARE`."""
     FUNCTION = "function"
     """Defines `check(input, output, answer)`, or `interact(input, answer)`, which returns whether
-    all is right, or the share of the points in [0, 1]."""
+    the output is right, or the share of the points in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class Checker:
 class Interactor:
     """A Python program of the suite that talks to the submission and decides whether it is right.
 
-    What it prints is what the submission reads, and the other way round.
+    Each of the two reads what the other prints.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
@@ -90,18 +91,18 @@ class Comparison:
     abs_tol: float = 1e-6
     rel_tol: float = 1e-6
     abs_tol_share: float | None = None
-    """At most what share of the expected number `abs_tol` covers, so that 0 is not 9e-7."""
+    """`abs_tol` is at most this share of the expected number, so that 0 does not equal 9e-7."""
     nan_equal: bool = False
     """Values: whether NaN equals NaN."""
     tuples_as_lists: bool = False
-    """Values: whether a tuple equals a list of the same items; JSON knows no tuples."""
+    """Values: whether a tuple equals a list of the same items, since JSON has no tuples."""
     checker: Checker | None = None
-    """Only, and always, with `Comparator.CHECKER`."""
+    """Given if and only if the comparator is `Comparator.CHECKER`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StdinCase:
-    """One input on standard input and the output that is expected for it."""
+    """Standard input, and the output that is expected for it."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -124,14 +125,14 @@ class CallCase:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     expected: Any = None
     alternatives: tuple[Any, ...] = ()
-    """Other values that are as right as `expected`."""
+    """Other right values."""
     points: float = 1.0
     group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptCase:
-    """Statements over the submission's names; no exception means passed."""
+    """Statements that use the submission's names. The case passes if they raise nothing."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -143,12 +144,12 @@ class ScriptCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFile:
-    """A file that the suite brings: a test module, a helper, data. Never the submission's."""
+    """A file of the suite: a test module, a helper or data."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     path: str
-    """Relative, with forward slashes, without "..", and never the submission's own path."""
+    """Relative, with forward slashes, without "..", and not the path of the submission."""
     content: bytes
 
 
@@ -169,7 +170,7 @@ class InteractiveTests:
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     cases: tuple[StdinCase, ...]
-    """`stdin` and `expected` are the interactor's alone."""
+    """Only the interactor sees `stdin` and `expected`."""
     interactor: Interactor
 
 
@@ -188,14 +189,14 @@ class CallTests:
     cases: tuple[CallCase, ...]
     comparison: Comparison = Comparison()
     in_one_run: bool = False
-    """Whether one process makes all calls, in order, as where a harness of record has a loop."""
+    """Whether one process makes all calls, in order, as the harnesses of some benchmarks do."""
     asks_reference: bool = False
-    """Whether each case expects what the suite's reference returns, and not its `expected`."""
+    """Whether each case expects what the suite's reference returns, instead of its `expected`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptTests:
-    """Assertions over the submission's namespace: assert lines, `check(candidate)`."""
+    """Assertions that use the submission's names: assert lines, `check(candidate)`."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -214,7 +215,7 @@ class PytestTests:
     test_paths: tuple[str, ...]
     """Which of `files` are collected."""
     solution_path: str = "solution.py"
-    """Where the submission's code is put."""
+    """The path of the submission's code."""
     pytest_args: tuple[str, ...] = ()
     """More command-line arguments, such as an option that the suite's conftest defines."""
 
@@ -224,40 +225,40 @@ Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestSuite:
-    """How to test one problem, whatever format it came in."""
+    """The tests of one problem, read from a label of any format."""
 
-    __test__: ClassVar[bool] = False  # pytest must not take this class for a test
+    __test__: ClassVar[bool] = False  # pytest would collect this class
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     tests: Tests
     format: str
-    """The name of the label format that it was read from."""
+    """The format of the label."""
     problem_id: str | None = None
     prompt: str = ""
-    """The problem's own text; where `continues_prompt`, code that a completion continues."""
+    """The problem's own text; if `continues_prompt`, code that a completion continues."""
     continues_prompt: bool = False
-    """Whether a completion may be the mere continuation of `prompt` (HumanEval)."""
+    """Whether a completion may be only the continuation of `prompt` (HumanEval)."""
     entry_point: str | None = None
     """The function or class that the tests use, for extraction."""
     prelude: str = ""
-    """Source put before the submission's code, such as imports that its harness of record gives."""
+    """Source that runs before the submission's code, such as the imports of its benchmark."""
     extraction: ExtractionRule = ExtractionRule.AUTO
     limits: LimitOverrides = field(default_factory=LimitOverrides)
     image: str = "python"
     """The sandbox image variant that the tests need, such as "python" or "science"."""
     language: str = "python"
-    """What submissions are written in; "any" for what their code blocks say. Other languages than
-    Python are for programs that read standard input; see `grader.languages`."""
+    """The language of submissions; "any": that of each one's code block. Only stdin suites may use
+    languages other than Python; see `grader.languages`."""
     reference: str | None = None
-    """A solution that should pass, as complete code. Required if the tests ask it."""
+    """A solution that should pass, as complete code. Required if the tests run it."""
 
 
-# ---------------------------------------------------------------- a submission and its report
+# ---------------------------------------------------------------- submissions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A completion with the tests that judge it."""
+    """A completion with its suite."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -266,5 +267,5 @@ class Submission:
     """Raw model output, or a whole query that starts with `prompt`."""
     suite: TestSuite
     prompt: str = ""
-    """The text that the model was given; cut off the completion where it is a true prefix."""
+    """The text that the model was given. If the completion begins with it, it is cut off."""
     rules: GradingRules = AS_SET

@@ -1,11 +1,11 @@
-"""The closed vocabularies of a report: verdicts, limits and how far a verdict can be trusted."""
+"""The enumerations of a report: verdicts, limits, signs of attacks, and integrity."""
 
 from collections.abc import Iterable
 from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What became of one case, or of a whole submission."""
+    """The result of one case, or of a whole submission."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -17,9 +17,9 @@ class Verdict(StrEnum):
     NO_CODE = "no_code"
     TAMPERED = "tampered"
     INTERNAL_ERROR = "internal_error"
-    """Ours alone: retried, then reported; never a reward signal."""
+    """The grader failed: retried, then reported; never a reward signal."""
     SKIPPED = "skipped"
-    """A case that was not run or that skipped itself; never the verdict of a submission."""
+    """A case that did not run or skipped itself; never the verdict of a submission."""
 
     @property
     def code(self) -> str:
@@ -54,17 +54,17 @@ PRECEDENCE = (
     Verdict.SKIPPED,
     Verdict.PASSED,
 )
-"""Worst first: when cases differ, the submission gets the earliest of theirs."""
+"""Worst first: if cases differ, the submission gets the first of their verdicts."""
 
 LIMIT_VERDICTS = frozenset({Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT, Verdict.OUTPUT_LIMIT})
-"""A run was stopped because it reached a limit."""
+"""Verdicts of runs that were stopped at a limit."""
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict that wins by `PRECEDENCE`.
 
     Raises:
-        ValueError: There is no verdict to choose from: an empty suite proves nothing.
+        ValueError: There is no verdict.
     """
     return min(verdicts, key=PRECEDENCE.index)
 
@@ -72,41 +72,41 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of a submission from those of its cases.
 
-    It passes only where every case passed: one that was skipped has shown nothing, so it
-    makes the whole `FAILED`.
+    It passes only if every case passed. A skipped case proves nothing, so the submission is
+    `FAILED` then.
 
     Raises:
-        ValueError: There is no case: an empty suite proves nothing.
+        ValueError: There is no case, and an empty suite proves nothing.
     """
     verdict = worst(verdicts)
     return Verdict.FAILED if verdict is Verdict.SKIPPED else verdict
 
 
 class LimitKind(StrEnum):
-    """Which ceiling of `Limits` was hit."""
+    """Which of the `Limits` a run hit."""
 
     CPU_TIME = "cpu_time"
     WALL_TIME = "wall_time"
     TOTAL_TIME = "total_time"
-    """Of all runs of a submission together; no single run hits it."""
+    """The total of all runs of a submission; no single run hits it."""
     MEMORY = "memory"
     OUTPUT = "output"
     PROCESSES = "processes"
 
 
 class Suspicion(StrEnum):
-    """A sign that a submission worked on its grader; see `grader.judging.suspicion`."""
+    """A sign that a submission attacked the grader; see `grader.judging.suspicion`."""
 
     EARLY_EXIT = "early_exit"
-    """The process ended by itself before its tests were over."""
+    """Its process ended before its tests were over."""
     TWIN = "twin"
-    """A case passed that expected something wrong."""
+    """A case of a twin passed although its expectation is wrong."""
     LOOKED = "looked"
     """It looked at its tests, or at frames or objects that are not its own."""
     FORGED_REPORT = "forged_report"
     """A case was reported more than once."""
     FORGED_FRAME = "forged_frame"
-    """The submission's process said what no honest one says to the tests' process."""
+    """The candidate sent a message to the judge that no honest one sends."""
     FORBIDDEN_CALL = "forbidden_call"
     """It made a system call that no honest program needs."""
     NETWORK = "network"
@@ -114,14 +114,14 @@ class Suspicion(StrEnum):
 
 
 class Integrity(StrEnum):
-    """Where the verdict was computed, as seen from the submission; the strongest first."""
+    """How well the submission was kept away from its tests; strongest first."""
 
     ISOLATED = "isolated"
     """Outputs were compared outside the sandbox; expected values never entered it."""
     SPLIT = "split"
-    """Tests ran in a judge process; the submission ran in another."""
+    """Tests ran in the judge; the submission ran in another process, the candidate."""
     CONFIRMED = "confirmed"
-    """Tests and submission shared one process, and what passed was confirmed by twins: the same
-    tests with expectations changed in secret, which a right submission does not pass."""
+    """Tests and submission shared one process, and passed cases were confirmed by twins: copies of
+    the suite with secretly changed expectations, which a right submission does not pass."""
     SHARED = "shared"
     """Tests and submission shared one process, and a case that passed has no twin."""

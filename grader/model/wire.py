@@ -1,12 +1,12 @@
 """Records as JSON bytes, and back.
 
 The dataclasses of `grader.model` are the schema; pydantic validates against them, so there
-is no second set of models. What a JSON text cannot say by itself travels encoded: bytes as
-base64, and the arguments and results of calls by `sandbox_images.harness.wire.values`, so that a
-tuple, a set or NaN arrives as what it was.
+is no second set of models. JSON cannot hold every value: bytes are encoded as base64, and the
+arguments and results of calls by `sandbox_images.harness.wire.values`, so that a tuple, a set or
+NaN arrives unchanged.
 
-JSON is UTF-8 here. A lone surrogate is no character and has no UTF-8; it goes out as U+FFFD,
-and two that belong together go out as the character they mean.
+JSON is UTF-8 here. UTF-8 cannot encode lone surrogates, so they are sent as U+FFFD; a pair of
+surrogates is sent as its character.
 """
 
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
 WIRE_VERSION = 3
-"""Changes whenever an older receiver would misread what a newer sender writes."""
+"""Raised with every change that older receivers would misread."""
 
 _Record = TypeVar("_Record", Submission, GradeReport)
 _Message = TypeVar("_Message", "_SubmissionMessage", "_ReportMessage")
@@ -33,7 +33,7 @@ def encode_submission(submission: Submission) -> bytes:
     """Return the submission as a message.
 
     Raises:
-        WireError: A call case holds something that is not plain data.
+        WireError: A call case holds a value that is not plain data.
     """
     try:
         suite = _with_values(submission.suite, values.encode)
@@ -47,7 +47,7 @@ def decode_submission(message: bytes) -> Submission:
     """Return the submission of a message.
 
     Raises:
-        WireError: Not such a message, or of another version; says which field is wrong.
+        WireError: The message is invalid, or of another version. Names the wrong field.
     """
     submission = _open(_submission_messages(), message).submission
     try:
@@ -59,17 +59,17 @@ def decode_submission(message: bytes) -> Submission:
 
 
 def encode_suite(suite: TestSuite) -> bytes:
-    """Return the suite as a message from which `decode_suite` makes an equal one.
+    """Return the suite as a message for `decode_suite`.
 
     Raises:
-        WireError: It holds something that is not plain data, or a lone surrogate.
+        WireError: It holds a value that is not plain data, or a lone surrogate.
     """
     from pydantic_core import PydanticSerializationError
 
     try:
         return _suites().dump_json(_with_values(suite, values.encode))
     except (values.UnencodableError, PydanticSerializationError) as error:
-        message = f"a suite that cannot be sent: {error}"
+        message = f"the suite cannot be encoded: {error}"
         raise WireError(message) from error
 
 
@@ -87,26 +87,29 @@ def decode_report(message: bytes) -> GradeReport:
     """Return the report of a message.
 
     Raises:
-        WireError: Not such a message, or of another version; says which field is wrong.
+        WireError: The message is invalid, or of another version. Names the wrong field.
     """
     return _open(_report_messages(), message).report
 
 
 def report_json(report: GradeReport) -> bytes:
-    """Return the bare report as one line of JSON, as rows of a graded file carry it."""
+    """Return the report as one line of JSON without a version, as in the rows of a graded file."""
     return _dump(_reports(), report)
 
 
 def prepare() -> None:
-    """Load what encodes reports, which takes 100 ms, before the first one is there."""
+    """Load the encoder of reports, which takes 100 ms, before the first report is ready."""
     _reports()
 
 
 def report_of(value: object) -> GradeReport:
-    """Return the report that a row of a graded file carries, as `json` has read it.
+    """Return the report in a row of a graded file.
+
+    Args:
+        value: The report as `json` has decoded it.
 
     Raises:
-        WireError: It is no report; says which field is wrong.
+        WireError: It is not a valid report. Names the wrong field.
     """
     from pydantic import ValidationError
 
@@ -117,10 +120,10 @@ def report_of(value: object) -> GradeReport:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return `value` as one line of JSON; lone surrogates are handled as the module says.
+    """Return `value` as one line of JSON; for lone surrogates, see the module.
 
     Raises:
-        TypeError: `value` holds something that JSON does not know.
+        TypeError: `value` holds a value that JSON cannot hold.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -148,7 +151,7 @@ class _ReportMessage:
     report: GradeReport
 
 
-# Building an adapter imports pydantic, which takes 80 ms; a command that needs none does not wait.
+# Importing pydantic takes 80 ms, so commands that need no adapter do not import it.
 
 
 @cache
@@ -192,7 +195,7 @@ def _dump(adapter: "TypeAdapter[_Record]", record: _Record) -> bytes:
     try:
         return adapter.dump_json(record)
     except PydanticSerializationError:
-        # Lone surrogates, which only the standard library's encoder lets through.
+        # It holds lone surrogates, which only the standard library can encode.
         return json_bytes(_base64_bytes(adapter.dump_python(record)))
 
 
@@ -216,7 +219,7 @@ def _open(adapter: "TypeAdapter[_Message]", message: bytes) -> _Message:
     try:
         opened = adapter.validate_json(message)
     except ValidationError as error:
-        # Another version explains every other complaint.
+        # If the version differs, that explains all other errors.
         _check_version(_version_of(message))
         raise WireError(_complaint(error)) from error
     _check_version(opened.v)
@@ -224,8 +227,8 @@ def _open(adapter: "TypeAdapter[_Message]", message: bytes) -> _Message:
 
 
 def _complaint(error: "ValidationError") -> str:
-    # Of a union's members all that do not match complain; the deepest complaint comes from
-    # the one that matches best.
+    # Every member of a union that does not match adds errors. The deepest error comes from the
+    # member that matches best.
     worst = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
     path = ".".join(str(part) for part in worst["loc"]) or "message"
     return f"{path}: {worst['msg']}"
@@ -235,12 +238,12 @@ def _version_of(message: bytes) -> int:
     try:
         return int(json.loads(message)["v"])
     except (ValueError, TypeError, LookupError):
-        return WIRE_VERSION  # None to be found: what is wrong lies elsewhere.
+        return WIRE_VERSION  # It has no version; then the error lies elsewhere.
 
 
 def _check_version(version: int) -> None:
     if version != WIRE_VERSION:
-        text = f"a message of version {version}; this side speaks version {WIRE_VERSION}"
+        text = f"the message has version {version}; expected version {WIRE_VERSION}"
         raise WireError(text)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from grader.model import CaseResult, GradeReport
 from grader.model.errors import ConfigurationError, SuiteError
 from grader.model.verdict import Suspicion, Verdict
-from grader.scoring.policies import NOTHING_RAN, Policy, Tally, find_policy, tally
+from grader.scoring.policies import NOTHING_RAN, Policy, PolicyInput, find_policy, policy_input
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +155,10 @@ def next_better(report: GradeReport) -> Better | None:
     return min(found, key=lambda better: better.reward, default=None)
 
 
-def _improvements(report: GradeReport) -> Iterator[tuple[str, Tally]]:
+def _improvements(report: GradeReport) -> Iterator[tuple[str, PolicyInput]]:
     """Yield what could be better, the smallest step first, with what a policy would see."""
     try:
-        now = tally(report.verdict, report.cases)
+        now = policy_input(report.verdict, report.cases)
     except SuiteError:
         return
     total = report.total

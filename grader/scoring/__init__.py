@@ -1,1 +1,1 @@
-"""From verdicts to scores and rewards, to summaries, and to limits that fit."""
+"""Scores and rewards from verdicts, summaries of reports, and calibrated limits."""

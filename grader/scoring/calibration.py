@@ -1,9 +1,8 @@
-"""Limits that follow from what a problem's own reference solution took.
+"""Limits calibrated by the measured times of reference solutions.
 
-`grader check --calibrate` measures the references of a file of problems and keeps the times in a
-file beside it, keyed by the content of the tests: whoever brings the same tests later, in a label
-or in another file, finds them. They count only where neither the label nor its format names a
-limit of CPU time.
+`grader check --calibrate` measures the references of a file of problems, and keeps the times in a
+file beside it, keyed by the content of the tests. So they also apply to the same tests in a label
+or another file. They are used only if neither the label nor its format sets a limit of CPU time.
 """
 
 import hashlib
@@ -23,17 +22,16 @@ from grader.model.errors import ConfigurationError
 from grader.model.limits import Limits, LimitsFrom
 
 SUFFIX = ".limits.jsonl"
-"""What the name of a file of problems is followed by in that of its measured times."""
+"""Added to the name of a file of problems, gives the name of the file of its times."""
 
 _KEYS_REMEMBERED = 256
 _BYTES_PER_CHARACTER = 4
-"""Of an output that is as long as the expected one; as many as UTF-8 needs at most, so that other
-blanks between its words have room too."""
+"""The most that UTF-8 needs. For most outputs this leaves room for additional blanks, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the longest process of a reference solution took."""
+    """The times of the longest run of a reference."""
 
     cpu_time_s: float
     wall_time_s: float
@@ -41,9 +39,9 @@ class Measured:
     def limits(self, settings: CalibrationSettings, usual: Limits) -> Limits:
         """Return limits for submissions to the same problem.
 
-        CPU time is `factor` times the reference's, and never less than the floor. Wall time
-        stands in the proportion to it in which it stands in `usual`, and is never less than
-        `factor` times what the reference took on the clock.
+        The limit of CPU time is `factor` times the reference's, but at least the floor. The limit
+        of wall time has the same ratio to it as in `usual`, but is at least `factor` times the
+        reference's wall time.
         """
         cpu_time_s = max(settings.floor_s, settings.factor * self.cpu_time_s)
         patience = usual.wall_time_s / usual.cpu_time_s
@@ -53,18 +51,18 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InForce:
-    """The limits for a suite, and where the one of CPU time comes from."""
+    """The limits for a suite, and what set that of CPU time."""
 
     limits: Limits
     limits_from: LimitsFrom
 
 
 _override = lru_cache(maxsize=1024)(Limits.override)
-"""`Limits.override`, once for all submissions of a suite."""
+"""`Limits.override`, cached for the submissions of a suite."""
 
 
 class Calibration:
-    """Measured times by the content of suites. Safe for many threads."""
+    """Measured times by the content of tests. Safe for many threads."""
 
     def __init__(self, measured: Mapping[str, Measured], settings: CalibrationSettings) -> None:
         self._measured = measured
@@ -73,7 +71,7 @@ class Calibration:
         self._keys: OrderedDict[int, tuple[TestSuite, str]] = OrderedDict()
 
     def in_force(self, suite: TestSuite, usual: Limits) -> InForce:
-        """Return the limits for a suite; `usual` are those of the settings."""
+        """Return the limits for a suite; `usual` are the limits of the settings."""
         limits_from = LimitsFrom.SETTINGS
         if suite.limits.cpu_time_s is not None:
             limits_from = LimitsFrom.SUITE
@@ -87,9 +85,9 @@ class Calibration:
         return InForce(limits=limits, limits_from=limits_from)
 
     def _key(self, suite: TestSuite) -> str:
-        """Return `key_of` a suite, worked out once for the submissions that share it."""
+        """Return `key_of(suite)`, computed once for the submissions that share the suite."""
         with self._lock:
-            # The suite is kept along, so its id stays its own.
+            # The entry keeps the suite alive, so that no other object gets its id.
             known = self._keys.get(id(suite))
             if known is not None:
                 return known[1]
@@ -102,7 +100,7 @@ class Calibration:
 
 
 def _longest_output(suite: TestSuite) -> int:
-    """Return the characters of the longest output that a suite expects."""
+    """Return the length of the longest output that a suite expects, in characters."""
     tests = suite.tests
     if not isinstance(tests, StdinTests):
         return 0
@@ -110,7 +108,7 @@ def _longest_output(suite: TestSuite) -> int:
 
 
 def key_of(suite: TestSuite) -> str:
-    """Return what suites have in common that run a submission in the same way."""
+    """Return a key that is equal for suites that run submissions in the same way."""
     content = f"{suite.tests!r}\n{suite.prelude!r}\n{suite.image!r}"
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -119,10 +117,10 @@ def key_of(suite: TestSuite) -> str:
 
 
 def find(settings: Settings) -> Calibration:
-    """Return what was measured, from the file that the settings name, or that beside the problems.
+    """Load the measured times from the file in the settings, or that beside the problems.
 
     Raises:
-        ConfigurationError: A file is named that is not there, or one is no such file.
+        ConfigurationError: The file in the settings does not exist, or the file is invalid.
     """
     path = settings.calibration.file
     if path is None and settings.problems is not None:
@@ -134,7 +132,7 @@ def find(settings: Settings) -> Calibration:
 
 
 def beside(problems: Path) -> Path:
-    """Return where the measured times of a file of problems are kept."""
+    """Return the path of the measured times of a file of problems."""
     return problems.with_name(problems.name + SUFFIX)
 
 
@@ -142,7 +140,7 @@ def load(path: Path) -> dict[str, Measured]:
     """Read a file of measured times.
 
     Raises:
-        ConfigurationError: It cannot be read, or a line is none that `save` writes.
+        ConfigurationError: It cannot be read, or a line is invalid.
     """
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -151,7 +149,7 @@ def load(path: Path) -> dict[str, Measured]:
         message = f"cannot read {path}: {error.strerror}"
         raise ConfigurationError(message) from error
     except (ValueError, TypeError, LookupError) as error:
-        message = f"{path} is no file of measured times: {error!r}"
+        message = f"{path} is not a file of measured times: {error!r}"
         raise ConfigurationError(message) from error
 
 
@@ -163,7 +161,7 @@ def _parse(row: Any) -> tuple[str, Measured]:
 
 
 def save(path: Path, measured: Mapping[str, Measured]) -> None:
-    """Add to a file of measured times, whole or not at all; what it has is kept.
+    """Add measured times to a file, atomically. Those of other tests stay in it.
 
     Raises:
         ConfigurationError: It cannot be read or written.
@@ -179,5 +177,5 @@ def save(path: Path, measured: Mapping[str, Measured]) -> None:
         new.replace(path)
     except OSError as error:
         new.unlink(missing_ok=True)
-        message = f"cannot write {path}: {error.strerror}; calibration.file names another"
+        message = f"cannot write {path}: {error.strerror}; set calibration.file to another path"
         raise ConfigurationError(message) from error

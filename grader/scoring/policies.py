@@ -1,6 +1,6 @@
-"""From a verdict and its cases to a score in [0, 1] and a reward in [-1, 1], by a named policy.
+"""Policies: a verdict and its cases become a score in [0, 1] and a reward in [-1, 1].
 
-Everything here is pure. docs/rewards.md has the policies side by side with examples.
+Everything here is pure. docs/rewards.md compares the policies by examples.
 """
 
 import math
@@ -13,26 +13,26 @@ from grader.model.errors import ConfigurationError, SuiteError
 from grader.model.verdict import LIMIT_VERDICTS, Integrity, LimitKind, Suspicion, Verdict
 
 NOTHING_RAN = frozenset({Verdict.COMPILE_ERROR, Verdict.NO_CODE, Verdict.TAMPERED})
-"""Verdicts after which no case can count."""
+"""Verdicts with which no case counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """What a policy decides from."""
+class PolicyInput:
+    """What a policy knows of a submission."""
 
     verdict: Verdict
-    """Of the whole submission; never `INTERNAL_ERROR`, which no policy marks."""
+    """Of the whole submission; never `INTERNAL_ERROR`, which gets no mark."""
     passed: int
     """Cases that passed."""
     crashed_everywhere: bool
     """Whether every case that was run ended in a runtime error."""
     fraction: float
-    """Points earned of the points there are, in [0, 1]."""
+    """The share of all points that was earned, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What a policy gives."""
+    """Score and reward by a policy."""
 
     score: float
     """In [0, 1]."""
@@ -42,47 +42,47 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A named way to turn verdicts into numbers."""
+    """A named rule that turns verdicts into score and reward."""
 
     name: str
     summary: str
-    """One line for a person who chooses."""
-    mark: Callable[[Tally], Mark]
+    """One line, for help texts."""
+    mark: Callable[[PolicyInput], Mark]
     needs_every_case: bool
-    """Whether cases after the first that did not pass can still change the mark."""
+    """Whether cases after the first that does not pass can change the mark."""
 
 
 def _from_reward(reward: float) -> Mark:
     return Mark(score=(reward + 1) / 2, reward=reward)
 
 
-def _graded(tally: Tally) -> Mark:
-    if tally.verdict is Verdict.PASSED:
+def _graded(given: PolicyInput) -> Mark:
+    if given.verdict is Verdict.PASSED:
         return _from_reward(1.0)
-    if tally.verdict in NOTHING_RAN:
+    if given.verdict in NOTHING_RAN:
         return _from_reward(-1.0)
-    if tally.verdict in LIMIT_VERDICTS:
+    if given.verdict in LIMIT_VERDICTS:
         return _from_reward(-0.5)
-    if tally.passed or tally.fraction:
+    if given.passed or given.fraction:
         return _from_reward(0.3)
-    return _from_reward(-1.0 if tally.crashed_everywhere else 0.0)
+    return _from_reward(-1.0 if given.crashed_everywhere else 0.0)
 
 
-def _binary(tally: Tally) -> Mark:
-    return _from_reward(1.0 if tally.verdict is Verdict.PASSED else -1.0)
+def _binary(given: PolicyInput) -> Mark:
+    return _from_reward(1.0 if given.verdict is Verdict.PASSED else -1.0)
 
 
-def _fraction(tally: Tally) -> Mark:
-    earned = 0.0 if tally.verdict in NOTHING_RAN else tally.fraction
+def _fraction(given: PolicyInput) -> Mark:
+    earned = 0.0 if given.verdict in NOTHING_RAN else given.fraction
     return Mark(score=earned, reward=2 * earned - 1)
 
 
-def _ladder(tally: Tally) -> Mark:
-    if tally.verdict is Verdict.PASSED:
+def _ladder(given: PolicyInput) -> Mark:
+    if given.verdict is Verdict.PASSED:
         return _from_reward(1.0)
-    if tally.verdict in NOTHING_RAN:
+    if given.verdict in NOTHING_RAN:
         return _from_reward(-1.0)
-    if tally.verdict is Verdict.RUNTIME_ERROR or tally.verdict in LIMIT_VERDICTS:
+    if given.verdict is Verdict.RUNTIME_ERROR or given.verdict in LIMIT_VERDICTS:
         return _from_reward(-0.6)
     return _from_reward(-0.3)
 
@@ -124,12 +124,12 @@ def find_policy(name: str) -> Policy:
     """Return the policy of that name.
 
     Raises:
-        ConfigurationError: There is none; the message lists those there are.
+        ConfigurationError: There is none. The message lists the policies.
     """
     try:
         return POLICIES[name]
     except KeyError:
-        message = f"no reward policy is called {name!r}; there are: {', '.join(POLICIES)}"
+        message = f"there is no reward policy {name!r}; expected one of: {', '.join(POLICIES)}"
         raise ConfigurationError(message) from None
 
 
@@ -149,16 +149,16 @@ def score_report(
     conditions: Conditions | None = None,
     output: Evidence | None = None,
 ) -> GradeReport:
-    """Build the report of one submission: its numbers from verdict and cases, the rest as given.
+    """Build the report of one submission: score and reward by the policy, the rest as given.
 
     Args:
-        verdict: Of the whole submission: that of `grader.model.verdict.overall` over `cases`, or
-            one that stands above any case, such as `NO_CODE`.
-        cases: All of the suite, those that were skipped too; empty where nothing ran.
+        verdict: Of the whole submission: `grader.model.verdict.overall` of its cases, or a verdict
+            that does not depend on cases, such as `NO_CODE`.
+        cases: All cases of the suite, including skipped ones; empty if nothing ran.
         policy: A name in `POLICIES`.
-        total: How many cases the suite has, where `cases` is empty.
-        usage: What all runs together took.
-        limit_hit: As in `GradeReport`, like the arguments after it.
+        total: The number of cases of the suite, if `cases` is empty.
+        usage: The total of all runs.
+        limit_hit: See `GradeReport` for this and the following arguments.
         integrity: See there.
         suspicion: See there.
         feedback: See there.
@@ -169,8 +169,8 @@ def score_report(
 
     Raises:
         ConfigurationError: There is no such policy.
-        SuiteError: The points of the cases are not numbers from 0 up with a sum above 0.
-        ValueError: `PASSED` without a case, or with one that did not pass; or `SKIPPED`.
+        SuiteError: The points of the cases are invalid; see `check_points`.
+        ValueError: The verdict is `SKIPPED`, or `PASSED` although not all cases passed.
     """
     chosen = find_policy(policy)
     passed = sum(case.verdict is Verdict.PASSED for case in cases)
@@ -180,7 +180,7 @@ def score_report(
     ):
         message = f"{verdict} does not follow from {passed} of {len(cases)} cases passed"
         raise ValueError(message)
-    mark = chosen.mark(tally(verdict, cases)) if graded else Mark(score=0.0, reward=0.0)
+    mark = chosen.mark(policy_input(verdict, cases)) if graded else Mark(score=0.0, reward=0.0)
     return GradeReport(
         verdict=verdict,
         score=mark.score,
@@ -202,14 +202,14 @@ def score_report(
     )
 
 
-def tally(verdict: Verdict, cases: Sequence[CaseResult]) -> Tally:
-    """Return what a policy sees of a submission.
+def policy_input(verdict: Verdict, cases: Sequence[CaseResult]) -> PolicyInput:
+    """Return what a policy knows of a submission.
 
     Raises:
-        SuiteError: The points of the cases cannot be shared out.
+        SuiteError: The points of the cases are invalid.
     """
     ran = [case.verdict for case in cases if case.verdict is not Verdict.SKIPPED]
-    return Tally(
+    return PolicyInput(
         verdict=verdict,
         passed=ran.count(Verdict.PASSED),
         crashed_everywhere=verdict is Verdict.RUNTIME_ERROR
@@ -219,7 +219,7 @@ def tally(verdict: Verdict, cases: Sequence[CaseResult]) -> Tally:
 
 
 def _points_earned(cases: Sequence[CaseResult]) -> float:
-    """Return the share of all points that `cases` earned; of a group, all as much as the worst."""
+    """Return the share of all points that was earned. A group earns the share of its worst case."""
     if not cases:
         return 0.0
     check_points(cases)
@@ -233,15 +233,15 @@ def _points_earned(cases: Sequence[CaseResult]) -> float:
 
 
 def _share(case: CaseResult) -> float:
-    """Return the share of its points that a case earned by itself."""
+    """Return the share of its points that a case earned, without regard to its group."""
     return 1.0 if case.verdict is Verdict.PASSED else case.share or 0.0
 
 
 def check_points(cases: Sequence[CaseResult]) -> None:
-    """Check that the points of a suite's cases can be shared out.
+    """Check the points of a suite's cases.
 
     Raises:
-        SuiteError: One is negative or no finite number, or they add up to nothing.
+        SuiteError: A number is negative or not finite, or their sum is 0 or not finite.
     """
     for case in cases:
         if not (math.isfinite(case.points) and case.points >= 0):
@@ -249,5 +249,7 @@ def check_points(cases: Sequence[CaseResult]) -> None:
             raise SuiteError(message)
     together = sum(case.points for case in cases)
     if not 0 < together < math.inf:
-        message = f"the {len(cases)} cases are worth {together} points together"
+        message = (
+            f"the {len(cases)} cases are worth {together} points together; expected more than 0"
+        )
         raise SuiteError(message)

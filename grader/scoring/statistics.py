@@ -1,6 +1,6 @@
-"""A running summary over reports: verdicts, pass rates, pass@k, throughput, slowest rows.
+"""A running summary of reports: verdicts, pass rates, pass@k, throughput, slowest rows.
 
-Memory does not grow with the number of reports, but for two counters per problem.
+It keeps two counters for each problem; otherwise its size does not depend on the reports.
 """
 
 import heapq
@@ -13,7 +13,7 @@ from grader.model import GradeReport
 from grader.model.verdict import Suspicion, Verdict
 
 PASS_AT = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""The k for which pass@k is told, as far as the samples go."""
+"""The k for which pass@k is computed, if a problem has enough samples."""
 
 _KEPT_ERRORS = 5
 
@@ -26,12 +26,12 @@ class PassAt:
     value: float
     """Averaged over `problems`, in [0, 1]."""
     problems: int
-    """Those with at least k graded samples; fewer would have to be guessed."""
+    """The number of problems with at least k graded samples. Others have no unbiased estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowRow:
-    """A row that took long."""
+    """One of the slowest rows."""
 
     id: str
     cpu_time_s: float
@@ -41,7 +41,7 @@ class SlowRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedRow:
-    """A row that ended as an internal error, and what is known of the reason."""
+    """A row with an internal error, and the reason."""
 
     id: str
     feedback: str
@@ -49,35 +49,35 @@ class FailedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a number of reports come to; internal errors count in nothing but their own number."""
+    """A summary of reports. Rates, means and pass@k leave internal errors out."""
 
     reports: int
     verdicts: Mapping[Verdict, int]
-    """Those that occurred, in the order of `Verdict`."""
+    """The verdicts that occurred, in the order of `Verdict`."""
     pass_rate: float | None
-    """Of the graded reports; None where there are none."""
+    """Of the graded reports; None if there are none."""
     mean_score: float | None
     mean_reward: float | None
     problems: int
-    """Different problem ids; reports without one are in none."""
+    """The number of different problem ids."""
     pass_at: tuple[PassAt, ...]
-    """For k = 1, 2, 5, 10, ... as far as some problem has the samples."""
+    """For k = 1, 2, 5, 10 and so on, up to the most samples of a problem."""
     cpu_time_s: float
-    """Of all submissions together, where measured."""
+    """The sum over all submissions for which it was measured."""
     slowest: tuple[SlowRow, ...]
     """By CPU time, slowest first."""
     internal_errors: int
     first_errors: tuple[FailedRow, ...]
     suspicion: Mapping[Suspicion, int]
-    """Reports with each sign of an attack on the grader; those that occurred."""
+    """The number of reports by sign of an attack."""
 
     def throughput(self, elapsed_s: float) -> float:
-        """Return reports per second over `elapsed_s` seconds; 0 where no time has passed."""
+        """Return reports per second over `elapsed_s` seconds; 0 if no time has passed."""
         return self.reports / elapsed_s if elapsed_s > 0 else 0.0
 
 
 class RunningSummary:
-    """Takes in reports one by one. Not safe to share between threads."""
+    """Adds up reports one by one. Not safe for more than one thread."""
 
     def __init__(self, *, keep_slowest: int = 5) -> None:
         self._verdicts: Counter[Verdict] = Counter()
@@ -89,12 +89,12 @@ class RunningSummary:
         self._suspicion: Counter[Suspicion] = Counter()
 
     def add(self, report: GradeReport, *, id: str, problem_id: str | None = None) -> None:
-        """Take in one report.
+        """Add one report.
 
         Args:
             report: The report.
-            id: Of its row, to name it by.
-            problem_id: What its row is a sample of; several of one make a pass@k.
+            id: The id of its row.
+            problem_id: The problem that its row is a sample of, for pass@k.
         """
         self._verdicts[report.verdict] += 1
         self._keep_if_slow(report, id)
@@ -111,7 +111,7 @@ class RunningSummary:
             self._samples[problem_id] = samples + 1, passed
 
     def summary(self) -> Summary:
-        """Return what has been taken in so far."""
+        """Return the summary of the reports so far."""
         reports = self._verdicts.total()
         graded = reports - self._verdicts[Verdict.INTERNAL_ERROR]
         return Summary(
@@ -140,7 +140,7 @@ class RunningSummary:
             wall_time_s=report.usage.wall_time_s,
             verdict=report.verdict,
         )
-        # The count settles ties, so that rows are never compared and earlier ones stay.
+        # The count breaks ties, so that rows are never compared and earlier ones stay.
         entry = (cpu_time_s, -self._verdicts.total(), row)
         if len(self._slowest) < self._keep_slowest:
             heapq.heappush(self._slowest, entry)
@@ -149,23 +149,23 @@ class RunningSummary:
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """Return the unbiased estimate that one of k samples passes, from `samples` with `passed`.
+    """Return the unbiased estimate of pass@k, if `passed` of `samples` samples passed.
 
-    The share of all ways to draw k of the samples that hold a passing one, computed with whole
-    numbers, so that no count is too large for it.
+    It is the share of all draws of k samples that contain a passing one. Integers are used, so
+    that it is exact for any number of samples.
 
     Raises:
         ValueError: Not 0 <= passed <= samples, or not 1 <= k <= samples.
     """
     if not (0 <= passed <= samples and 1 <= k <= samples):
-        message = f"no pass@{k} of {samples} samples with {passed} passed"
+        message = f"cannot compute pass@{k} from {samples} samples of which {passed} passed"
         raise ValueError(message)
     draws = math.comb(samples, k)
     return (draws - math.comb(samples - passed, k)) / draws
 
 
 def _pass_at(problems: Mapping[tuple[int, int], int]) -> tuple[PassAt, ...]:
-    """Return pass@k from how many problems have which numbers of samples and passes."""
+    """Return pass@k. `problems` counts the problems by their numbers of samples and passes."""
     found = []
     for k in PASS_AT:
         enough = {counts: n for counts, n in problems.items() if counts[0] >= k}
