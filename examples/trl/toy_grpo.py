@@ -6,6 +6,7 @@ in the sandbox. It shows the whole loop at work, and what the logs look like:
 
     pip install trl==1.16.0 matplotlib
     python examples/trl/toy_grpo.py --picture rewards.png
+    python examples/trl/toy_grpo.py --problems problems.jsonl --steps 1
 """
 
 import argparse
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 PIECES = (" a", " b", " +", " -", " *")
-"""What the model should come to say; each is one token."""
+"""The tokens that complete a function, beside those of the prompts."""
 
 INPUTS = [[2, 2], [1, 4], [7, 3], [3, 5]]
-"""Chosen so that half a good idea is sometimes right, but saying nothing never."""
+"""With these, a partly right completion passes some cases, and an empty one passes none."""
 
 ANSWERS = {"add": " + b\n", "subtract": " - b\n", "multiply": " * b\n", "square": " * a\n"}
 
@@ -38,13 +39,19 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def make_tokenizer() -> Any:
-    """Return a tokenizer whose tokens are words with the blanks before them."""
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the problems of a JSONL file: at least four, each with a `prompt` that is code."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def make_tokenizer(problems: list[dict[str, Any]] | None = None) -> Any:
+    """Return a tokenizer whose tokens are words of the prompts with the blanks before them."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     splitter = pre_tokenizers.Split(Regex(r"\n *\S*| \S+|\S+"), behavior="isolated")
-    words = [word for row in rows() for word, _ in splitter.pre_tokenize_str(row["prompt"])]
+    prompts = [row["prompt"] for row in problems or rows()]
+    words = [word for prompt in prompts for word, _ in splitter.pre_tokenize_str(prompt)]
     vocabulary = ["<pad>", "<eos>", *dict.fromkeys([*PIECES, *words])]
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(vocabulary)}))
     tokenizer.pre_tokenizer = splitter
@@ -71,7 +78,14 @@ def make_model(tokenizer: Any) -> Any:
     return LlamaForCausalLM(config)
 
 
-def train(steps: int, *, folder: str, seed: int = 0, batch: int = 64) -> list[dict[str, float]]:
+def train(
+    steps: int,
+    *,
+    folder: str,
+    seed: int = 0,
+    batch: int = 64,
+    problems: list[dict[str, Any]] | None = None,
+) -> list[dict[str, float]]:
     """Train and return what TRL logged at each step; a quarter of a batch is a group."""
     import torch
     from datasets import Dataset
@@ -82,7 +96,8 @@ def train(steps: int, *, folder: str, seed: int = 0, batch: int = 64) -> list[di
 
     torch.set_num_threads(1)
     set_seed(seed)
-    tokenizer = make_tokenizer()
+    problems = problems or rows()
+    tokenizer = make_tokenizer(problems)
     config = GRPOConfig(
         output_dir=folder,
         max_steps=steps,
@@ -106,7 +121,7 @@ def train(steps: int, *, folder: str, seed: int = 0, batch: int = 64) -> list[di
         processing_class=tokenizer,
         reward_funcs=code_reward,
         args=config,
-        train_dataset=Dataset.from_list(rows()),
+        train_dataset=Dataset.from_list(problems),
     )
     trainer.train()
     return [entry for entry in trainer.state.log_history if "reward" in entry]
@@ -139,14 +154,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A toy GRPO run with real grading.")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--problems", type=Path, help="a JSONL file, in place of the own problems")
     parser.add_argument("--history", type=Path, help="write what was logged, a JSON line a step")
     parser.add_argument("--picture", type=Path, help="draw the curves, as a PNG")
     given = parser.parse_args()
-    # A reward for each share of the cases that pass: who begins at random needs small steps.
+    # A reward for each share of the cases that pass: a random model learns from small steps only.
     os.environ.setdefault("GRADER_POLICY", "fraction")
     os.environ.setdefault("GRADER_REWARD_SCORE", "fraction")
     with tempfile.TemporaryDirectory() as folder:
-        history = train(given.steps, folder=folder, seed=given.seed)
+        problems = read(given.problems) if given.problems else None
+        history = train(given.steps, folder=folder, seed=given.seed, problems=problems)
     if given.history:
         given.history.write_text("".join(json.dumps(entry) + "\n" for entry in history))
     if given.picture:
