@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from grader.config.rewards import AgentReward, ChatTemplate
+from grader.rewards.agents.notebooks import Notebook
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.rewards.templates import next_turn, template_of
@@ -25,8 +26,8 @@ class Episode:
     steps: int = 0
     paid: float = 0.0
     """The rewards of its steps so far, added up."""
-    cells: list[str] = field(default_factory=list)
-    """The code that its session has run, where the agent has one."""
+    notebook: Notebook = field(default_factory=Notebook)
+    """The code that it has run, if the agent lets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,8 @@ class Agent(ABC):
         # What we cannot grade now, we cannot tell anything about either: the episode is over.
         is_last = attempt.over or episode.steps >= self._settings.max_steps
         done = attempt.solved or is_last or not rating.graded
+        if done:
+            episode.notebook.end()
         return Step(
             reward=self._pay(episode, rating, done=done),
             score=rating.score,

@@ -1,9 +1,8 @@
-"""Python sessions for a model that works with a tool: names live on from cell to cell.
+"""Python that keeps its names without a process that stays: cells are replayed.
 
-A session is its cells. Each step runs all of them anew in a fresh process of a slot, silently
-but for the last: no process waits while the model thinks, none can have been prepared for what
-comes next, and thousands of sessions need no more slots than run at once. What a session
-computes has to be repeatable; its limits are those of one run, for all of its cells together.
+Each step runs all cells anew in a fresh process of a slot, silently but for the last. So thousands
+of episodes need no more slots than run at once; but what they compute has to be repeatable, and
+the limits are those of one run, for all cells together. `notebooks` falls back on this.
 """
 
 import json
@@ -139,12 +138,26 @@ class Interpreter:
 
 
 def _told(outcome: RunOutcome) -> CellOutcome:
-    printed = outcome.stdout[: 4 * _SHOWN_CHARS].decode("utf-8", "backslashreplace")
-    text = printed[:_SHOWN_CHARS].rstrip()
-    if len(printed) > _SHOWN_CHARS or outcome.dropped_bytes:
-        text += "\n(more was printed and is not shown)"
+    problem = None
     if outcome.limit_hit is not None:
-        return CellOutcome(text=f"{text}\n(stopped: limit on {outcome.limit_hit})", lives=False)
-    if outcome.oom_killed or outcome.exit_code != _ALIVE:
-        return CellOutcome(text=f"{text}\n(the interpreter ended)", lives=False)
+        problem = f"stopped: limit on {outcome.limit_hit}"
+    elif outcome.oom_killed or outcome.exit_code != _ALIVE:
+        problem = "the interpreter ended"
+    printed = outcome.stdout[: 4 * _SHOWN_CHARS].decode("utf-8", "backslashreplace")
+    return cell_outcome(printed, is_cut=bool(outcome.dropped_bytes), problem=problem)
+
+
+def cell_outcome(printed: str, *, is_cut: bool, problem: str | None) -> CellOutcome:
+    """Return what a model is told of a cell.
+
+    Args:
+        printed: What it printed, and what came of it.
+        is_cut: Whether it printed more than that.
+        problem: Why nothing of it is kept, if so.
+    """
+    text = printed[:_SHOWN_CHARS].rstrip()
+    if is_cut or len(printed) > _SHOWN_CHARS:
+        text += "\n(more was printed and is not shown)"
+    if problem is not None:
+        return CellOutcome(text=f"{text}\n({problem})", lives=False)
     return CellOutcome(text=text or "(no output)", lives=True)

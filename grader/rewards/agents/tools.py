@@ -9,7 +9,7 @@ import re
 from grader.config.rewards import Task
 from grader.model.errors import GraderError
 from grader.rewards.agents.episode import Agent, Attempt, Episode
-from grader.rewards.agents.interpreter import Interpreter
+from grader.rewards.agents.notebooks import Notebooks
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, without_code
 from grader.rewards.response import response_of
@@ -31,16 +31,16 @@ _NOTHING_YET = Rating(reward=0.0, score=0.0, graded=True)
 class ToolAgent(Agent):
     """Lets the model run code, and grades what it hands in."""
 
-    def __init__(self, core: RewardCore, *, interpreter: Interpreter | None = None) -> None:
+    def __init__(self, core: RewardCore, *, notebooks: Notebooks | None = None) -> None:
         """Start nothing yet.
 
         Args:
             core: Grades.
-            interpreter: Runs code; None for one of the core's settings.
+            notebooks: Run code; None for some of the core's settings.
         """
         super().__init__(core)
-        self._interpreter = interpreter or Interpreter(core.settings)
-        core.on_close(self._interpreter.close)
+        self._notebooks = notebooks or Notebooks(core.settings)
+        core.on_close(self._notebooks.close)
 
     def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:  # noqa: ARG002
         try:
@@ -65,13 +65,11 @@ class ToolAgent(Agent):
 
     def _run(self, episode: Episode, code: str) -> Attempt:
         try:
-            outcome = self._interpreter.run([*episode.cells, code])
+            outcome = self._notebooks.run(episode.notebook, code)
         except GraderError as error:
             reason = f"{type(error).__name__}: {error}"
             rating = ungraded(reason, self._core.settings.reward.neutral)
             return Attempt(rating=rating, solved=False, words="")
-        if outcome.lives:
-            episode.cells.append(code)
         lost = "" if outcome.lives else "\nNothing of this code was kept."
         lines = "\n".join(inert(line, 500) for line in outcome.text.splitlines())
         return Attempt(rating=_NOTHING_YET, solved=False, words=f"Output:\n{lines}{lost}\n{_HOW}")
