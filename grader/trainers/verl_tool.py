@@ -8,6 +8,7 @@ In the file that `actor_rollout_ref.rollout.multi_turn.tool_config_path` names:
 """
 
 import asyncio
+import contextlib
 import functools
 import logging
 import weakref
@@ -49,7 +50,9 @@ def _schema() -> OpenAIFunctionToolSchema:
 class PythonTool(BaseTool):  # type: ignore[misc]
     """Runs the code of a call in the notebook of its trajectory."""
 
-    def __init__(self, config: dict[str, Any], tool_schema: OpenAIFunctionToolSchema | None) -> None:
+    def __init__(
+        self, config: dict[str, Any], tool_schema: OpenAIFunctionToolSchema | None
+    ) -> None:
         """Open nothing yet; settings come from the environment and `grader.toml`.
 
         Args:
@@ -70,7 +73,7 @@ class PythonTool(BaseTool):  # type: ignore[misc]
         Args:
             instance_id: From `create`.
             parameters: `code`.
-            given: verl's `agent_data`, if it has one: the trajectory, to which the notebook belongs.
+            given: verl's `agent_data`, if it has one: the trajectory that has the notebook.
         """
         code = parameters.get("code")
         if not isinstance(code, str):
@@ -111,7 +114,5 @@ class PythonTool(BaseTool):  # type: ignore[misc]
         return notebook
 
     def _end_later(self, notebook: Notebook) -> None:
-        try:
+        with contextlib.suppress(RuntimeError):  # The tool is closed, and its sessions with it.
             self._threads.submit(notebook.end)
-        except RuntimeError:
-            pass  # The tool is closed, and its sessions with it.

@@ -11,14 +11,15 @@ from grader.config.rewards import AgentReward, AgentSettings, ChatTemplate, Math
 from grader.config.settings import Settings
 from grader.model import CaseResult, Limits, Usage
 from grader.model.verdict import LimitKind, Verdict
-from grader.rewards.agents.notebooks import Notebook, Notebooks
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.agents.maths import MathAgent
+from grader.rewards.agents.notebooks import Notebooks
 from grader.rewards.agents.repair import describe
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
 from grader.sandbox.contract import Job, RunOutcome, SlotSession
+from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_report
 
 
