@@ -196,7 +196,7 @@ def read_checked(
                 written = (origin["input"], origin["run"])
             except (GraderError, LookupError, TypeError, ValueError) as error:
                 message = (
-                    f"line {number} of {path} is no row that `grader check` wrote; "
+                    f"line {number} of {path} was not written by `grader check`; "
                     "remove it, or write to another file"
                 )
                 raise ConfigurationError(message) from error

@@ -180,7 +180,7 @@ def read_done(output: Path, run: str, observe: Callable[[DoneRow], None]) -> Don
                 row = _done_row(parse_object(line))
             except (GraderError, LookupError, TypeError, ValueError) as error:
                 message = (
-                    f"line {number} of {output} is no row that `grader grade` wrote; "
+                    f"line {number} of {output} was not written by `grader grade`; "
                     "remove it, or write to another file"
                 )
                 raise ConfigurationError(message) from error

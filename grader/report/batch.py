@@ -1,7 +1,4 @@
-"""What a graded file comes to: counts, distributions, problems, and what is worth a look.
-
-Pure, from the entries of an index.
-"""
+"""Summarise a graded file: counts, distributions, problems, and what deserves a look."""
 
 import re
 from collections import Counter, defaultdict
@@ -10,13 +7,13 @@ from dataclasses import dataclass
 
 from grader.model import Conditions
 from grader.model.verdict import Suspicion, Verdict
-from grader.report.index import Entry
+from grader.report.index import IndexedRow
 from grader.scoring.statistics import PASS_AT, PassAt, pass_at_k
 
 SHOWN = 8
-"""Entries of each list of what is worth a look."""
+"""Most rows in each list of what deserves a look."""
 SHARE_BINS = 10
-"""Bins of the share of a limit; one more holds what hit it."""
+"""Bins of the share of a limit; one more bin has the samples that hit it."""
 _MOST_VALUES = 12
 _VALUE_BINS = 20
 _DIGITS = re.compile(r"\d+|0x[0-9a-f]+|'[^']{0,200}'|\"[^\"]{0,200}\"")
@@ -32,35 +29,35 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class ProblemSummary:
     """The samples of one problem."""
 
     id: str
     samples: int
-    """Those that were graded."""
+    """Graded samples."""
     passed: int
     mean_reward: float | None
     verdicts: tuple[tuple[Verdict, int], ...]
     pass_at: tuple[float | None, ...]
-    """For each k of `Batch.pass_at`; None: it has fewer samples."""
+    """For each k of `Batch.pass_at`; None: the problem has fewer than k samples."""
     flaky: bool
     """Whether equal code got different verdicts."""
     broken: bool
-    """Whether its suite is broken: then nothing of it was graded."""
+    """Whether its suite is broken; then none of its samples was graded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Internal errors of one cause."""
+    """Internal errors with the same cause."""
 
     words: str
     count: int
-    first: Entry
+    first: IndexedRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What a graded file comes to."""
+    """The summary of a graded file."""
 
     samples: int
     graded: int
@@ -71,28 +68,28 @@ class Batch:
     rewards: tuple[Bin, ...]
     scores: tuple[Bin, ...]
     cpu_shares: tuple[Bin, ...]
-    """Samples by the share of the CPU time limit that their heaviest run used."""
+    """Samples by the share of the CPU time limit that their longest run used."""
     memory_shares: tuple[Bin, ...]
     pass_at: tuple[PassAt, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[ProblemSummary, ...]
     """The worst first."""
-    flaky: tuple[Problem, ...]
-    broken: tuple[Problem, ...]
-    slowest: tuple[Entry, ...]
-    largest: tuple[Entry, ...]
+    flaky: tuple[ProblemSummary, ...]
+    broken: tuple[ProblemSummary, ...]
+    slowest: tuple[IndexedRow, ...]
+    largest: tuple[IndexedRow, ...]
     """By memory."""
-    longest: tuple[Entry, ...]
+    longest: tuple[IndexedRow, ...]
     """By the length of the completion."""
-    suspicion: tuple[tuple[Suspicion, int, Entry], ...]
-    """Each sign, how many samples show it, and the first."""
+    suspicion: tuple[tuple[Suspicion, int, IndexedRow], ...]
+    """Each sign, the number of samples with it, and the first of them."""
     causes: tuple[Cause, ...]
     policies: tuple[str, ...]
     conditions: tuple[Conditions, ...]
     cpu_time_s: float
 
 
-def batch_of(entries: Sequence[Entry]) -> Batch:
-    """Return what the entries come to."""
+def batch_of(entries: Sequence[IndexedRow]) -> Batch:
+    """Return the summary of indexed rows."""
     graded = [entry for entry in entries if entry.graded]
     counts = Counter(entry.verdict for entry in entries)
     problems, pass_at = _problems(entries)
@@ -127,7 +124,9 @@ def _mean(values: Iterable[float]) -> float | None:
     return sum(found) / len(found) if found else None
 
 
-def _top(entries: Sequence[Entry], key: Callable[[Entry], float | None]) -> tuple[Entry, ...]:
+def _top(
+    entries: Sequence[IndexedRow], key: Callable[[IndexedRow], float | None]
+) -> tuple[IndexedRow, ...]:
     measured = [(value, entry) for entry in entries if (value := key(entry)) is not None]
     measured.sort(key=lambda pair: -pair[0])
     return tuple(entry for _, entry in measured[:SHOWN])
@@ -137,7 +136,7 @@ def _top(entries: Sequence[Entry], key: Callable[[Entry], float | None]) -> tupl
 
 
 def _values(values: Sequence[float], low: float, high: float) -> tuple[Bin, ...]:
-    """Return a bar per value where there are few, as most policies give; else equal bins."""
+    """Return a bar per value if there are few values, as with most policies; else equal bins."""
     counts = Counter(round(value, 6) for value in values)
     if len(counts) <= _MOST_VALUES:
         return tuple(Bin(label=f"{value:.3g}", count=counts[value]) for value in sorted(counts))
@@ -149,7 +148,9 @@ def _values(values: Sequence[float], low: float, high: float) -> tuple[Bin, ...]
     )
 
 
-def _shares(entries: Sequence[Entry], share: Callable[[Entry], float | None]) -> tuple[Bin, ...]:
+def _shares(
+    entries: Sequence[IndexedRow], share: Callable[[IndexedRow], float | None]
+) -> tuple[Bin, ...]:
     found = [value for entry in entries if (value := share(entry)) is not None]
     if not found:
         return ()
@@ -160,14 +161,14 @@ def _shares(entries: Sequence[Entry], share: Callable[[Entry], float | None]) ->
     )
 
 
-def _cpu_share(entry: Entry) -> float | None:
+def _cpu_share(entry: IndexedRow) -> float | None:
     used = entry.usage.cpu_time_s
     if used is None or entry.conditions is None:
         return None
     return used / entry.conditions.limits.cpu_time_s
 
 
-def _memory_share(entry: Entry) -> float | None:
+def _memory_share(entry: IndexedRow) -> float | None:
     used = entry.usage.peak_memory_bytes
     if used is None or entry.conditions is None:
         return None
@@ -177,8 +178,10 @@ def _memory_share(entry: Entry) -> float | None:
 # ---------------------------------------------------------------- problems
 
 
-def _problems(entries: Sequence[Entry]) -> tuple[tuple[Problem, ...], tuple[PassAt, ...]]:
-    samples: dict[str, list[Entry]] = defaultdict(list)
+def _problems(
+    entries: Sequence[IndexedRow],
+) -> tuple[tuple[ProblemSummary, ...], tuple[PassAt, ...]]:
+    samples: dict[str, list[IndexedRow]] = defaultdict(list)
     for entry in entries:
         samples[entry.problem].append(entry)
     graded = {id: [e for e in found if e.graded] for id, found in samples.items()}
@@ -193,14 +196,16 @@ def _problems(entries: Sequence[Entry]) -> tuple[tuple[Problem, ...], tuple[Pass
     return tuple(problems), tuple(pass_at)
 
 
-def _problem(id: str, entries: list[Entry], graded: list[Entry], ks: Sequence[int]) -> Problem:
+def _problem(
+    id: str, entries: list[IndexedRow], graded: list[IndexedRow], ks: Sequence[int]
+) -> ProblemSummary:
     counts = Counter(entry.verdict for entry in entries)
     passed = counts[Verdict.PASSED]
     verdicts_of: dict[int, set[Verdict]] = defaultdict(set)
     for entry in graded:
         if entry.code_crc is not None:
             verdicts_of[entry.code_crc].add(entry.verdict)
-    return Problem(
+    return ProblemSummary(
         id=id,
         samples=len(graded),
         passed=passed,
@@ -212,11 +217,11 @@ def _problem(id: str, entries: list[Entry], graded: list[Entry], ks: Sequence[in
     )
 
 
-# ---------------------------------------------------------------- what is worth a look
+# ---------------------------------------------------------------- what deserves a look
 
 
-def _suspicion(entries: Sequence[Entry]) -> tuple[tuple[Suspicion, int, Entry], ...]:
-    showing: dict[Suspicion, list[Entry]] = defaultdict(list)
+def _suspicion(entries: Sequence[IndexedRow]) -> tuple[tuple[Suspicion, int, IndexedRow], ...]:
+    showing: dict[Suspicion, list[IndexedRow]] = defaultdict(list)
     for entry in entries:
         for sign in entry.suspicion:
             showing[sign].append(entry)
@@ -225,9 +230,9 @@ def _suspicion(entries: Sequence[Entry]) -> tuple[tuple[Suspicion, int, Entry], 
     )
 
 
-def _causes(entries: Sequence[Entry]) -> tuple[Cause, ...]:
-    """Group internal errors by their words, numbers and names in them aside."""
-    groups: dict[str, list[Entry]] = defaultdict(list)
+def _causes(entries: Sequence[IndexedRow]) -> tuple[Cause, ...]:
+    """Group internal errors by their feedback, without the numbers and names in it."""
+    groups: dict[str, list[IndexedRow]] = defaultdict(list)
     for entry in entries:
         if not entry.graded:
             groups[_DIGITS.sub("…", entry.feedback)].append(entry)

@@ -1,4 +1,4 @@
-"""The charts of a batch; the page's stylesheet gives them their looks."""
+"""Draw the charts of a batch; the page's stylesheet styles them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ def verdict_mix(batch: Batch) -> "Markup":
 
 
 def histogram(bins: Sequence[Bin], words: str) -> "Markup":
-    """Return a bar per bin; `words` says what is counted."""
+    """Return a bar per bin; `words` says what the bars count."""
     chart = _chart("Bar", height=_HEIGHT, spacing=12)
     chart.x_labels = [each.label for each in bins]
     chart.add("samples", [each.count for each in bins])
@@ -63,7 +63,7 @@ def _chart(kind: str, *, height: int, **options: Any) -> Any:
 
 
 def _drawn(chart: Any, told: str, classes: Sequence[str]) -> "Markup":
-    """Return a chart as markup, each bar with its class of `classes`."""
+    """Return a chart as markup; `classes` gives the CSS class of each bar."""
     svg = draw(chart, told)
     bars = [each for each in svg.iter("g") if each.get("class") == "bar"]
     for bar, name in zip(bars, classes, strict=False):

@@ -1,4 +1,4 @@
-"""What `grader check` found, as one page that needs no other file, no network and no script."""
+"""The results of `grader check` as one page, without scripts, other files or network."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from grader.report.batch import Bin
 from grader.report.pages import one_file, render
 
 MAX_CODE_CHARS = 3_000_000
-"""Of the code of paid attacks, all together; those of the problems after that are left out."""
+"""Most characters of the code of all paid attacks together; later problems show no code."""
 
 _BINS = 10
 
@@ -31,7 +31,7 @@ class _Shown:
 
     check: ProblemCheck
     has_code: bool
-    """Whether there was room for the code of what it pays."""
+    """Whether there was room for the code of its paid attacks."""
 
 
 def page(title: str, tally: Tally) -> str:
@@ -39,7 +39,7 @@ def page(title: str, tally: Tally) -> str:
 
     Args:
         title: The name of the file of problems.
-        tally: Of all its problems.
+        tally: The tally of all its problems.
     """
     shown = list(_shown(tally))
     main = render(
@@ -70,7 +70,7 @@ def _ordered(tally: Tally) -> Iterator[tuple[Health, int]]:
 
 
 def _tiles(tally: Tally) -> Iterator[tuple[str, str, str]]:
-    """Yield the figures that stand first: name, value, note."""
+    """Yield the key figures: name, value, note."""
     yield "Problems", f"{tally.problems:,}", f"{tally.healths[Health.OK]:,} ok"
     exploitable = tally.healths[Health.EXPLOITABLE]
     yield "Exploitable", f"{exploitable:,}", "pass a submission that solves nothing"
@@ -86,6 +86,6 @@ def _tiles(tally: Tally) -> Iterator[tuple[str, str, str]]:
 
 
 def _bins(strengths: list[float]) -> list[Bin]:
-    """Return tenths, the last of which holds 1.0 too."""
+    """Return ten bins; the last includes 1.0."""
     places = [min(int(strength * _BINS), _BINS - 1) for strength in strengths]
     return [Bin(label=f"{place / _BINS:.1f}", count=places.count(place)) for place in range(_BINS)]

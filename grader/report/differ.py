@@ -1,4 +1,4 @@
-"""What was expected and what came, line by line, with the part of a line that differs."""
+"""Compare expected and actual output line by line, and mark the part of a line that differs."""
 
 import difflib
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ _CONTEXT_LINES = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffLine:
-    """A line of the comparison of what was expected with what came."""
+    """A line of the comparison."""
 
     kind: str
-    """"same", "missing" (expected and not there), "extra" (there and not expected), "gap"."""
+    """"same", "missing" (only expected), "extra" (only actual), "gap"."""
     start: str = ""
-    """What it has in common with the line that stands against it, at its start."""
+    """The part at the start that equals the start of the opposite line."""
     differing: str = ""
-    """What differs; all of the line where none stands against it."""
+    """The part that differs; the whole line if there is no opposite line."""
     end: str = ""
 
     @property
@@ -27,9 +27,9 @@ class DiffLine:
 
 
 def diff(expected: str, got: str) -> tuple[DiffLine, ...]:
-    """Return two texts compared line by line, around the lines that differ.
+    """Compare two texts line by line; return the lines that differ and those around them.
 
-    Blanks at line ends are compared too; what is only a matter of a last newline is not.
+    Blanks at line ends count; newlines at the end of the text do not.
     """
     wanted, came = expected.rstrip("\n").split("\n"), got.rstrip("\n").split("\n")
     matcher = difflib.SequenceMatcher(None, wanted, came)
@@ -48,7 +48,7 @@ def diff(expected: str, got: str) -> tuple[DiffLine, ...]:
 
 
 def _against(missing: list[str], extra: list[str]) -> Iterator[DiffLine]:
-    """Yield lines that differ; where there are as many of both, each stands against its like."""
+    """Yield the lines that differ; if both sides have the same number, each has an opposite."""
     gone = [DiffLine(kind="missing", differing=line) for line in missing]
     come = [DiffLine(kind="extra", differing=line) for line in extra]
     if len(gone) == len(come):
@@ -62,14 +62,14 @@ def _against(missing: list[str], extra: list[str]) -> Iterator[DiffLine]:
 
 
 def _split(line: DiffLine, start: int, end: int) -> DiffLine:
-    """Return a line that differs with its first and last characters taken for equal."""
+    """Return a line with its first and last characters marked as equal."""
     text = line.differing
     stop = len(text) - end
     return replace(line, start=text[:start], differing=text[start:stop], end=text[stop:])
 
 
 def _common(a: str, b: str) -> int:
-    """Return how many characters two texts begin with in common."""
+    """Return the length of the common start of two texts."""
     pairs = zip(a, b, strict=False)
     differing = (index for index, (x, y) in enumerate(pairs) if x != y)
     return next(differing, min(len(a), len(b)))

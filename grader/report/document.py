@@ -1,4 +1,4 @@
-"""The report of a graded file as a page: what its overview shows, and its parts put together."""
+"""The report of a graded file as a page: its overview, tables and samples."""
 
 import base64
 import json
@@ -11,19 +11,19 @@ from grader.model.wire import json_bytes
 from grader.report import charts
 from grader.report.batch import Batch, batch_of
 from grader.report.flips import Flips, flips_of
-from grader.report.index import Entry, GradedFile
+from grader.report.index import GradedFile, IndexedRow
 from grader.report.pages import asset, one_file, render, render_page, sample_fragment
 from grader.report.reasons import SUSPICIONS, VERDICTS
 from grader.report.tables import Block, tables
 
 SCRIPTS = ("data.js", "table.js", "report.js")
-"""In the order in which a page loads them."""
+"""The page's scripts, in the order in which it loads them."""
 
 MAX_FILE_BYTES = 4_800_000
-"""Of a report in one file; the pages of samples take what room the rest leaves."""
+"""Size of a report in one file; the pages of samples get the room that the rest leaves."""
 
 _BLOCK_SAMPLES = 48
-"""Pages of samples that are packed together: much of each is the same."""
+"""Pages of samples that are compressed together, since much of each is the same."""
 
 _VERDICTS = {
     str(verdict): {"code": verdict.code, "label": words.label}
@@ -32,22 +32,22 @@ _VERDICTS = {
 
 
 class Document:
-    """The report of a file, perhaps beside another."""
+    """The report of a file, and its comparison with another file if one is given."""
 
     def __init__(self, file: GradedFile, other: GradedFile | None = None) -> None:
         self.file = file
         self.other = other
         self.pages_held = 0
-        """Samples whose pages `one_file` had room for."""
+        """Number of samples whose pages fit into `one_file`."""
 
     @cached_property
     def batch(self) -> Batch:
-        """What the file comes to."""
+        """The summary of the file."""
         return batch_of(self.file.entries)
 
     @cached_property
     def flips(self) -> Flips | None:
-        """What differs from the other file."""
+        """The differences from the other file; None if there is none."""
         if self.other is None:
             return None
         return flips_of(self.file.entries, self.other.entries, self.other.path.name)
@@ -75,17 +75,17 @@ class Document:
         flipped = frozenset(self.flips.found) if self.flips else frozenset()
         return tables(self.file.entries, self.batch, blocks=blocks, flipped=flipped)
 
-    def sample(self, entry: Entry) -> str:
+    def sample(self, entry: IndexedRow) -> str:
         """Return the HTML of one sample.
 
         Raises:
-            InputError: The file is not what it was.
+            InputError: The file has changed since it was indexed.
         """
         flip = self.flips.found.get(entry.line) if self.flips else None
         return sample_fragment(self.file.read(entry).view(), flip)
 
     def page(self, assets: str) -> str:
-        """Return the page that a server sends; it asks for tables and samples by itself."""
+        """Return the page for a server; its scripts fetch tables and samples."""
         return render_page(
             self.file.path.name,
             self.main,
@@ -97,11 +97,11 @@ class Document:
     def one_file(
         self, max_bytes: int = MAX_FILE_BYTES, tell: Callable[[float], None] = lambda _: None
     ) -> str:
-        """Return the page with everything in it that there is room for.
+        """Return the page in one file, with the pages of as many samples as fit.
 
         Args:
-            max_bytes: How large it may get; what always is in it may be more.
-            tell: Is told how much of the work lies behind, in [0, 1].
+            max_bytes: Most bytes of the file; overview and tables are in it even if larger.
+            tell: Called with the progress, in [0, 1].
         """
         scripts = [asset(name) for name in SCRIPTS]
         blocks: dict[int, Block] = {}
@@ -142,13 +142,13 @@ class Document:
         return [(name, words) for name, words, holds in found if holds]
 
 
-def _interest(entry: Entry) -> tuple[bool, bool, int]:
-    """Sort what is asked about most often first: signs of attacks, then what did not pass."""
+def _interest(entry: IndexedRow) -> tuple[bool, bool, int]:
+    """Return a sort key: samples with signs of attacks first, then those that did not pass."""
     return not entry.suspicion, entry.passed == entry.total > 0, entry.line
 
 
 def _packed(value: object) -> str:
-    """Return JSON as base64 of raw deflate, which a browser unpacks by itself."""
+    """Return JSON as base64 of raw deflate, which browsers can unpack."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return base64.b64encode(packer.compress(json_bytes(value)) + packer.flush()).decode()
 
@@ -183,7 +183,7 @@ def _subtitle(batch: Batch) -> str:
 
 
 def _tiles(batch: Batch) -> list[tuple[str, str, str]]:
-    """Return the figures that stand first: name, value, note."""
+    """Return the key figures: name, value, note."""
     tiles = []
     if batch.graded:
         share = f"{100 * batch.passed / batch.graded:.1f} %"

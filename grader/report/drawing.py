@@ -1,7 +1,7 @@
-"""pygal, without what it brings for pages of its own.
+"""Draw charts with pygal, without pygal's own styles and scripts.
 
-A page's Content-Security-Policy would refuse its style element and its scripts, and colours have
-to follow the page's light and dark scheme: the stylesheet gives a chart all its looks.
+A page's Content-Security-Policy would block these, and colours have to follow the page's light or
+dark scheme, so the page's stylesheet styles the charts.
 """
 
 import sys
@@ -28,17 +28,17 @@ def new_chart(kind: str, **options: Any) -> Any:
     except ImportError as error:
         message = "charts need pygal: pip install 'grader-rl[report]'"
         raise ConfigurationError(message) from error
-    # It leaves a finder there that looks at every import to come, in a way that Python warns of.
+    # pygal leaves a finder there that inspects every later import, and that Python warns about.
     sys.meta_path[:] = [each for each in sys.meta_path if type(each).__module__ != "pygal"]
     return getattr(pygal, kind)(css=[], js=[], show_legend=False, **options)
 
 
 def draw(chart: Any, told: str) -> ET.Element:
-    """Return a chart as an `svg` element with nothing in it but what is drawn.
+    """Return a chart as an `svg` element without styles, scripts or tooltips.
 
     Args:
-        chart: Of `new_chart`.
-        told: What it shows in words, for those who cannot see it.
+        chart: A chart of `new_chart`.
+        told: What it shows, in words for screen readers.
     """
     svg: ET.Element = chart.render_tree()
     _strip(svg)
@@ -49,7 +49,7 @@ def draw(chart: Any, told: str) -> ET.Element:
 
 
 def markup(svg: ET.Element) -> "Markup":
-    """Return an element as markup that templates put in as it is."""
+    """Return an element as markup that templates insert unescaped."""
     from markupsafe import Markup
 
     return Markup(ET.tostring(svg, "unicode", short_empty_elements=False))  # noqa: S704 - escaped

@@ -1,4 +1,4 @@
-"""Two graded files side by side: which samples flipped, and what else differs about them."""
+"""Compare two graded files: which samples flipped, and what else differs about them."""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,28 +7,28 @@ from itertools import islice
 
 from grader.model import Conditions
 from grader.model.verdict import Verdict
-from grader.report.index import Entry
+from grader.report.index import IndexedRow
 
 SHOWN = 100
-"""Flips in the table of the overview; the filter of the samples finds all of them."""
+"""Most flips in the table of the overview; the filter of the samples finds all."""
 
-ONLY_A_LIMIT = "nothing that is recorded, but one of them hit a limit"
-NOTHING = "nothing that is recorded: flaky, or the tests or the grader changed"
+ONLY_A_LIMIT = "nothing recorded, but one of them hit a limit"
+NOTHING = "nothing recorded: flaky, or the tests or the grader changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
     """A sample whose verdict differs."""
 
-    here: Entry
-    there: Entry
+    here: IndexedRow
+    there: IndexedRow
     reasons: tuple[str, ...]
-    """What else differs; never empty."""
+    """The other differences; never empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flips:
-    """How one file differs from another."""
+    """The differences of one file from another."""
 
     other: str
     """The other file's name."""
@@ -36,28 +36,28 @@ class Flips:
     only_here: int
     only_there: int
     changed: int
-    """Samples with another verdict."""
+    """Samples whose verdicts differ."""
     gained: int
     """Samples that pass here and did not there."""
     lost: int
     reasons: tuple[tuple[str, int], ...]
-    """Most frequent first; a flip may have several."""
+    """Reasons with their counts, most frequent first; a flip may have several."""
     found: Mapping[int, Flip]
     """By the line in this file."""
 
     @property
     def shown(self) -> list[Flip]:
-        """The first of them."""
+        """The first flips, at most `SHOWN`."""
         return list(islice(self.found.values(), SHOWN))
 
 
-def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips:
+def flips_of(here: Sequence[IndexedRow], there: Sequence[IndexedRow], other: str) -> Flips:
     """Compare two files.
 
-    Samples are told apart by their names; those that share one are paired in the order of the rows
-    that they were graded from.
+    Samples are paired by name. Samples with the same name are paired in the order of the rows that
+    they were graded from.
     """
-    waiting: dict[str, deque[Entry]] = defaultdict(deque)
+    waiting: dict[str, deque[IndexedRow]] = defaultdict(deque)
     for entry in sorted(there, key=lambda each: each.source_line):
         waiting[entry.name].append(entry)
     pairs = [
@@ -84,20 +84,20 @@ def flips_of(here: Sequence[Entry], there: Sequence[Entry], other: str) -> Flips
     )
 
 
-def _reasons(here: Entry, there: Entry) -> tuple[str, ...]:
+def _reasons(here: IndexedRow, there: IndexedRow) -> tuple[str, ...]:
     found = tuple(_differences(here, there))
     if found:
         return found
     return (NOTHING if here.limit_hit is there.limit_hit else ONLY_A_LIMIT,)
 
 
-def _differences(here: Entry, there: Entry) -> Iterator[str]:
+def _differences(here: IndexedRow, there: IndexedRow) -> Iterator[str]:
     if here.graded is not there.graded:
         yield "an internal error"
     if here.completion_crc != there.completion_crc:
         yield "the completion"
     elif here.code_crc != there.code_crc:
-        yield "what was extracted"
+        yield "the extracted code"
     a, b = here.conditions, there.conditions
     if a is not None and b is not None:
         yield from _conditions(a, b)

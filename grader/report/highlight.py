@@ -1,4 +1,4 @@
-"""Code with its syntax coloured, by Pygments; bounded, since the code is hostile."""
+"""Colour the syntax of code with Pygments; bounded in size, since the code is hostile."""
 
 from typing import TYPE_CHECKING
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MAX_CHARS = 20_000
-"""Longer code is shown plain: what a lexer costs grows with it."""
+"""Longer code is shown plain, since the cost of the lexer grows with the length."""
 _MAX_LINE_CHARS = 2_000
-"""Code with a longer line, which no person wrote, is shown plain as well."""
+"""Code with a longer line is shown plain as well: people do not write such lines."""
 
 
 def highlighted(code: str) -> "Markup":
-    """Return Python code as HTML, one `span` a line, for a `pre`.
+    """Return Python code as HTML for a `pre`: a `span` for each line.
 
-    Symbols stand for what acts or hides, as everywhere; the stylesheet numbers the lines.
+    Symbols stand for characters that act or hide. The stylesheet numbers the lines.
     """
     from markupsafe import Markup, escape
 
@@ -52,7 +52,7 @@ _CLASSES = {
     "Name.Decorator": "b",
     "Operator.Word": "k",
 }
-"""The few kinds of tokens that have a colour, by the names of Pygments."""
+"""CSS classes of the kinds of tokens that have a colour, by the names of Pygments."""
 
 
 def _tokens(code: str) -> "Iterator[tuple[str, str]]":

@@ -1,7 +1,7 @@
-"""An index of a graded file: of every row what tables and charts need, and where the row stands.
+"""An index of a graded file: for every row, the fields for tables and charts, and its offset.
 
-The file is read once, as a stream. What stays in memory is bounded per row, whatever the rows
-hold; everything else of a sample is read again by its offset when somebody looks at it.
+The file is read once, as a stream. The memory for each row is bounded; the rest of a sample is
+read again by its offset if it is opened.
 """
 
 import zlib
@@ -23,19 +23,19 @@ _PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """What is known of one row without reading it again."""
+class IndexedRow:
+    """The fields of one row that stay in memory."""
 
     line: int
-    """In the file, from 1."""
+    """The line number in the file, from 1."""
     source_line: int
-    """Of the row that it was graded from; the file's own where that is not known."""
+    """The line of the row that it was graded from; `line` if that is not known."""
     offset: int
     length: int
-    """Of the line in bytes, its newline included."""
+    """Bytes of the line, with its newline."""
     name: str
     problem: str
-    """The row's own name where it is of no problem."""
+    """The row's own name if it has no problem."""
     verdict: Verdict
     graded: bool
     score: float
@@ -43,14 +43,14 @@ class Entry:
     passed: int
     total: int
     usage: Usage
-    """Of the heaviest run: what limits are held against."""
+    """The most that any single run used, since limits apply to a run."""
     cpu_in_all_s: float
     limit_hit: LimitKind | None
     suspicion: tuple[Suspicion, ...]
     feedback: str
     completion_chars: int
     code_crc: int | None
-    """Of the code that ran; None where there was none."""
+    """CRC of the code that ran; None if there was none."""
     completion_crc: int
     integrity: str
     policy: str
@@ -64,12 +64,13 @@ class GradedFile:
         """Read the file.
 
         Raises:
-            InputError: It cannot be read, or a line is no row that `grader grade` wrote. A last
-                line that was cut off, as a run that goes on leaves it, is left out.
+            InputError: The file cannot be read, or `grader grade` did not write one of its lines.
+                An incomplete last line, as of a run that goes on, is left out.
         """
         self.path = path
-        self.entries: list[Entry] = []
-        shared: dict[Conditions, Conditions] = {}  # few differ, and each would take its memory
+        self.entries: list[IndexedRow] = []
+        # Rows share equal conditions, to save memory.
+        shared: dict[Conditions, Conditions] = {}
         try:
             for line, offset, text in _lines(path):
                 row = read_row(text, line)
@@ -84,11 +85,11 @@ class GradedFile:
             message = f"{path} has no graded row"
             raise InputError(message)
 
-    def read(self, entry: Entry) -> GradedRow:
+    def read(self, entry: IndexedRow) -> GradedRow:
         """Read a row again.
 
         Raises:
-            InputError: The file is not what it was.
+            InputError: The file has changed since it was indexed.
         """
         try:
             with self.path.open("rb") as file:
@@ -104,7 +105,7 @@ class GradedFile:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield each whole line that is not blank, with its number and offset.
+    """Yield each complete line that is not blank: number, offset, text.
 
     Raises:
         InputError: The file is compressed, or a line is too long.
@@ -129,12 +130,12 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 def _entry(
     row: GradedRow, line: int, offset: int, length: int, conditions: Conditions | None
-) -> Entry:
+) -> IndexedRow:
     report = row.report
     code = report.code
     name = row.name[:_NAME_CHARS]
     source_line = row.origin.get("line")
-    return Entry(
+    return IndexedRow(
         line=line,
         source_line=source_line if isinstance(source_line, int) else line,
         offset=offset,

@@ -1,11 +1,11 @@
 """Templates to HTML.
 
-Everything that a template prints is hostile until shown otherwise: each value goes through
-`grader.text.visible` and is escaped by the environment itself, so that no template can forget
-to. The filter `marked` does the same and sets the symbols apart; it is for text between tags only.
+All values that a template prints are treated as hostile: the environment passes each through
+`grader.text.visible` and escapes it, so that no template can forget to. The filter `marked` also
+sets the symbols apart; it is only for text between tags.
 
-Pages are served with `SERVED_POLICY`: nothing in them runs but files of ours, and nothing is
-loaded from anywhere else.
+Pages are served with `SERVED_POLICY`: only our own files run in them, and nothing is loaded from
+other sites.
 """
 
 import base64
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-_ONE_DOOR = "require-trusted-types-for 'script'; trusted-types fragments"
-"""Scripts of ours put markup into a page by one function only."""
+_TRUSTED_TYPES = "require-trusted-types-for 'script'; trusted-types fragments"
+"""Only one function of our scripts may insert markup."""
 
 SERVED_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-    f"{_ONE_DOOR}"
+    f"{_TRUSTED_TYPES}"
 )
 """The Content-Security-Policy of every page that is served."""
 
@@ -45,7 +45,7 @@ SERVED_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""What goes with every page and asset that is served."""
+"""Headers of every page and asset that is served."""
 
 ASSETS: Mapping[str, str] = {
     "report.css": "text/css; charset=utf-8",
@@ -58,24 +58,24 @@ ASSETS: Mapping[str, str] = {
 """The static files by name, with their content types."""
 
 STYLES = ("report.css", "controls.css", "batch.css")
-"""Of a report's page, in order."""
+"""The style sheets of a report's page, in order."""
 
 
 def asset(name: str) -> str:
     """Return the text of a static file.
 
     Raises:
-        KeyError: There is none of that name in `ASSETS`.
+        KeyError: `ASSETS` has no file of that name.
     """
-    ASSETS[name]  # never a path of the caller's making
+    ASSETS[name]  # A fixed set of names, so a caller cannot pass a path.
     return (resources.files("grader.report") / "static" / name).read_text("utf-8")
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template filled in.
+    """Return a filled template.
 
     Raises:
-        ConfigurationError: The package that templates need is not installed.
+        ConfigurationError: jinja2 is not installed.
     """
     return _environment().get_template(template).render(**values)
 
@@ -85,7 +85,7 @@ def sample_fragment(view: SampleView, flip: Flip | None = None) -> str:
 
     Args:
         view: The sample.
-        flip: What it was in another file, where that is another verdict.
+        flip: The same sample in another file, if its verdict differs there.
     """
     return render("sample.html", sample=view, flip=flip)
 
@@ -100,13 +100,13 @@ def one_file(
 ) -> str:
     """Return a page that needs no other file and no network.
 
-    Its policy lets run and apply just what is in it: scripts and style by their hashes.
+    Its policy allows only its own scripts and styles, by their hashes.
 
     Args:
-        title: Of the page.
+        title: The title of the page.
         main: HTML that was made by `render`.
-        scripts: Sources of scripts of ours.
-        data: What the scripts read, by the id of the element that holds it as JSON.
+        scripts: The sources of our scripts.
+        data: Data for the scripts, by the id of the element that holds it as JSON.
         top: HTML made by `render` for the bar at the top; "": the title.
     """
     from markupsafe import Markup
@@ -114,7 +114,7 @@ def one_file(
     styles = [asset(name) for name in STYLES]
     policy = (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
-        f"img-src data:; form-action 'none'; base-uri 'none'; {_ONE_DOOR}"
+        f"img-src data:; form-action 'none'; base-uri 'none'; {_TRUSTED_TYPES}"
     )
     return render(
         "onefile.html",
@@ -139,11 +139,11 @@ def render_page(
     """Return a page that is served with `SERVED_POLICY`.
 
     Args:
-        title: Of the page.
+        title: The title of the page.
         main: HTML that was made by `render`.
         scripts: Names in `ASSETS`, in the order in which they run.
         data: As for `one_file`.
-        assets: The address that goes before the name of a static file.
+        assets: The address before the name of a static file.
     """
     from markupsafe import Markup
 
@@ -159,7 +159,7 @@ def render_page(
 
 
 def script_json(value: object) -> str:
-    """Return JSON that can stand in a `script` element: nothing in it ends or opens one."""
+    """Return JSON that is safe in a `script` element: it cannot close the element."""
     text = json_bytes(value).decode()
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
@@ -172,7 +172,7 @@ def _hashes(sources: Sequence[str]) -> str:
 
 
 def marked(text: str) -> "Markup":
-    """Return text as HTML, what acts or hides shown as symbols that are set apart."""
+    """Return text as HTML, with symbols set apart in place of characters that act or hide."""
     from markupsafe import Markup, escape
 
     if text.isascii() and text.isprintable():
@@ -184,7 +184,7 @@ def marked(text: str) -> "Markup":
 
 
 def _shown(value: Any) -> Any:
-    """Make visible what a template prints; markup of ours has been through `marked`."""
+    """Make a printed value visible; our own markup has been through `marked` already."""
     if hasattr(value, "__html__"):
         return value
     return visible(str(value))
@@ -213,5 +213,5 @@ def _environment() -> "Environment":
 
 
 def _signed(value: float) -> str:
-    """Return a reward with its sign, a true minus being as wide as the plus."""
+    """Return a reward with its sign; the minus sign is as wide as the plus."""
     return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")

@@ -1,6 +1,6 @@
 """Why a report says what it says, in sentences, and what would have earned more.
 
-Pure, and from the report alone: the same policies that gave the reward are asked again.
+Only the report is needed: the policy that gave the reward is applied to it again.
 """
 
 import math
@@ -15,31 +15,39 @@ from grader.scoring.policies import NOTHING_RAN, Policy, PolicyInput, find_polic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """How a verdict is called, and what it means in one clause."""
+class VerdictText:
+    """The name of a verdict, and its meaning in one clause."""
 
     label: str
     meaning: str
 
 
 VERDICTS = {
-    Verdict.PASSED: Words(label="Passed", meaning="every case ran and was right"),
-    Verdict.FAILED: Words(label="Wrong answer", meaning="it ran, and was not right everywhere"),
-    Verdict.RUNTIME_ERROR: Words(
-        label="Runtime error", meaning="it crashed, or ended before it was done"
+    Verdict.PASSED: VerdictText(label="Passed", meaning="every case ran and was right"),
+    Verdict.FAILED: VerdictText(
+        label="Wrong answer", meaning="it ran, and was not right everywhere"
     ),
-    Verdict.COMPILE_ERROR: Words(label="Compile error", meaning="it is not Python; none of it ran"),
-    Verdict.TIME_LIMIT: Words(label="Time limit", meaning="it ran out of time"),
-    Verdict.MEMORY_LIMIT: Words(label="Memory limit", meaning="it ran out of memory"),
-    Verdict.OUTPUT_LIMIT: Words(label="Output limit", meaning="it printed more than it may"),
-    Verdict.NO_CODE: Words(label="No code", meaning="the completion holds nothing to run"),
-    Verdict.TAMPERED: Words(label="Tampered", meaning="it was caught writing its own verdict"),
-    Verdict.INTERNAL_ERROR: Words(
+    Verdict.RUNTIME_ERROR: VerdictText(
+        label="Runtime error", meaning="it crashed, or ended too early"
+    ),
+    Verdict.COMPILE_ERROR: VerdictText(
+        label="Compile error", meaning="it is not Python; none of it ran"
+    ),
+    Verdict.TIME_LIMIT: VerdictText(label="Time limit", meaning="it ran out of time"),
+    Verdict.MEMORY_LIMIT: VerdictText(label="Memory limit", meaning="it ran out of memory"),
+    Verdict.OUTPUT_LIMIT: VerdictText(label="Output limit", meaning="it printed more than it may"),
+    Verdict.NO_CODE: VerdictText(label="No code", meaning="the completion holds nothing to run"),
+    Verdict.TAMPERED: VerdictText(
+        label="Tampered", meaning="it was caught writing its own verdict"
+    ),
+    Verdict.INTERNAL_ERROR: VerdictText(
         label="Internal error", meaning="our fault, not the model's: it was not graded"
     ),
-    Verdict.SKIPPED: Words(label="Not run", meaning="the case was not run, or skipped itself"),
+    Verdict.SKIPPED: VerdictText(
+        label="Not run", meaning="the case was not run, or skipped itself"
+    ),
 }
-"""Of every verdict."""
+"""The texts of every verdict."""
 
 SUSPICIONS = {
     Suspicion.EARLY_EXIT: "The process ended by itself before its tests were over.",
@@ -54,20 +62,20 @@ SUSPICIONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RewardStep:
     """One step from a completion to its reward."""
 
     name: str
     text: str
-    """May hold words of the label or the submission."""
+    """May quote the label or the submission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Better:
-    """What would have earned more."""
+class Improvement:
+    """A change that would have earned more."""
 
     what: str
-    """Goes before "would have earned"."""
+    """Its description; "would have earned" follows."""
     reward: float
 
 
@@ -76,30 +84,30 @@ _ANSWERS = {
     Verdict.FAILED: "it is not right",
     Verdict.NO_CODE: "no answer was found",
 }
-"""What verdicts mean of what did not run, such as the answer to a question in mathematics."""
+"""Meanings of verdicts on answers that are compared and not run, such as in mathematics."""
 
 
 def is_code(report: GradeReport) -> bool:
-    """Tell whether a report is on code that was, or was to be, run."""
+    """Tell whether a report is about code, not about an answer."""
     return report.conditions is not None or report.sandbox is not None or bool(report.cases)
 
 
-def steps(report: GradeReport) -> tuple[Step, ...]:
-    """Return how the verdict and the reward followed, in order."""
+def steps(report: GradeReport) -> tuple[RewardStep, ...]:
+    """Return the steps from the completion to verdict and reward, in order."""
     return tuple(_steps(report))
 
 
-def _steps(report: GradeReport) -> Iterator[Step]:
+def _steps(report: GradeReport) -> Iterator[RewardStep]:
     if report.conditions is not None:
         rule, note = report.conditions.extraction, report.conditions.extraction_note
-        yield Step(name="Extraction", text=f"{note} (rule “{rule}”)")
+        yield RewardStep(name="Extraction", text=f"{note} (rule “{rule}”)")
     if report.cases:
-        yield Step(name="Cases", text=_cases_sentence(report))
+        yield RewardStep(name="Cases", text=_cases_sentence(report))
     meaning = VERDICTS[report.verdict].meaning
     if not is_code(report):
         meaning = _ANSWERS.get(report.verdict, meaning)
-    yield Step(name="Verdict", text=f"{report.verdict}: {meaning}.{_why_worst(report)}")
-    yield Step(name="Reward", text=_reward_sentence(report))
+    yield RewardStep(name="Verdict", text=f"{report.verdict}: {meaning}.{_why_worst(report)}")
+    yield RewardStep(name="Reward", text=_reward_sentence(report))
 
 
 def _cases_sentence(report: GradeReport) -> str:
@@ -114,22 +122,22 @@ def _cases_sentence(report: GradeReport) -> str:
         if counts[verdict]
     )
     early = report.conditions is not None and report.conditions.stop_early
-    ended = " The first that did not pass ended the run." if early else ""
+    ended = " The first case that did not pass ended the run." if early else ""
     return f"Of {len(report.cases)}: {parts}.{ended}"
 
 
 def _why_worst(report: GradeReport) -> str:
     verdicts = {case.verdict for case in report.cases}
     if report.verdict in verdicts and len(verdicts) > 1:
-        return " Where cases differ, the worst decides."
+        return " If cases differ, the worst decides."
     if report.verdict is Verdict.FAILED and verdicts and report.verdict not in verdicts:
-        return " A case that was not run has shown nothing."
+        return " A case that was not run proves nothing."
     return ""
 
 
 def _reward_sentence(report: GradeReport) -> str:
     if not report.graded:
-        return "An internal error has no reward; a trainer leaves the sample out."
+        return "An internal error has no reward; trainers leave the sample out."
     policy = _policy(report)
     summary = f" ({policy.summary})" if policy else ""
     return (
@@ -138,17 +146,17 @@ def _reward_sentence(report: GradeReport) -> str:
     )
 
 
-def next_better(report: GradeReport) -> Better | None:
-    """Return the smallest step that would have earned more; None where nothing would.
+def next_better(report: GradeReport) -> Improvement | None:
+    """Return the smallest improvement that would have earned more; None if there is none.
 
-    Asks the report's own policy what it gives to a submission that is a little better. A report
-    that was not graded, or by a policy that is not known here, has no answer.
+    Applies the report's own policy to slightly better results. None also if the sample was not
+    graded, or if the policy is unknown here.
     """
     policy = _policy(report)
     if policy is None or not report.graded:
         return None
     found = [
-        Better(what=what, reward=mark.reward)
+        Improvement(what=what, reward=mark.reward)
         for what, better in _improvements(report)
         if (mark := policy.mark(better)).reward > report.reward
     ]
@@ -156,7 +164,7 @@ def next_better(report: GradeReport) -> Better | None:
 
 
 def _improvements(report: GradeReport) -> Iterator[tuple[str, PolicyInput]]:
-    """Yield what could be better, the smallest step first, with what a policy would see."""
+    """Yield possible improvements, each with the input that a policy would get."""
     try:
         now = policy_input(report.verdict, report.cases)
     except SuiteError:
@@ -189,13 +197,13 @@ class _Step:
     what: str
     cases: int
     fraction: float
-    """Of all points, that it would have earned more."""
+    """The share of all points that it would have gained."""
 
 
 def _least_step(cases: Sequence[CaseResult]) -> _Step | None:
-    """Return the case, or the group of cases, whose passing would have earned least but something.
+    """Return the case or group whose passing would have gained the least, but more than nothing.
 
-    Of those that earn nothing, as cases without points, the first.
+    If none would have gained anything, such as cases without points, return the first.
     """
     points = math.fsum(case.points for case in cases)
     groups: dict[str, list[CaseResult]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Rows of a graded file, read back."""
+"""Read the rows of a graded file."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,15 +18,15 @@ class GradedRow:
     """One row that `grader grade` wrote."""
 
     id: str
-    """Its own, or its problem's; samples of one input row share it."""
+    """The id of the row or of its problem; samples of one input row share it."""
     name: str
-    """The id, with the sample's number where the input row had several; `@` and the line of one
-    whose id is blank."""
+    """The id, with the sample's number if the input row had several samples; `@` and the line if
+    the id is blank."""
     problem_id: str | None
     completion: str
     report: GradeReport
     origin: Mapping[str, Any]
-    """Where it came from; `--resume` goes by it."""
+    """The input row that it was graded from; `--resume` uses it."""
 
     def view(self) -> SampleView:
         """Return the sample as pages and the terminal show it."""
@@ -40,15 +40,15 @@ def read_row(text: bytes, number: int) -> GradedRow:
 
     Args:
         text: The line.
-        number: Which line it is, from 1; names a row that has no id.
+        number: The line number, from 1; it names a row without an id.
 
     Raises:
-        InputError: It is no such row; the message says what is wrong with it.
+        InputError: `grader grade` did not write the line; the message says what is wrong.
     """
     with _as_line(number):
         row = parse_object(text)
         if REPORT_KEY not in row:
-            message = f"it has no field {REPORT_KEY!r}; is it graded?"
+            message = f"the row has no field {REPORT_KEY!r}; expected a graded row"
             raise InputError(message)
         origin = row.get(ORIGIN_KEY)
         origin = origin if isinstance(origin, dict) else {}
@@ -65,12 +65,12 @@ def read_row(text: bytes, number: int) -> GradedRow:
 
 
 def name_of(text: bytes, number: int) -> tuple[str, str]:
-    """Return a row's own id, and the name that tells it from other samples of one input row.
+    """Return a row's id, and the name that distinguishes samples of one input row.
 
-    Reads no report, so that looking for a row is quick.
+    Does not read the report, so that searching for a row is quick.
 
     Raises:
-        InputError: The line is no JSON object.
+        InputError: The line is not a JSON object.
     """
     with _as_line(number):
         row = parse_object(text)
@@ -80,11 +80,11 @@ def name_of(text: bytes, number: int) -> tuple[str, str]:
 
 @contextmanager
 def _as_line(number: int) -> Iterator[None]:
-    """Say of what is wrong with a line which one it is."""
+    """Add the line number to errors."""
     try:
         yield
     except GraderError as error:
-        message = f"line {number} is no row that `grader grade` wrote: {error}"
+        message = f"line {number} was not written by `grader grade`: {error}"
         raise InputError(message) from error
 
 

@@ -1,7 +1,7 @@
-"""One graded sample as a view: everything that a page of it, or the terminal, shows.
+"""One graded sample as a view: everything that a page or the terminal shows of it.
 
-Made from a report and the completion, or from a row of a graded file, and from nothing else.
-Texts are as they came: hostile until they are shown through `grader.text.visible`.
+A view is made only from a report and its completion, or from a row of a graded file. Its texts are
+hostile and unchanged; show them through `grader.text.visible`.
 """
 
 from collections import Counter
@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from grader.model import CaseResult, GradeReport, KiB, Limits, MiB, Usage
 from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.differ import DiffLine, diff
-from grader.report.reasons import SUSPICIONS, VERDICTS, Better, Step, is_code, next_better, steps
+from grader.report.reasons import (
+    SUSPICIONS,
+    VERDICTS,
+    Improvement,
+    RewardStep,
+    is_code,
+    next_better,
+    steps,
+)
 
 MAX_CASES = 200
-"""Cases that a view holds: those that did not pass first."""
+"""Most cases in a view; cases that did not pass take precedence."""
 MAX_COMPLETION_CHARS = 40_000
 
 
@@ -27,7 +35,7 @@ class LimitUse:
     """With its unit, or "not measured"."""
     limit: str
     share: float | None
-    """Of the limit, from 0; may be above 1 where usage adds up over cases. None: unknown."""
+    """Share of the limit; above 1 if usage adds up over cases. None: unknown."""
     hit: bool
 
 
@@ -39,19 +47,19 @@ class CaseView:
     verdict: Verdict
     feedback: str
     facts: tuple[str, ...]
-    """Time, memory, points, group: what is worth a word, ready to show."""
+    """Time, memory, points and group as texts, if they are known and not the default."""
     input: str
     expected: str | None
     got: str | None
     diff: tuple[DiffLine, ...]
-    """Empty where there are not two texts to compare."""
+    """Empty if there are not two texts to compare."""
     stdout: str
     stderr: str
     traceback: str
 
     @property
     def input_name(self) -> str:
-        """What the input is: what the code was given, or the case's own source."""
+        """The heading of `input`: it is the input of the code, or the source of the case."""
         return "Test" if self.expected is None else "Input"
 
     @property
@@ -77,15 +85,15 @@ class SampleView:
     passed: int
     total: int
     feedback: str
-    steps: tuple[Step, ...]
-    better: Better | None
+    steps: tuple[RewardStep, ...]
+    better: Improvement | None
     completion: str
     completion_cut: int
-    """Characters of it that are left out at its end."""
+    """Characters that are left out at the end of the completion."""
     code: str | None
-    """What was extracted and run, or compared."""
+    """The extracted code, or the answer that was compared."""
     is_code: bool
-    """Whether that is Python; else an answer."""
+    """Whether `code` is Python, not an answer."""
     cases: tuple[CaseView, ...]
     cases_left_out: int
     case_counts: tuple[tuple[Verdict, int], ...]
@@ -95,7 +103,7 @@ class SampleView:
     suspicion: tuple[tuple[Suspicion, str], ...]
     """Each sign with what it means."""
     facts: tuple[tuple[str, str], ...]
-    """Name and value of what else is known: format, image, sandbox, integrity."""
+    """Further facts as name and value: format, image, sandbox, integrity."""
 
 
 def view_of(
@@ -104,10 +112,10 @@ def view_of(
     """Return the view of a sample.
 
     Args:
-        report: What became of it.
-        id: Its name.
-        completion: As the model wrote it.
-        problem_id: What it is a sample of.
+        report: The sample's report.
+        id: The sample's name.
+        completion: The completion as the model wrote it.
+        problem_id: The sample's problem.
     """
     cases = sorted(report.cases, key=lambda case: case.verdict is Verdict.PASSED)
     counts = Counter(case.verdict for case in report.cases)
@@ -209,11 +217,11 @@ _UNMEASURED = {
     LimitKind.PROCESSES: ("Processes", "too many"),
     LimitKind.TOTAL_TIME: ("Time of all cases", "all of it"),
 }
-"""Limits that no figure of a run stands beside, with their names and what was used of them."""
+"""Limits whose use is not measured, with their names and words for the use."""
 
 
 def _unless_waited(kind: LimitKind, hit: LimitKind | None, used: float | None, limit: float) -> str:
-    """Say why a time on the clock may be beyond its limit and have hit none."""
+    """Say why a wall time may be above its limit without having hit it."""
     is_late = kind is LimitKind.WALL_TIME is not hit and used is not None and used > limit
     return ", not counting waits for a CPU" if is_late else ""
 
@@ -234,7 +242,7 @@ def _pairs(
 
 
 def heaviest(report: GradeReport) -> Usage:
-    """Return the most that one run took: limits are those of a run, not of all together."""
+    """Return the most that any single run used: limits apply to a run, not to the sum."""
     runs = [case.usage for case in report.cases if case.usage is not None]
     if not runs:
         return report.usage

@@ -1,7 +1,7 @@
-"""The report of a graded file over HTTP: the page at once, each sample when it is asked for.
+"""Serve the report of a graded file over HTTP: the page, and each sample on request.
 
-For one person at their own machine. Only loopback addresses are served without a token, and then
-only to pages whose address is one: no other site's page can be made to read from here.
+It is meant for one person at their own machine. Without a token, only requests whose `Host` is a
+loopback address are served, so that no page of another site can read the report.
 """
 
 import os
@@ -24,7 +24,7 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether nobody but this machine reaches an address."""
+    """Tell whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -34,7 +34,7 @@ def is_loopback(host: str) -> bool:
 
 
 def new_token() -> str:
-    """Return a token that nobody guesses."""
+    """Return a random token that cannot be guessed."""
     return secrets.token_urlsafe(24)
 
 
@@ -42,12 +42,12 @@ def make_app(document: Document, token: str | None) -> "Starlette":
     """Return the application.
 
     Args:
-        document: The report; read, summed up and drawn here, before the first request.
-        token: What the address must carry once; None: anybody who reaches this, by a loopback
-            address only.
+        document: The report; its page and tables are made here, before the first request.
+        token: The token that the address must carry once; None: no token, but loopback addresses
+            only.
 
     Raises:
-        ConfigurationError: The packages that serve are not installed.
+        ConfigurationError: starlette is not installed.
     """
     try:
         from starlette.applications import Starlette
@@ -61,18 +61,18 @@ def make_app(document: Document, token: str | None) -> "Starlette":
     tables = json_bytes(document.tables())
     entries = {entry.line: entry for entry in document.file.entries}
 
-    def answer(body: bytes | str, kind: str, status: int = 200) -> Response:
+    def respond(body: bytes | str, kind: str, status: int = 200) -> Response:
         headers = {**SERVED_HEADERS, "Cache-Control": "no-store"}
         return Response(body, status, headers, media_type=kind)
 
     def refusal(request: "Request") -> Response | None:
-        """Return the answer to a request that may see nothing; None where it may."""
+        """Return the response to a request without access; None if it has access."""
         if token is None:
             host = request.headers.get("host", "")
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name in _LOOPBACK_NAMES:
                 return None
-            return answer("This is served to loopback addresses only.\n", "text/plain", 421)
+            return respond("This is served to loopback addresses only.\n", "text/plain", 421)
         given = request.query_params.get("token")
         if given is not None and secrets.compare_digest(given.encode(), token.encode()):
             response = RedirectResponse(request.url.path, 303)
@@ -82,19 +82,19 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         if secrets.compare_digest(kept.encode(), token.encode()):
             return None
         words = "Open the address that the command printed: it carries a token.\n"
-        return answer(words, "text/plain", 401)
+        return respond(words, "text/plain", 401)
 
     def show_page(request: "Request") -> Response:
-        return refusal(request) or answer(page, "text/html; charset=utf-8")
+        return refusal(request) or respond(page, "text/html; charset=utf-8")
 
     def show_tables(request: "Request") -> Response:
-        return refusal(request) or answer(tables, "application/json")
+        return refusal(request) or respond(tables, "application/json")
 
     def show_asset(request: "Request") -> Response:
         name = request.path_params["name"]
         if name not in ASSETS:
-            return answer("There is no such file.\n", "text/plain", 404)
-        return refusal(request) or answer(asset(name), ASSETS[name])
+            return respond("There is no such file.\n", "text/plain", 404)
+        return refusal(request) or respond(asset(name), ASSETS[name])
 
     def show_sample(request: "Request") -> Response:
         refused = refusal(request)
@@ -102,11 +102,11 @@ def make_app(document: Document, token: str | None) -> "Starlette":
             return refused
         entry = entries.get(request.path_params["line"])
         if entry is None:
-            return answer("There is no such row.\n", "text/plain", 404)
+            return respond("There is no such row.\n", "text/plain", 404)
         try:
-            return answer(document.sample(entry), "text/html; charset=utf-8")
+            return respond(document.sample(entry), "text/html; charset=utf-8")
         except InputError:
-            return answer("The file has changed since it was read.\n", "text/plain", 409)
+            return respond("The file has changed since it was read.\n", "text/plain", 409)
 
     return Starlette(
         routes=[
@@ -119,10 +119,10 @@ def make_app(document: Document, token: str | None) -> "Starlette":
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; `port` 0 is any that is free.
+    """Return a socket that listens; `port` 0 means any free port.
 
     Raises:
-        ConfigurationError: The address is in use, or none of this machine.
+        ConfigurationError: The address is in use, or does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -1,14 +1,14 @@
-"""The tables of samples and problems as lists for the page's script."""
+"""The tables of samples and problems, as data for the page's script."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.report.batch import Batch, Problem
-from grader.report.index import Entry
+from grader.report.batch import Batch, ProblemSummary
+from grader.report.index import IndexedRow
 from grader.text.visible import visible_line
 
 Block = tuple[int, int]
-"""Where a sample's page is in a single file: the number of a block, and the place in it."""
+"""The place of a sample's page in a single file: the number of a block, and the index in it."""
 
 _SAMPLE_COLUMNS = (
     "line",
@@ -32,19 +32,19 @@ _SAMPLE_COLUMNS = (
 
 
 def tables(
-    entries: Sequence[Entry],
+    entries: Sequence[IndexedRow],
     batch: Batch,
     *,
     blocks: Mapping[int, Block] | None = None,
     flipped: frozenset[int] = frozenset(),
 ) -> dict[str, Any]:
-    """Return the tables; texts are visible already, and the script sets them as text.
+    """Return the tables. Their texts are made visible here; the script inserts them as text.
 
     Args:
-        entries: Of the file, in its order.
-        batch: What they come to.
-        blocks: By line, where the page of a sample is; None: the server has all of them.
-        flipped: Lines of the samples whose verdict another file has otherwise.
+        entries: The rows of the file, in its order.
+        batch: Their summary.
+        blocks: By line, the place of a sample's page; None: the server makes each page.
+        flipped: Lines of the samples whose verdict differs in another file.
     """
     blocks = blocks or {}
     return {
@@ -59,7 +59,7 @@ def tables(
     }
 
 
-def _sample_row(entry: Entry, block: Block | None, flipped: bool) -> tuple[Any, ...]:
+def _sample_row(entry: IndexedRow, block: Block | None, flipped: bool) -> tuple[Any, ...]:
     usage = entry.usage
     limits = entry.conditions.limits if entry.conditions else None
     cpu = usage.cpu_time_s
@@ -93,7 +93,7 @@ def _problem_table(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _problem_row(problem: Problem) -> tuple[Any, ...]:
+def _problem_row(problem: ProblemSummary) -> tuple[Any, ...]:
     marks = [
         mark for mark, holds in (("flaky", problem.flaky), ("broken", problem.broken)) if holds
     ]

@@ -1,4 +1,4 @@
-"""Figures over time as inline SVG."""
+"""Charts of figures over time, as inline SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Series:
 
     name: str
     css: str
-    """Its class, such as "v-passed", by which the stylesheet colours it."""
+    """Its CSS class, such as "v-passed", which gives it its colour."""
     values: Sequence[float | None]
-    """One for each moment; None where nothing is known."""
+    """One for each moment; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +30,23 @@ class Timeline:
 
     title: str
     told: str
-    """What it shows in words, for those who cannot see it."""
+    """What it shows, in words for screen readers."""
     series: tuple[Series, ...]
-    """All with as many values as there are moments."""
+    """All have as many values as there are moments."""
     moments: Sequence[str]
-    """One for each value, the oldest first; empty where it has no label on the axis."""
+    """A label of the axis for each value, the oldest first; empty: no label."""
     stacked: bool = False
-    """Whether the series add up; else each is a line of its own."""
+    """Whether the series are stacked; else each is a line of its own."""
     filled: bool = False
-    """Whether the area below lines is filled; of a stacked chart it always is.
-
-    Then every value has to be known.
+    """Whether the area below lines is filled, as always in a stacked chart. All values must then be
+    known.
     """
 
     def svg(self) -> "Markup":
-        """Draw it.
+        """Draw the chart.
 
         Raises:
-            ConfigurationError: The package that charts need is not installed.
+            ConfigurationError: pygal is not installed.
         """
         chart = new_chart(
             "StackedLine" if self.stacked else "Line",
@@ -86,7 +85,7 @@ class Timeline:
         return "filled" if self.filled else "lines"
 
     def _top(self) -> float:
-        """Return a round value that nothing which is shown exceeds."""
+        """Return a round upper bound of all values in the chart."""
         columns = zip(*(series.values for series in self.series), strict=True)
         known = [[value for value in column if value is not None] for column in columns]
         add = sum if self.stacked else max

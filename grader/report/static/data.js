@@ -1,6 +1,6 @@
 "use strict";
 
-// Where rows and samples come from: blocks inside the one file, or the server that sent the page.
+// Read rows and samples: from blocks in the one file, or from the server that sent the page.
 
 /** Return the JSON of a block: base64 of raw deflate. */
 async function unpack(text) {
@@ -15,7 +15,7 @@ async function ask(address) {
   return answer;
 }
 
-/** Rows come as lists; give their fields names. */
+/** Turn rows, which are lists, into objects. */
 function named({ columns, rows }) {
   return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
 }
@@ -27,7 +27,7 @@ function fromFile(blocks) {
       const tables = await unpack(blocks.tables);
       return { samples: named(tables.samples), problems: named(tables.problems) };
     },
-    /** Return a sample's HTML, or null where the file had no room for it. */
+    /** Return a sample's HTML, or null if the file had no room for it. */
     sample: async (row) => {
       if (row.block === null) return null;
       const [number, place] = row.block;

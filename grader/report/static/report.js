@@ -1,6 +1,6 @@
 "use strict";
 
-// The report: filters, which sample is open, keys. The address says which sample: report.html#NAME.
+// The report: filters, the open sample, keys. The address names the open sample: report.html#NAME.
 
 const PLACES = ["", "main", "overview", "samples", "problems", "flips"];
 
@@ -209,12 +209,12 @@ function step(link, row) {
   else link.removeAttribute("href");
 }
 
-/** The one door by which markup gets into the page; the policy allows no other. */
+/** The only way to insert markup; the Content-Security-Policy blocks any other. */
 const door = window.trustedTypes?.createPolicy("fragments", { createHTML: (html) => html }) ?? {
   createHTML: (html) => html,
 };
 
-/** Put a sample's HTML, which our own templates escaped, into the page. */
+/** Insert a sample's HTML, which our own templates have escaped. */
 async function fill(place, row) {
   try {
     const html = await source.sample(row);
@@ -226,7 +226,7 @@ async function fill(place, row) {
   }
 }
 
-/** What the table knows of a sample for whose page the file had no room. */
+/** Show the table's fields of a sample for whose page the file had no room. */
 function brief(row) {
   return make(
     "article",

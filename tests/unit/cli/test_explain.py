@@ -106,4 +106,4 @@ def test_line_that_is_no_row_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
     file = write(tmp_path, ("p/1", "", make_report()))
     file.write_text(file.read_text() + "broken\n")
     assert run(["explain", str(file), "p/1"]) == 2
-    assert "line 2 is no row that `grader grade` wrote: not JSON" in capsys.readouterr().err
+    assert "line 2 was not written by `grader grade`: not JSON" in capsys.readouterr().err

@@ -99,11 +99,11 @@ def test_rows_of_other_settings_or_problems_are_refused(tmp_path: Path) -> None:
         '{"id": "p", "health": "ok", "more": 1, "strength": 1, "_grader": {"input": "0"}}',
     ],
 )
-def test_what_is_no_row_is_refused_by_its_line(tmp_path: Path, line: str) -> None:
+def test_malformed_row_is_refused_by_its_line(tmp_path: Path, line: str) -> None:
     write(tmp_path / "out.jsonl", [made()])
     with (tmp_path / "out.jsonl").open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(ConfigurationError, match=r"line 2 of .* is no row"):
+    with pytest.raises(ConfigurationError, match=r"line 2 of .* was not written by"):
         read(tmp_path / "out.jsonl", "run")
 
 

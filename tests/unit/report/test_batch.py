@@ -1,4 +1,4 @@
-"""What a graded file comes to, and how it differs from another."""
+"""The summary of a graded file, and its differences from another."""
 
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def test_file_that_has_changed_is_not_shown_as_what_it_was(tmp_path: Path) -> No
     ("content", "problem"),
     [
         pytest.param(b"", "no graded row", id="empty"),
-        pytest.param(b'{"id": 1}\n', "line 1 is no row", id="not graded"),
+        pytest.param(b'{"id": 1}\n', "line 1 was not written by", id="not graded"),
         pytest.param(b"\x1f\x8b...", "is compressed", id="gzip"),
     ],
 )
@@ -148,7 +148,7 @@ def flips(folder: Path, here: list[Row], there: list[Row]) -> Flips:
     ("here", "there", "reason"),
     [
         pytest.param({}, {}, NOTHING, id="nothing"),
-        pytest.param({"code": "y = 2"}, {}, "what was extracted", id="code"),
+        pytest.param({"code": "y = 2"}, {}, "the extracted code", id="code"),
         pytest.param(
             {"conditions": conditions(limits=Limits().override(LimitOverrides(cpu_time_s=1.0)))},
             {"conditions": conditions()},

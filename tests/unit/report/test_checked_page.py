@@ -1,4 +1,4 @@
-"""The page of checked problems: what it shows, that it is whole, and that nothing in it acts."""
+"""The page of checked problems: its content, and that hostile text in it is inert."""
 
 import re
 from html.parser import HTMLParser

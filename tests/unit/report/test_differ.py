@@ -1,4 +1,4 @@
-"""Where two texts differ: which lines, and which part of a line."""
+"""The lines in which two texts differ, and the parts of lines that differ."""
 
 import pytest
 from hypothesis import given

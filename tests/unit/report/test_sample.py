@@ -77,12 +77,12 @@ def test_row_is_read_back_with_its_completion() -> None:
 
 @pytest.mark.parametrize("line", [b"{}", b"[", b'{"report": {"verdict": "great"}}'])
 def test_row_of_something_else_is_refused_by_its_line(line: bytes) -> None:
-    with pytest.raises(InputError, match="line 4 is no row"):
+    with pytest.raises(InputError, match="line 4 was not written by"):
         read_row(line, 4)
 
 
 def test_row_that_was_not_graded_is_refused_with_the_likely_reason() -> None:
-    with pytest.raises(InputError, match=r"line 4 .* no field 'report'; is it graded\?"):
+    with pytest.raises(InputError, match=r"line 4 .* no field 'report'; expected a graded row"):
         read_row(b'{"id": "a", "completion": "c"}', 4)
 
 
