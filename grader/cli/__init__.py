@@ -1,8 +1,8 @@
 """The `grader` command.
 
-The first verdict should come within a second and a half of pressing return, so that modules
-here import at their top only what every command needs, and a command imports in its body what
-it alone needs: the engine, rich, a backend.
+The first verdict should come within a second and a half, so modules here import at their top only
+what every command needs. A command imports in its body what only it needs: the engine, rich, a
+backend.
 """
 
 import os
@@ -11,23 +11,23 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from grader.cli.app import run  # Importing the package must not import typer.
+    from grader.cli.app import run  # Here, so that importing the package does not import typer.
 
     _open_standard_streams()
     sys.exit(run())
 
 
 def _open_standard_streams() -> None:
-    """Have standard streams, also where whoever started this closed them.
+    """Open the standard streams that are closed.
 
-    The next file to be opened would get a stream's number, and what is printed with it.
+    Otherwise the next opened file would get the descriptor of a stream, and the printed output.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-    # Python has None where a stream was closed as it began.
+    # Python sets a stream that was closed at its start to None.
     for name, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w"))

@@ -1,6 +1,6 @@
-"""The commands, put together, and what becomes of their errors.
+"""The commands and their exit codes.
 
-Exit codes: 0 done, whatever the verdicts; 1 nobody reads the output any more; 2 bad usage or input
+Exit codes: 0 done, whatever the verdicts; 1 the reader closed the output; 2 bad usage, or input
 that cannot be read; 3 something of ours failed, or rows ended as internal errors; 130 stopped by
 Ctrl-C.
 """
@@ -32,8 +32,8 @@ app = typer.Typer(
     name="grader",
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    # A user's mistake is a message; what still arrives as an exception is a bug, and then
-    # the plain traceback tells more than a decorated one.
+    # Mistakes of the user get a message. Any other exception is a bug, and then a plain traceback
+    # says more than a decorated one.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
@@ -70,10 +70,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         code = _run(arguments)
-        # What is still buffered would fail as Python exits, with a code and words of its own.
+        # Flushed here, since a failure at Python's exit would have another code and message.
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output has closed the pipe.
         _drop_output()
         return 1
     except OSError as error:
@@ -100,5 +100,5 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _drop_output() -> None:
-    """Keep Python from complaining once more at exit about what is still buffered."""
+    """Keep Python from reporting the same error again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

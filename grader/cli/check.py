@@ -49,7 +49,7 @@ def check(
             metavar="S",
             min=0,
             max=1,
-            help="What --keep asks of a problem: its strength, from 0 to 1.",
+            help="The least strength of a problem for --keep, from 0 to 1.",
         ),
     ] = None,
     keep: Annotated[
@@ -59,7 +59,7 @@ def check(
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page that shows what was found.")
+        Path | None, typer.Option(metavar="FILE", help="Write a page that shows the results.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     sandbox: SandboxOption = None,
@@ -72,8 +72,8 @@ def check(
         bool,
         typer.Option(
             "--calibrate",
-            help="Keep what references took beside PROBLEMS; the limits of submissions to them "
-            "then follow from it.",
+            help="Write the times of the references to a file beside PROBLEMS; the limits of "
+            "submissions then follow from it.",
         ),
     ] = False,
     resume: Annotated[
@@ -83,17 +83,17 @@ def check(
     set_: SetOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Find the problems of a file that would spoil a training run.
+    """Find the problems in a file that would spoil a training run.
 
-    Grades each problem's own reference solution twice. If it passes, grades submissions that
-    solve nothing, none of which must pass, and small changes of the reference, most of which
-    must not. Says which problems are
+    Grades each problem's reference solution twice. If it passes, also grades submissions that
+    solve nothing, none of which should pass, and small changes of the reference, most of which
+    should not pass. Reports which problems are
 
     - broken: the tests cannot be read, or the reference does not pass them
     - flaky: two runs of the reference differ
     - exploitable: a submission that solves nothing passes
     - slow: the reference needs more than half of the CPU time limit
-    - vacuous: some tests assert nothing, they pass whatever is answered
+    - vacuous: some tests assert nothing and pass whatever the answer
 
     The strength of a problem is the share of changes that its tests notice, and 0 if it is
     exploitable. `--keep` writes the problems whose strength is at least `--min-strength`.
@@ -130,7 +130,7 @@ def check(
         resume=resume,
         force=force,
     )
-    job.refuse_nonsense()
+    job.check_options()
     chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
     with stoppable(job.advice()) as cut_off:
         unchecked = job.run(chosen, cut_off)

@@ -1,4 +1,4 @@
-"""What checking problems comes to: a table on a terminal, plain lines elsewhere, or JSON."""
+"""The summary of `grader check`: a table on a terminal, plain lines elsewhere, or JSON."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grader.offline.checked import ProblemCheck, Tally
 
 _SHOWN = 40
-"""How many problems with findings the summary names; OUT has all of them."""
+"""Most problems with findings that the summary names; OUT has all of them."""
 _FEEDBACK_CHARS = 160
 
 
@@ -27,13 +27,13 @@ def print_summary(
     min_strength: float | None,
     as_json: bool,
 ) -> None:
-    """Print what was found.
+    """Print the summary.
 
     Args:
-        tally: All of it.
-        elapsed_s: How long this run took.
-        earlier_runs: How many submissions an earlier run had graded.
-        min_strength: Problems that are weaker are findings, too.
+        tally: The results of all problems.
+        elapsed_s: Seconds that this run took.
+        earlier_runs: Submissions that an earlier run graded.
+        min_strength: Weaker problems are findings, too.
         as_json: Whether to print one JSON object and nothing else.
     """
     if as_json:
@@ -101,7 +101,7 @@ def _short(found: "ProblemCheck") -> str:
 
 
 def _missed(found: "ProblemCheck") -> str:
-    """Say of a problem that is only weak which changes its tests miss."""
+    """Return the changes that the tests of a weak problem miss."""
     missed = found.mutants.missed if found.mutants is not None else ()
     return "not noticed: " + "; ".join(
         f"line {each.line}: {each.before} → {each.after}" for each in missed

@@ -1,4 +1,4 @@
-"""A run of `grader check`: from its problems to all that it writes, and what is said meanwhile."""
+"""A run of `grader check`: reads problems, checks them, writes the results, shows progress."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -40,22 +40,23 @@ class CheckingJob:
     resume: bool
     force: bool
 
-    def refuse_nonsense(self) -> None:
-        """Refuse options that do not go together, and files that would be written over.
+    def check_options(self) -> None:
+        """Refuse options that contradict each other, and outputs that would overwrite files.
 
         Raises:
-            ConfigurationError: Says which, and what to do instead.
+            ConfigurationError: The message names the options, and says what to do instead.
         """
         if (self.keep is None) is not (self.min_strength is None):
             message = (
-                "--keep says where strong problems go, --min-strength which they are; give both"
+                "--keep names the file for strong problems, and --min-strength defines strong; "
+                "give both or neither"
             )
             raise ConfigurationError(message)
         if self.min_strength and not self.mutants:
-            message = "without changes of the reference no strength is known; raise --mutants"
+            message = "--min-strength needs changes of the reference; raise --mutants above 0"
             raise ConfigurationError(message)
         if self.resume and (self.out is None or self.force):
-            message = "--resume continues OUT: name it with -o, and leave --force out"
+            message = "--resume continues OUT: name OUT with -o, and leave --force out"
             raise ConfigurationError(message)
         written = [path for path in (self.out, self.keep, self.report) if path is not None]
         if len({path.resolve() for path in written}) < len(written):
@@ -73,8 +74,8 @@ class CheckingJob:
     def advice(self) -> str:
         """Return what to do after the run was stopped."""
         if self.out is None:
-            return "Nothing is left to clean up."
-        return f"Every row in {self.out} is whole; the same command with --resume continues it."
+            return "There is nothing to clean up."
+        return f"Every row in {self.out} is complete; the same command with --resume continues it."
 
     def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> int:
         """Check and print the summary; return how many problems could not be checked."""
@@ -84,7 +85,7 @@ class CheckingJob:
         from grader.offline.output import Output
         from grader.offline.problems import load_problems
 
-        # What was measured before must not decide what is measured now.
+        # Limits from earlier measurements must not affect the new ones.
         uncalibrated = replace(chosen.settings.calibration, file=None)
         settings = replace(
             chosen.settings, stop_early=False, problems=None, calibration=uncalibrated
@@ -98,7 +99,7 @@ class CheckingJob:
                 output = Output(self.out, resume=self.resume, force=self.force)
                 stack.enter_context(output)
             total = min(len(index), self.limit or len(index))
-            seen = _Seen(total)
+            seen = _CheckedProblems(total)
             done = seen.read(self.out, run, index) if self.resume and self.out else frozenset()
             note(f"{total - len(done):,} problems, up to {effort.most_runs} runs each")
             grader = stack.enter_context(Grader(settings))
@@ -122,7 +123,7 @@ class CheckingJob:
             typer.echo(line, err=self.as_json)
         return seen.tally.healths[Health.UNCHECKED]
 
-    def _print_summary(self, seen: "_Seen") -> None:
+    def _print_summary(self, seen: "_CheckedProblems") -> None:
         print_summary(
             seen.tally,
             elapsed_s=time.monotonic() - seen.start,
@@ -132,7 +133,7 @@ class CheckingJob:
         )
 
     def _written(self, tally: "Tally", index: "ProblemIndex") -> Iterator[str]:
-        """Write the files that were asked for, and yield what to say of each."""
+        """Write the requested files, and yield a line about each."""
         if self.keep is not None and self.min_strength is not None:
             kept = tally.kept(self.min_strength)
             with _open(self.keep) as file:
@@ -150,7 +151,7 @@ class CheckingJob:
                 file.write(page(self.problems.name, tally).encode())
             yield f"The page of {tally.problems:,} problems: {visible(str(self.report))}"
 
-    def _calibrated(self, seen: "_Seen", chosen: Chosen) -> Iterator[str]:
+    def _calibrated(self, seen: "_CheckedProblems", chosen: Chosen) -> Iterator[str]:
         from grader.scoring import calibration
 
         if self.calibrate:
@@ -159,8 +160,8 @@ class CheckingJob:
             yield f"Measured {len(seen.measured):,} references: {visible(str(path))}"
 
 
-class _Seen:
-    """What was found so far."""
+class _CheckedProblems:
+    """The results so far."""
 
     def __init__(self, total: int) -> None:
         from grader.offline.checked import Tally
@@ -174,7 +175,7 @@ class _Seen:
         self._total = total
 
     def read(self, out: Path, run: str, index: "ProblemIndex") -> frozenset[str]:
-        """Take in what an earlier run has written; return its problems."""
+        """Add the results of an earlier run; return its problems."""
         from grader.offline.checked import read_checked
 
         done = read_checked(out, run, index, self._add)
@@ -182,7 +183,7 @@ class _Seen:
         return done
 
     def now(self, found: "ProblemCheck") -> None:
-        """Take in a problem that was just checked."""
+        """Add a problem that was just checked."""
         from grader.offline.checked import Health
 
         self._add(found)

@@ -1,4 +1,4 @@
-"""Talking to a person: terminals, notes, errors, and being stopped."""
+"""Terminal output, logs, errors, and Ctrl-C."""
 
 import logging
 import signal
@@ -28,22 +28,22 @@ def fail(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Print a line beside the output proper."""
+    """Print a line to standard error."""
     typer.echo(visible(message), err=True)
 
 
 def terminal(*, err: bool) -> "Console | None":
-    """Return a rich console where the stream is a terminal; None where plain lines belong."""
+    """Return a rich console if the stream is a terminal; None if plain lines belong there."""
     stream = sys.stderr if err else sys.stdout
     if not stream.isatty():
         return None
-    from rich.console import Console  # 50 ms, for people only
+    from rich.console import Console  # Here, since it takes 50 ms.
 
     return Console(stderr=err, highlight=False)
 
 
 def show_log(*, verbose: bool) -> None:
-    """Show what the grader logs, or nothing of it: the summary tells what became of each row."""
+    """Show the grader's log, or nothing of it: the summary says what became of the rows."""
     if verbose:
         handler = logging.StreamHandler()
         handler.setFormatter(_VisibleFormatter("%(asctime)s %(levelname)s %(message)s"))
@@ -53,7 +53,7 @@ def show_log(*, verbose: bool) -> None:
 
 
 class _VisibleFormatter(logging.Formatter):
-    """Shows ids and messages of others as text on one line; tracebacks keep their lines."""
+    """Makes hostile ids and messages visible, on one line; tracebacks keep their lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = visible_line(record.message)
@@ -64,7 +64,7 @@ class _VisibleFormatter(logging.Formatter):
 
 
 class _StoppedError(BaseException):
-    """A signal that asks us to stop, on its way up through everything that must be closed."""
+    """SIGINT or SIGTERM, raised as an exception so that everything is closed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -73,19 +73,19 @@ class _StoppedError(BaseException):
 
 @contextmanager
 def stoppable(advice: str) -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Let Ctrl-C and SIGTERM unwind everything, then exit with the code they stand for.
+    """Let Ctrl-C and SIGTERM close everything, then exit with 128 plus the signal's number.
 
     Args:
-        advice: What the person may do then.
+        advice: Printed then: what the user can do next.
 
     Yields:
-        Registers what has to be cut off at once, so that the unwinding need not wait for it.
-        It is called in another thread, since this one may hold any lock when the signal comes.
+        A function that registers a call. The signal makes each call at once in a thread of its
+        own, so that closing need not wait; this thread may hold any lock when the signal comes.
     """
     cut_off: list[Callable[[], None]] = []
 
     def stop(number: int, _frame: FrameType | None) -> Never:
-        # What is cut off complains, and nobody wants to read it.
+        # Work that is cut off logs errors, which would only distract.
         logging.disable()
         for each in cut_off:
             threading.Thread(target=each, daemon=True).start()

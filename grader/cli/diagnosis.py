@@ -1,9 +1,9 @@
-"""What the backends find here: the Docker engine, and the isolation layers of each sandbox."""
+"""The diagnostics of `grader doctor`: machine, Docker engine, isolation layers, languages."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from grader.cli.machine import Finding, Health, examine
+from grader.cli.machine import Diagnostic, DiagnosticStatus, examine
 from grader.config.settings import Settings
 from grader.languages import Language, languages, missing
 from grader.model.errors import GraderError
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from grader.sandbox.docker.engine import EngineInfo
 
 
-def diagnose(settings: Settings) -> dict[str, list[Finding]]:
-    """Look at everything and return what was found, by the title of its section."""
+def diagnose(settings: Settings) -> dict[str, list[Diagnostic]]:
+    """Run all checks; return the diagnostics by the title of their section."""
     return {
         "Machine": examine(),
         "Docker engine": _engine(settings),
@@ -24,22 +24,24 @@ def diagnose(settings: Settings) -> dict[str, list[Finding]]:
     }
 
 
-def find_language(language: Language) -> Finding:
-    """Say whether this machine can run a language, and which package brings what it lacks."""
+def find_language(language: Language) -> Diagnostic:
+    """Check whether this machine can run a language, and name the packages that it lacks."""
     lacking = missing([language])
     if not lacking:
         programs = ", ".join(language.packages)
-        return Finding(name=language.title, health=Health.OK, state=f"found {programs}")
+        return Diagnostic(
+            name=language.title, health=DiagnosticStatus.OK, state=f"found {programs}"
+        )
     packages = " ".join(dict.fromkeys(lacking.values()))
-    return Finding(
+    return Diagnostic(
         name=language.title,
-        health=Health.WARNING,
-        state=f"there is no {', '.join(lacking)}",
+        health=DiagnosticStatus.WARNING,
+        state=f"missing: {', '.join(lacking)}",
         remedy=f"to grade {language.title}: apt-get install {packages}",
     )
 
 
-def _engine(settings: Settings) -> list[Finding]:
+def _engine(settings: Settings) -> list[Diagnostic]:
     from grader.sandbox.docker.engine import Engine
 
     name = "engine"
@@ -51,30 +53,34 @@ def _engine(settings: Settings) -> list[Finding]:
             engine.close()
     except GraderError as error:
         remedy = "install and start Docker, or use --sandbox native"
-        return [Finding(name=name, health=Health.MISSING, state=str(error), remedy=remedy)]
+        return [
+            Diagnostic(name=name, health=DiagnosticStatus.MISSING, state=str(error), remedy=remedy)
+        ]
     state = f"Docker {info.version}, {info.machine}, cgroup version {info.cgroup_version}"
     return [
-        Finding(name=name, health=Health.OK, state=state),
+        Diagnostic(name=name, health=DiagnosticStatus.OK, state=state),
         _runtimes(info),
-        Finding(
+        Diagnostic(
             name="security options",
-            health=Health.OK if "seccomp" in info.security_options else Health.WARNING,
+            health=DiagnosticStatus.OK
+            if "seccomp" in info.security_options
+            else DiagnosticStatus.WARNING,
             state=", ".join(info.security_options) or "none",
         ),
     ]
 
 
-def _runtimes(info: "EngineInfo") -> Finding:
+def _runtimes(info: "EngineInfo") -> Diagnostic:
     state = ", ".join(_runtime(info, name) for name in info.runtimes)
     if "runsc" in info.runtimes:
-        return Finding(
+        return Diagnostic(
             name="runtimes",
-            health=Health.OK,
+            health=DiagnosticStatus.OK,
             state=f"{state}; gVisor with --set docker.runtime=runsc",
         )
-    return Finding(
+    return Diagnostic(
         name="runtimes",
-        health=Health.OK,
+        health=DiagnosticStatus.OK,
         state=state,
         remedy="for gVisor's second kernel: install runsc and register it as a runtime",
     )
@@ -102,27 +108,31 @@ def _docker(settings: Settings) -> "Sandbox":
     return DockerSandbox(settings)
 
 
-def _layers(make: Callable[[Settings], "Sandbox"], settings: Settings) -> list[Finding]:
+def _layers(make: Callable[[Settings], "Sandbox"], settings: Settings) -> list[Diagnostic]:
     try:
         sandbox = make(settings)
         try:
-            return _findings(sandbox.layers())
+            return _diagnostics(sandbox.layers())
         finally:
             sandbox.close()
     except GraderError as error:
-        return [Finding(name="backend", health=Health.MISSING, state=str(error))]
+        return [Diagnostic(name="backend", health=DiagnosticStatus.MISSING, state=str(error))]
 
 
-def _findings(layers: Mapping[str, str]) -> list[Finding]:
+def _diagnostics(layers: Mapping[str, str]) -> list[Diagnostic]:
     return [_layer(name, state) for name, state in layers.items()]
 
 
-def _layer(name: str, state: str) -> Finding:
+def _layer(name: str, state: str) -> Diagnostic:
     if state.startswith(_MISSING):
-        return Finding(name=name, health=Health.MISSING, state=state.removeprefix(_MISSING))
-    health = Health.WARNING if state.startswith(("off", "reduced")) else Health.OK
-    return Finding(name=name, health=health, state=state)
+        return Diagnostic(
+            name=name, health=DiagnosticStatus.MISSING, state=state.removeprefix(_MISSING)
+        )
+    health = (
+        DiagnosticStatus.WARNING if state.startswith(("off", "reduced")) else DiagnosticStatus.OK
+    )
+    return Diagnostic(name=name, health=health, state=state)
 
 
 _MISSING = "missing: "
-"""How a backend begins to tell of a layer that it lacks."""
+"""How a backend's text about a missing layer begins."""

@@ -13,7 +13,7 @@ from grader.text.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from grader.cli.machine import Finding
+    from grader.cli.machine import Diagnostic
 
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "red"}
 
@@ -22,10 +22,10 @@ def doctor(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Say what this machine offers, what protects you, and what to do about what is missing.
+    """Show what this machine offers to sandboxes, and how to get what is missing.
 
-    Looks at Python, cores, memory, namespaces, cgroups and seccomp, at the Docker engine with
-    its images and runtimes, and lists the isolation layers that each backend has here.
+    Checks Python, cores, memory, namespaces, cgroups, seccomp, and the Docker engine with its
+    images and runtimes. Lists the isolation layers that each backend has here.
     """
     from grader.cli.diagnosis import diagnose
 
@@ -42,15 +42,15 @@ def doctor(
             _print_table(console, title, found)
 
 
-def _print_plain(title: str, findings: "list[Finding]") -> None:
+def _print_plain(title: str, diagnostics: "list[Diagnostic]") -> None:
     typer.echo(f"{title}:")
-    for finding in findings:
-        typer.echo(f"  {finding.health:8} {finding.name}: {visible(finding.state)}")
-        if finding.remedy:
-            typer.echo(f"           -> {finding.remedy}")
+    for diagnostic in diagnostics:
+        typer.echo(f"  {diagnostic.health:8} {diagnostic.name}: {visible(diagnostic.state)}")
+        if diagnostic.remedy:
+            typer.echo(f"           -> {diagnostic.remedy}")
 
 
-def _print_table(console: "Console", title: str, findings: "list[Finding]") -> None:
+def _print_table(console: "Console", title: str, diagnostics: "list[Diagnostic]") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -60,9 +60,11 @@ def _print_table(console: "Console", title: str, findings: "list[Finding]") -> N
     table.add_column(width=8)
     table.add_column(no_wrap=True)
     table.add_column()
-    for finding in findings:
-        state = Text(visible(finding.state))
-        if finding.remedy:
-            state.append(f"\n→ {finding.remedy}", style="yellow")
-        table.add_row(Text(finding.health, style=_STYLES[finding.health]), finding.name, state)
+    for diagnostic in diagnostics:
+        state = Text(visible(diagnostic.state))
+        if diagnostic.remedy:
+            state.append(f"\n→ {diagnostic.remedy}", style="yellow")
+        table.add_row(
+            Text(diagnostic.health, style=_STYLES[diagnostic.health]), diagnostic.name, state
+        )
     console.print(table, "")

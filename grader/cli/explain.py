@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grader.report.rows import GradedRow
 
 _NAMED = 8
-"""How many ids an error names."""
+"""Most lines that an error names."""
 
 
 def explain(
@@ -29,9 +29,9 @@ def explain(
 ) -> None:
     """Show why a sample got its reward.
 
-    Prints the completion as it came, what was extracted from it and by which rule, the cases
-    with input, expected and got, captured output, usage against limits, how verdict and reward
-    followed, and what would have earned more. What acts on a terminal is shown as a symbol.
+    Prints the completion, the extracted code and the extraction rule, the cases with input,
+    expected and actual output, captured output, usage against limits, the steps to verdict and
+    reward, and what would have earned more. Control characters are shown as symbols.
 
     **Examples**
 
@@ -42,7 +42,7 @@ def explain(
     **Exit codes**
 
     - 0: shown
-    - 2: no such file, no such row, or several: then `@N` says which
+    - 2: no such file or row, or several rows with the id; then choose one by `@N`
     """
     from grader.cli.sample import print_sample
 
@@ -50,10 +50,10 @@ def explain(
 
 
 def _find(out: Path, id: str) -> "GradedRow":
-    """Return the row of an id.
+    """Return the row with an id.
 
     Raises:
-        InputError: There is none, or there are several.
+        InputError: No row has the id, or several have it.
     """
     from grader.offline.source import open_rows
     from grader.report.rows import name_of, read_row

@@ -16,9 +16,9 @@ def formats(
         str | None, typer.Argument(help="Only this format, with its example in full.")
     ] = None,
 ) -> None:
-    """List the label formats that are understood, each with an example row.
+    """List the known label formats, each with an example row.
 
-    A label needs no conversion: its fields tell the format.
+    A label needs no conversion: its fields identify the format.
 
     **Examples**
 

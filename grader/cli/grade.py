@@ -55,7 +55,7 @@ def grade(
         bool | None,
         typer.Option(
             "--stop-early/--all-cases",
-            help="Stop a submission at its first failing case, or run all of them. "
+            help="Stop a submission at its first failing case, or run all cases. "
             "[default: as the policy needs]",
         ),
     ] = None,
@@ -95,8 +95,8 @@ def grade(
     A label may also ask for an answer, as `{"math": "42"}`, for a model's judgement, as
     `{"conversation": true}`, or for several at once; `--task` says what a plain label is.
 
-    Rows are written as they finish. A row that cannot be graded gets a report that says why,
-    and the others go on.
+    Rows are written in the order in which they finish. A row that cannot be graded gets a report
+    that says why, and the run goes on.
 
     **Examples**
 
@@ -115,7 +115,7 @@ def grade(
     """
     show_log(verbose=verbose)
     if resume and force:
-        message = "--resume keeps what OUT holds and --force replaces it; choose one"
+        message = "--resume keeps the rows of OUT and --force replaces them; choose one"
         raise ConfigurationError(message)
     chosen = choose(
         set_,
@@ -129,7 +129,7 @@ def grade(
         problems=problems,
         task=task,
     )
-    # Importing the commands that do nothing must not cost what grading needs.
+    # Here, so that other commands do not import what only grading needs.
     from grader.offline.source import STDIN, open_rows
 
     if samples == STDIN and resume:
@@ -154,5 +154,5 @@ def _advice(out: Path) -> str:
     from grader.offline.output import STDOUT
 
     if out == STDOUT:
-        return "The rows printed so far are whole."
-    return f"Every row in {out} is whole; the same command with --resume continues it."
+        return "The rows printed so far are complete."
+    return f"Every row in {out} is complete; the same command with --resume continues it."

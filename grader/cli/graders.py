@@ -1,4 +1,4 @@
-"""What grades the rows of one run, whatever they ask for; each part is opened when it is needed."""
+"""The grader and the rater of one run, each opened when it is first needed."""
 
 import contextlib
 import itertools
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 WARM_IMAGE = "python"
-"""Of the slot that is opened before the first row is read."""
+"""The image of the slot that is opened before the first row is read."""
 
 
 class Graders:
     """Both the grader and the rater of `grader.offline.run.grade_rows`."""
 
     def __init__(self, settings: "Settings") -> None:
-        """Start a slot where rows are likely to need one: it takes as long as importing the rest.
+        """Start a slot if rows are likely to need one, since that takes as long as the imports.
 
         Raises:
-            GraderError: Code is all that is graded, and nothing can run here.
+            GraderError: The task is code, and no slot can be opened here.
         """
         self._settings = settings
         self._lock = threading.Lock()
@@ -40,15 +40,15 @@ class Graders:
         if settings.task is Task.CODE:
             self._open_tests()
         elif settings.task is Task.AUTO:
-            # The first row with tests, if there is one, says what is wrong.
+            # If this fails, the first row with tests reports the error.
             with contextlib.suppress(GraderError):
                 self._open_tests()
 
     def check(self) -> None:
-        """See that what the rows are said to need is there.
+        """Check that the packages and models that the task needs are there.
 
         Raises:
-            GraderError: It is not; the message is for the person at the command line.
+            GraderError: Something is missing.
         """
         if self._settings.task in (Task.MATH, Task.CONVERSATION):
             self._open_rater().check()
@@ -72,16 +72,16 @@ class Graders:
             yield from tests.as_completed(itertools.chain((first,), source))
 
     def ask(self, question: "Question", tell: "Callable[[GradeReport], None]") -> None:
-        """Have something else grade; see `grader.rewards.rows.RowRater.ask`."""
+        """Grade a row without tests; see `grader.rewards.rows.RowRater.ask`."""
         self._open_rater().ask(question, tell)
 
     def finish(self) -> None:
-        """Wait for what was asked; see `grader.rewards.rows.RowRater.finish`."""
+        """Wait for these rows; see `grader.rewards.rows.RowRater.finish`."""
         if self._rater is not None:
             self._rater.finish()
 
     def close(self) -> None:
-        """Close what was opened. Repeats harmlessly."""
+        """Close grader and rater. Repeats harmlessly."""
         for opened in (self._rater, self._tests):
             if opened is not None:
                 opened.close()

@@ -1,4 +1,4 @@
-"""A run of `grader grade`: from its rows to its output, and what is said meanwhile."""
+"""A run of `grader grade`: reads rows, grades them, writes the output, shows progress."""
 
 import time
 from collections.abc import Callable
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from grader.offline.source import RowSource
 
 _NOTES_SHOWN = 10
-"""How many rows that could not be graded are named while the run goes on."""
+"""Most rows named during the run because they could not be graded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradingJob:
-    """One run of the command, once its arguments make sense."""
+    """One run of the command, with valid arguments."""
 
     chosen: Chosen
     rows: "RowSource"
     samples: Path
-    """Where the rows are from."""
+    """The file of the rows."""
     out: Path
     completion_key: str | None
     label_key: str | None
     limit: int | None
-    """How many rows are graded at most."""
+    """Most rows that are graded."""
 
     def run(
         self, *, resume: bool, force: bool, cut_off: Callable[[Callable[[], None]], None]
@@ -52,7 +52,7 @@ class GradingJob:
         self._refuse_own_input()
         with ExitStack() as stack:
             output = stack.enter_context(Output(self.out, resume=resume, force=force))
-            # A slot starts while what reads tests and encodes reports is loaded.
+            # A slot starts while the imports below run.
             graders = Graders(settings)
             stack.callback(graders.close)
             cut_off(graders.close)
@@ -69,7 +69,7 @@ class GradingJob:
             wire.prepare()
             graders.check()
             rules = self._rules()
-            seen = _Seen(progress("Grading", things="rows", good="passed"))
+            seen = _GradedRows(progress("Grading", things="rows", good="passed"))
             done = self._done(rules, seen) if resume else None
             stack.callback(seen.print_summary, err=self.out == STDOUT)
             stack.enter_context(seen.progress.shown())
@@ -107,8 +107,8 @@ class GradingJob:
             limits=limits,
         )
 
-    def _done(self, rules: "RowRules", seen: "_Seen") -> "DoneRows":
-        """Return the rows of an earlier run, once they are sure to be of this one."""
+    def _done(self, rules: "RowRules", seen: "_GradedRows") -> "DoneRows":
+        """Return the rows of the earlier run, after checking that it had the same settings."""
         from grader.offline.resume import read_done
 
         done = read_done(self.out, rules.run, seen.before)
@@ -116,7 +116,7 @@ class GradingJob:
         return done
 
     def _refuse_own_input(self) -> None:
-        """Refuse to write over what is read."""
+        """Refuse to write over an input file."""
         if not self.out.exists():
             return
         for path in (self.samples, self.chosen.settings.problems):
@@ -125,40 +125,40 @@ class GradingJob:
                 raise ConfigurationError(message)
 
 
-class _Seen:
-    """What came out so far: for the progress, the notes and the summary."""
+class _GradedRows:
+    """The rows so far: updates the progress, the notes and the summary."""
 
     def __init__(self, progress: Progress) -> None:
         from grader.scoring.statistics import RunningSummary
 
         self.progress = progress
         self.ungraded = 0
-        """Rows of the whole output, those of an earlier run included."""
+        """Number of ungraded rows in the whole output, with those of an earlier run."""
         self._all = RunningSummary()
         self._earlier = 0
         self._start = time.monotonic()
 
     def before(self, row: "DoneRow") -> None:
-        """Take in a row of an earlier run."""
+        """Add a row of an earlier run."""
         self._earlier += 1
         self._add(row.report, row.id, row.problem_id)
 
     def now(self, sample: "Sample", report: "GradeReport") -> None:
-        """Take in a row that was just written."""
+        """Add a row that was just written."""
         self._add(report, sample.id, sample.problem_id)
         if not report.graded and self.ungraded <= _NOTES_SHOWN:
             self.progress.note(f"not graded: {sample.id}: {report.feedback}")
             if self.ungraded == _NOTES_SHOWN:
-                self.progress.note("more of these are only written to OUT")
+                self.progress.note("further rows that are not graded are named only in OUT")
         self.progress.advance(behind=sample.row.progress, good=report.verdict is Verdict.PASSED)
 
     def note_emptiness(self, samples: Path) -> None:
-        """Say so where there was nothing to grade: no summary will."""
+        """Note that there was nothing to grade; the summary prints nothing then."""
         if not self._all.summary().reports:
-            note(f"{samples} holds no rows: nothing was graded")
+            note(f"{samples} has no rows: nothing was graded")
 
     def print_summary(self, *, err: bool) -> None:
-        """Print what it all comes to; nothing where there is nothing."""
+        """Print the summary of the whole output; nothing if there are no rows."""
         summary = self._all.summary()
         if not summary.reports:
             return

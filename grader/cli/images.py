@@ -25,7 +25,7 @@ class Variant(StrEnum):
 
 @images.callback()
 def _images() -> None:
-    """Keep `build` a command of its own: a lone command would take its group's place."""
+    """Keep `build` a subcommand: typer would otherwise merge a single command into its group."""
 
 
 @images.command()
@@ -40,14 +40,14 @@ def build(
             metavar="FOLDER",
             exists=True,
             file_okay=False,
-            help="Take Python packages from here instead of a package index.",
+            help="Take Python packages from this folder, not from a package index.",
         ),
     ] = None,
 ) -> None:
-    """Build a sandbox image, also where no registry can be reached.
+    """Build a sandbox image, with or without access to a registry.
 
-    The python image is all that most problems need; science adds numpy, pandas and
-    their like. Where the base image cannot be pulled, it is made with debootstrap (root).
+    Most problems need only the python image; science adds numpy, pandas and similar packages. If
+    the base image cannot be pulled, it is made with debootstrap, as root.
 
     **Examples**
 

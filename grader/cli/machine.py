@@ -1,4 +1,4 @@
-"""What this machine offers to a sandbox, found by looking and trying, never by changing it."""
+"""Check what this machine offers to sandboxes, without changing anything."""
 
 import ctypes
 import os
@@ -17,8 +17,8 @@ _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
 
 
-class Health(StrEnum):
-    """How well a finding serves."""
+class DiagnosticStatus(StrEnum):
+    """The result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -26,51 +26,55 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
+class Diagnostic:
+    """The result of one check, in words."""
 
     name: str
-    health: Health
+    health: DiagnosticStatus
     state: str
     remedy: str = ""
-    """What to do about it, where something is to be done."""
+    """What to do about a problem; empty if there is nothing to do."""
 
 
-def examine() -> list[Finding]:
-    """Look at the machine itself; which backend makes use of it is not said here."""
+def examine() -> list[Diagnostic]:
+    """Check the machine itself, apart from any backend."""
     return [_python(), _kernel(), _cores(), _memory(), _namespaces(), _cgroups(), _seccomp()]
 
 
-def _python() -> Finding:
-    return Finding(
-        name="Python", health=Health.OK, state=f"{platform.python_version()} at {sys.executable}"
+def _python() -> Diagnostic:
+    return Diagnostic(
+        name="Python",
+        health=DiagnosticStatus.OK,
+        state=f"{platform.python_version()} at {sys.executable}",
     )
 
 
-def _kernel() -> Finding:
+def _kernel() -> Diagnostic:
     state = f"{platform.system()} {platform.release()}, {platform.machine()}"
     if sys.platform == "linux":
-        return Finding(name="kernel", health=Health.OK, state=state)
+        return Diagnostic(name="kernel", health=DiagnosticStatus.OK, state=state)
     remedy = "the native sandbox needs Linux; use --sandbox docker"
-    return Finding(name="kernel", health=Health.WARNING, state=state, remedy=remedy)
+    return Diagnostic(name="kernel", health=DiagnosticStatus.WARNING, state=state, remedy=remedy)
 
 
-def _cores() -> Finding:
+def _cores() -> Diagnostic:
     total = os.cpu_count() or 1
     state = f"{usable_cores()} of {total} usable; as many slots by default"
-    return Finding(name="cores", health=Health.OK, state=state)
+    return Diagnostic(name="cores", health=DiagnosticStatus.OK, state=state)
 
 
-def _memory() -> Finding:
+def _memory() -> Diagnostic:
     available = _meminfo("MemAvailable:")
     if available is None:
-        return Finding(name="memory", health=Health.WARNING, state="unknown: no /proc/meminfo")
+        return Diagnostic(
+            name="memory", health=DiagnosticStatus.WARNING, state="unknown: no /proc/meminfo"
+        )
     slots = usable_cores()
     state = f"{available // MiB:,} MiB available, {available // MiB // slots:,} MiB per slot"
     if available // slots >= 512 * MiB:
-        return Finding(name="memory", health=Health.OK, state=state)
+        return Diagnostic(name="memory", health=DiagnosticStatus.OK, state=state)
     remedy = "less than the default limit of a submission: use fewer --slots"
-    return Finding(name="memory", health=Health.WARNING, state=state, remedy=remedy)
+    return Diagnostic(name="memory", health=DiagnosticStatus.WARNING, state=state, remedy=remedy)
 
 
 def _meminfo(field: str) -> int | None:
@@ -81,15 +85,15 @@ def _meminfo(field: str) -> int | None:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field)), None)
 
 
-def _namespaces() -> Finding:
+def _namespaces() -> Diagnostic:
     name = "user namespaces"
     problem = _in_child(lambda: _unshare(_CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWPID))
     if problem == 0:
         state = "allowed, with pid and mount namespaces"
-        return Finding(name=name, health=Health.OK, state=state)
-    return Finding(
+        return Diagnostic(name=name, health=DiagnosticStatus.OK, state=state)
+    return Diagnostic(
         name=name,
-        health=Health.MISSING,
+        health=DiagnosticStatus.MISSING,
         state=f"refused: {os.strerror(problem)}",
         remedy=_namespace_remedy(),
     )
@@ -117,7 +121,7 @@ def _unshare(flags: int) -> int:
 
 
 def _in_child(attempt: Callable[[], int]) -> int:
-    """Return the error number that `attempt` returns in a process of its own; 0 is none."""
+    """Return the error number that `attempt` returns in a process of its own; 0: no error."""
     child = os.fork()
     if child == 0:
         try:
@@ -127,20 +131,24 @@ def _in_child(attempt: Callable[[], int]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _cgroups() -> Finding:
+def _cgroups() -> Diagnostic:
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         version, folder = 2, _own_cgroup("")
     elif (root / "memory").is_dir():
         version, folder = 1, _own_cgroup("memory")
     else:
-        remedy = "mount them; without, limits hold per process only (rlimits)"
-        return Finding(name="cgroups", health=Health.WARNING, state="none", remedy=remedy)
+        remedy = "mount them; without cgroups, limits hold per process only (rlimits)"
+        return Diagnostic(
+            name="cgroups", health=DiagnosticStatus.WARNING, state="none", remedy=remedy
+        )
     if folder is not None and os.access(folder, os.W_OK) and _is_mounted_writable(folder):
-        return Finding(name="cgroups", health=Health.OK, state=f"version {version}, writable")
-    return Finding(
+        return Diagnostic(
+            name="cgroups", health=DiagnosticStatus.OK, state=f"version {version}, writable"
+        )
+    return Diagnostic(
         name="cgroups",
-        health=Health.WARNING,
+        health=DiagnosticStatus.WARNING,
         state=f"version {version}, not writable",
         remedy="native limits hold per process only (rlimits); run as root, or in a delegated "
         "cgroup: systemd-run --user --scope -p Delegate=yes grader ...",
@@ -148,7 +156,7 @@ def _cgroups() -> Finding:
 
 
 def _own_cgroup(controller: str) -> Path | None:
-    """Return the folder of this process's cgroup in the hierarchy of a controller; "" is v2."""
+    """Return the folder of this process's cgroup for a controller of version 1; "": version 2."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):
@@ -161,11 +169,13 @@ def _is_mounted_writable(folder: Path) -> bool:
     return not os.statvfs(folder).f_flag & os.ST_RDONLY
 
 
-def _seccomp() -> Finding:
+def _seccomp() -> Diagnostic:
     lines = Path("/proc/self/status").read_text().splitlines()
     mode = next((line.split()[1] for line in lines if line.startswith("Seccomp:")), None)
     if mode is None:
         remedy = "a kernel with CONFIG_SECCOMP_FILTER"
-        return Finding(name="seccomp", health=Health.MISSING, state="not there", remedy=remedy)
+        return Diagnostic(
+            name="seccomp", health=DiagnosticStatus.MISSING, state="missing", remedy=remedy
+        )
     state = "filters available" + ("; this process is under one already" if mode == "2" else "")
-    return Finding(name="seccomp", health=Health.OK, state=state)
+    return Diagnostic(name="seccomp", health=DiagnosticStatus.OK, state=state)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings that they add up to."""
+"""Options that several commands share, and the settings that follow from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ IntegrityOption = Annotated[
     Integrity | None,
     typer.Option(
         "--require-integrity",
-        help="Refuse suites whose tests cannot be kept this far from a submission: isolated "
+        help="Refuse suites whose tests cannot be separated from a submission so far: isolated "
         "(compared outside the sandbox), split (tests in a process of their own) or confirmed "
-        "(in one process, and what passes is confirmed by changed tests). "
+        "(in one process, and a pass is confirmed by changed tests). "
         "[default: any]",
         show_default=False,
     ),
@@ -63,7 +63,7 @@ SetOption = Annotated[
         "wins over the limits that problems bring. Repeatable; `grader config` lists all.",
     ),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT where it exists.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
 VerboseOption = Annotated[
     bool, typer.Option("-v", "--verbose", help="Show the log: retries, lost slots, faults.")
 ]
@@ -75,11 +75,11 @@ OutPath = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What a command runs with."""
+    """The settings of a command."""
 
     settings: Settings
     limits: LimitOverrides
-    """Those given by `--set`, which win over a suite's."""
+    """The limits given by `--set`, which win over those of a suite."""
 
 
 def choose(sets: Sequence[str] | None = None, **flags: Any) -> Chosen:
@@ -87,10 +87,10 @@ def choose(sets: Sequence[str] | None = None, **flags: Any) -> Chosen:
 
     Args:
         sets: Texts of the form "key=value".
-        flags: By setting, the value of the option of that name; None: not given.
+        flags: By setting, the value of its option; None: not given.
 
     Raises:
-        ConfigurationError: Something does not fit.
+        ConfigurationError: A setting is unknown, or a value does not fit.
     """
     given = {
         key: (value, f"--{key.replace('_', '-')}")
@@ -105,7 +105,7 @@ def choose(sets: Sequence[str] | None = None, **flags: Any) -> Chosen:
         given[complete_key(name.strip())] = (value.strip(), f"--set {text}")
     settings = load_settings(overrides=given).settings
     if "url" in given and "broker" not in given:
-        # A broker of the environment would win over the address that was just named.
+        # A broker from the environment would win over the address in the option.
         settings = replace(settings, broker=None)
     limits = {
         key.removeprefix("limits."): value_of(settings, key)

@@ -1,4 +1,4 @@
-"""How a long run shows that it gets on: a bar on a terminal, a line now and then elsewhere."""
+"""The progress of a long run: a bar on a terminal, else a line now and then."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -18,27 +18,27 @@ class Progress(Protocol):
     """Shows how far a run is; every method is cheap enough to be called for every row."""
 
     def shown(self) -> AbstractContextManager[object]:
-        """Return a context in which the progress is on show."""
+        """Return a context in which the progress is shown."""
 
     def advance(self, *, behind: float | None, good: bool) -> None:
         """Count one thing.
 
         Args:
-            behind: How much of the input lies behind, in [0, 1]; None: unknown.
-            good: Whether it came out well.
+            behind: Share of the input that is done, in [0, 1]; None: unknown.
+            good: Whether the thing counts as good.
         """
 
     def note(self, message: str) -> None:
-        """Print a line without disturbing the picture."""
+        """Print a line without disturbing the bar."""
 
 
 def progress(title: str, *, things: str, good: str) -> Progress:
-    """Return what suits standard error: a bar on a terminal, else plain lines.
+    """Return a progress for standard error: a bar on a terminal, else plain lines.
 
     Args:
-        title: What is going on, for the bar.
-        things: What is counted.
-        good: What those are called that come out well.
+        title: The title of the bar.
+        things: The name of the things that are counted.
+        good: The adjective for the good ones.
     """
     console = terminal(err=True)
     if console is None:
@@ -47,7 +47,7 @@ def progress(title: str, *, things: str, good: str) -> Progress:
 
 
 class _Counted:
-    """Counts, and says when it is time to show the count again."""
+    """Counts, and shows the count at intervals."""
 
     def __init__(self, interval_s: float, things: str, good: str) -> None:
         self._interval_s = interval_s
@@ -57,7 +57,7 @@ class _Counted:
         self._behind: float | None = 0.0
 
     def advance(self, *, behind: float | None, good: bool) -> None:
-        """Count one thing, and show the count where it is time."""
+        """Count one thing, and show the count if it is time."""
         self._count += 1
         self._good_count += good
         # Things finish out of order; the bar must not run backwards.
@@ -98,7 +98,7 @@ class PlainProgress(_Counted):
 
 
 class BarProgress(_Counted):
-    """A bar with a rate and the time that is left; it vanishes at the end."""
+    """A bar with the rate and the remaining time; it disappears at the end."""
 
     def __init__(self, console: "Console", title: str, things: str, good: str) -> None:
         super().__init__(_BAR_INTERVAL_S, things, good)

@@ -19,7 +19,7 @@ def report(
     ],
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="OTHER", help="Graded rows to compare with: what was before."),
+        typer.Argument(metavar="OTHER", help="Graded rows to compare with, such as older ones."),
     ] = None,
     *,
     to: Annotated[
@@ -34,14 +34,14 @@ def report(
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="With --serve.")] = 8765,
     force: ForceOption = False,
 ) -> None:
-    """Show what a graded file comes to, down to each sample's cases.
+    """Summarise a graded file, down to each sample's cases.
 
-    With `-o` writes one self-contained page of at most 5 MB that needs no network: counts,
-    distributions, problems, what is worth a look, and the pages of as many samples as there is
-    room for, suspicious and failed ones first. With `--serve` serves the same page with all of
-    them. With OTHER shows as well which samples flipped, and what else differs about them.
+    With `-o`, writes one self-contained page of at most 5 MB that needs no network: counts,
+    distributions, problems, what deserves a look, and the pages of as many samples as there is
+    room for, suspicious and failed ones first. With `--serve`, serves the same page with all
+    samples. With OTHER, also shows which samples flipped, and what else differs about them.
 
-    Beyond loopback addresses, the page is shown only to who has the address with its token.
+    If the page is served beyond loopback addresses, its address carries a token.
 
     **Examples**
 
@@ -58,7 +58,7 @@ def report(
     - 130: served until Ctrl-C
     """
     if (to is None) is not serve:
-        message = "name the page to write with -o, or serve it with --serve; one of both"
+        message = "expected either -o FILE, to write the page, or --serve, to serve it"
         raise ConfigurationError(message)
     if to is not None and to.exists() and not force:
         message = f"{to} exists; replace it with --force, or name another file with -o"

@@ -1,4 +1,4 @@
-"""One graded sample on a terminal: what its page shows, in the same order."""
+"""One graded sample on a terminal, in the order of its page."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -27,11 +27,11 @@ _DIFF_SIGNS = {"missing": "-", "extra": "+", "same": " ", "gap": "⋯"}
 
 
 def print_sample(sample: "SampleView", *, all_cases: bool) -> None:
-    """Print a sample to standard output, in colours where that is a terminal.
+    """Print a sample to standard output, in colours if that is a terminal.
 
     Args:
-        sample: What to show.
-        all_cases: Whether the cases that passed are shown in full too.
+        sample: The sample.
+        all_cases: Whether cases that passed are shown in full, too.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
@@ -183,7 +183,7 @@ def _block(text: str) -> Text:
 
 
 def _shown(text: str, style: str = "") -> Text:
-    """Return hostile text, with what acts or hides as symbols that are set apart."""
+    """Return hostile text, with symbols set apart in place of characters that act or hide."""
     shown = Text(style=style)
     for piece, is_symbol in pieces(text):
         shown.append(piece, "reverse" if is_symbol else "")

@@ -23,7 +23,7 @@ def serve(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(metavar="N", help="The port; 0 for any that is free. [default: 8080]"),
+        typer.Option(metavar="N", help="The port; 0 for any free port. [default: 8080]"),
     ] = None,
     broker: BrokerOption = None,
     sandbox: SandboxOption = None,
@@ -34,11 +34,11 @@ def serve(
     """Serve over HTTP, until SIGTERM or Ctrl-C.
 
     Endpoints for trainers: `/get_reward` (OpenRLHF) and `/run_code` (SandboxFusion's, for verl);
-    for everybody: `/v1/grade`. The page `/docs` describes them; docs/server.md tells more. People
-    look at `/`: it shows how the service is, and why samples got their rewards.
+    for all other clients: `/v1/grade`. The page `/docs` describes them, and docs/server.md has
+    more. The page `/` shows the state of the service, and why samples got their rewards.
 
-    Grades in slots of this process, or on the workers of a queue where there is a broker. To be
-    reached from other machines it needs a token: set GRADER_SERVER_TOKEN.
+    Grades in slots of this process or, with a broker, on the workers of its queue. To be reached
+    from other machines, the service needs a token: set GRADER_SERVER_TOKEN.
 
     **Examples**
 

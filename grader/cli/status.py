@@ -54,7 +54,7 @@ def _json_value(value: object) -> Any:
         case datetime():
             return value.isoformat()
         case _:
-            message = f"{type(value).__name__} has no place in JSON"
+            message = f"cannot encode {type(value).__name__} as JSON"
             raise TypeError(message)
 
 

@@ -1,4 +1,4 @@
-"""What a run comes to, at its end: tables on a terminal, plain lines elsewhere."""
+"""The summary of a run: tables on a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -30,10 +30,10 @@ def print_summary(summary: "Summary", *, earlier: int, elapsed_s: float, err: bo
     """Print a summary.
 
     Args:
-        summary: Of the whole output.
-        earlier: How many of its rows an earlier run had graded.
-        elapsed_s: How long this run took.
-        err: Whether it goes to standard error, standard output being the rows.
+        summary: The summary of the whole output.
+        earlier: Number of its rows that an earlier run graded.
+        elapsed_s: Seconds that this run took.
+        err: Whether to print to standard error, because the rows go to standard output.
     """
     console = terminal(err=err)
     if console is None:

@@ -47,9 +47,9 @@ def try_(
     """Try a reward function on a few rows before a training run does.
 
     Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
-    time. FILE may also be the name of one that comes with the grader, such as `reward_func.py`.
-    Prints what it was given, what came of it and every log that is not 0. A row without a
-    response, as in a file of prompts, is tried with the solution that its label brings.
+    time. FILE may also be the name of a file that comes with the grader, such as
+    `reward_func.py`. Prints the call, its reward and every log that is not 0. A row without a
+    response, as in a file of prompts, is tried with the reference solution of its label.
 
     **Examples**
 
@@ -59,9 +59,9 @@ def try_(
 
     **Exit codes**
 
-    - 0: it gave a reward for each row
+    - 0: the function gave a reward for each row
     - 2: bad usage, a file that cannot be read, or a reward function that does not load
-    - 3: it raised, or gave no reward
+    - 3: the function raised an exception, or gave no reward
     """
     os.environ.setdefault("GRADER_DEBUG", "1")
     function = _load(file)
@@ -76,10 +76,10 @@ def try_(
             if response is None:
                 message = f"row {number} has no response; name its column with --response-key"
                 raise InputError(message)
-            typer.echo("  with the solution of its own label, as it has no response")
+            typer.echo("  no response: tried with the reference solution of its label")
         failed |= not _show(function, prompt + response, prompt, label)
     if number == 0:
-        note(f"{data} holds no rows: nothing was tried")
+        note(f"{data} has no rows: nothing was tried")
     if failed:
         raise typer.Exit(3)
 
@@ -88,12 +88,12 @@ def _load(file: Path) -> RewardFunction:
     path = file if file.exists() else Path(__file__).parent.parent / file.name
     spec = importlib.util.spec_from_file_location("reward_func", path.resolve())
     if not path.is_file() or spec is None or spec.loader is None:
-        message = f"{file} is no Python file"
+        message = f"{file} is not a Python file"
         raise InputError(message)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever the file does at its loading
+    except Exception as error:  # The file may raise anything.
         message = f"{file} does not load: {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
     function: RewardFunction | None = getattr(module, "reward_func", None)
@@ -107,7 +107,7 @@ def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str,
     """Yield the wanted rows with their numbers.
 
     Raises:
-        InputError: The file or a row cannot be read, or a row is not there.
+        InputError: The file or a row cannot be read, or a wanted row is missing.
     """
     from grader.offline.source import open_rows, parse_object
 
@@ -138,7 +138,7 @@ def _text(columns: dict[str, Any], key: str | None, usual: Sequence[str]) -> str
 
 
 def _label(columns: dict[str, Any], key: str | None) -> Any:
-    """Return the label as a trainer's dataset would hold it: text, or what the cell is."""
+    """Return the label as a trainer's dataset has it: the cell, or the whole row as JSON."""
     if key is None:
         key = next((name for name in _LABEL_KEYS if name in columns), None)
         return json.dumps(columns) if key is None else columns[key]
@@ -149,7 +149,7 @@ def _label(columns: dict[str, Any], key: str | None) -> Any:
 
 
 def _reference(label: Any) -> str | None:
-    """Return the solution that a label brings, as a model would answer; None: it has none."""
+    """Return the label's reference solution as a model's answer; None if it has none."""
     from grader.suites import parse_label
 
     try:
@@ -160,12 +160,12 @@ def _reference(label: Any) -> str | None:
 
 
 def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> bool:
-    """Call the function and print what it returned; False where that is no reward."""
+    """Call the function and print its result; return False if it gave no reward."""
     try:
         result = function([query], [prompt], [label])
         reward, score = float(result["rewards"][0]), float(result["scores"][0])
         logs = {name: float(values[0]) for name, values in result["extra_logs"].items()}
-    except Exception as error:  # noqa: BLE001 - it is somebody else's code
+    except Exception as error:  # noqa: BLE001 - the user's function may raise anything
         typer.echo(f"  failed: {visible(f'{type(error).__name__}: {error}')[:_SHOWN_CHARS]}")
         return False
     typer.echo(f"  reward {reward:+.4f}  score {score:.4f}")

@@ -13,7 +13,7 @@ def version() -> None:
     try:
         typer.echo(f"grader {installed('grader-rl')}")
     except PackageNotFoundError:
-        typer.echo("grader, run from its source tree without being installed")
+        typer.echo("grader, not installed, run from its source tree")
 
 
 def _print_and_exit(wanted: bool) -> None:
@@ -34,4 +34,4 @@ def before_command(
         ),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command; the callback has done all there is to do."""
+    """Accept the options before a command; the callback of --version does the work."""

@@ -16,10 +16,10 @@ def worker(
     slots: SlotsOption = None,
     set_: SetOption = None,
 ) -> None:
-    """Grade what comes through the queue, until SIGTERM or Ctrl-C.
+    """Grade the jobs of a queue, until SIGTERM or Ctrl-C.
 
-    A worker that is told to stop finishes what it runs, gives back what it does not, and leaves
-    no process or container behind. docs/deploy.md has compose, Kubernetes, systemd and Slurm.
+    A stopping worker finishes its running jobs, gives back all others, and leaves no process or
+    container behind. docs/deploy.md covers compose, Kubernetes, systemd and Slurm.
 
     **Examples**
 
@@ -44,7 +44,7 @@ def worker(
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """Return the settings as variables, which is how the worker gets them."""
+    """Return the settings as environment variables, from which the worker reads them."""
     defaults = Settings()
     values = {key: value_of(settings, key) for key in SETTINGS}
     return {

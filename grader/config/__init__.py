@@ -1,1 +1,1 @@
-"""Every setting: what can be set, and where it is read from."""
+"""The settings: their declarations, and reading them from file, environment and command line."""

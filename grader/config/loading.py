@@ -10,6 +10,7 @@ knows neither where a value came from nor which setting a misspelt name was mean
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -18,9 +19,9 @@ from types import MappingProxyType, NoneType
 from typing import Any, get_args
 
 from grader.config.settings import SETTINGS, Settings
+from grader.model import KiB, MiB
 from grader.model.errors import ConfigurationError
 from grader.model.setting import declared
-from grader.text.sizes import parse_size
 
 ENV_PREFIX = "GRADER_"
 CONFIG_VARIABLE = "GRADER_CONFIG"
@@ -221,3 +222,29 @@ def _expectation(kind: Any, *, is_size: bool = False) -> str:
         return f"expected {' or '.join(kind)}"
     names = {int: "a whole number", float: "a number", bool: "true or false"}
     return f"expected {names.get(kind, 'text')}"
+
+
+_SIZE_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": KiB,
+    "kib": KiB,
+    "m": MiB,
+    "mib": MiB,
+    "g": 1024 * MiB,
+    "gib": 1024 * MiB,
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that a size such as "512MiB", "64k" or "1048576" means.
+
+    Raises:
+        ValueError: It is not a size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None or match[2].lower() not in _SIZE_UNITS:
+        message = f"{text!r} is not a size"
+        raise ValueError(message)
+    return int(float(match[1]) * _SIZE_UNITS[match[2].lower()])

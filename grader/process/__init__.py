@@ -1,1 +1,1 @@
-"""This process: its cores, its threads, its checkout and its end."""
+"""This process: its cores, threads, checkout and exit."""

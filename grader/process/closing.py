@@ -1,15 +1,15 @@
-"""Objects that a `with` closes."""
+"""A base class of objects that `with` closes."""
 
 from abc import ABC, abstractmethod
 from typing import Self
 
 
 class Closing(ABC):
-    """Something that holds on to what has to be given back."""
+    """An object that holds resources."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give it back. Repeats harmlessly."""
+        """Free the resources. Repeats harmlessly."""
 
     def __enter__(self) -> Self:
         """Return the object itself."""

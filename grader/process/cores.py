@@ -1,4 +1,4 @@
-"""How many cores this process may use: its affinity, and the quota of its cgroups."""
+"""The number of cores that this process may use, by its affinity and the quota of its cgroups."""
 
 import math
 import os
@@ -8,10 +8,9 @@ from pathlib import Path
 def usable_cores(
     proc_cgroup: Path = Path("/proc/self/cgroup"), cgroup_root: Path = Path("/sys/fs/cgroup")
 ) -> int:
-    """Return how many cores may be kept busy; at least 1.
+    """Return the number of usable cores; at least 1, also with a quota of half a core.
 
-    A container with a quota of half a core counts as one core: a slot needs at least one.
-    The paths are parameters so that recorded hierarchies can be read in tests.
+    The paths are parameters so that tests can read recorded hierarchies.
     """
     affinity = len(os.sched_getaffinity(0))
     quota = _cgroup_quota(proc_cgroup, cgroup_root)
@@ -35,15 +34,15 @@ def _cgroup_quota(proc_cgroup: Path, root: Path) -> float | None:
 
 
 def _quotas_upwards(base: Path, path: str, read: "_QuotaReader") -> list[float]:
-    # A quota binds everything below it; inside a container the path that the host knows
-    # may not be visible, and then the mounted root is the container's own cgroup.
+    # A quota also binds the cgroups below it. Inside a container, the host's path may not be
+    # visible; then the mounted root is the container's own cgroup.
     folder = base / path.lstrip("/")
     folders = [f for f in (folder, *folder.parents) if f.is_relative_to(base)]
     return [quota for f in folders if (quota := read(f)) is not None]
 
 
 class _QuotaReader:
-    """Read the quota of one cgroup folder, in cores; None where it sets none."""
+    """Reads the quota of one cgroup folder, in cores; None if it has no quota."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
@@ -53,7 +52,7 @@ class _QuotaReader:
             words = " ".join((folder / name).read_text() for name in self._names).split()
             quota, period = int(words[0]), int(words[1])
         except (OSError, ValueError, IndexError):
-            # No such file, or "max": nothing is limited here.
+            # No such file, or "max": no quota.
             return None
         return quota / period if quota > 0 and period > 0 else None
 

@@ -1,12 +1,12 @@
-"""How this process ends: what is closed before the interpreter waits for its threads.
+"""Close objects at the exit of this process, before the interpreter joins its threads.
 
-`atexit` is too late for that: the interpreter first joins every thread that is no daemon, and so
-those of a trainer that wait here for a grade.
+`atexit` is too late: the interpreter first joins all threads except daemons, and a trainer's
+threads may be waiting for a grade.
 """
 
 import atexit
 
-# Have their own calls registered before ours, which then comes first: see `_Exit.__init__`.
+# Imported first, so that their exit calls run after ours: see `_Exit.__init__`.
 import concurrent.futures.process
 import concurrent.futures.thread  # noqa: F401
 import contextlib
@@ -19,40 +19,40 @@ from weakref import WeakSet
 _log = logging.getLogger(__name__)
 
 _CLOSING_S = 1.5
-"""How long the end of the process waits for all of it; what takes longer ends with the process."""
+"""How long the exit waits until all objects are closed; after that, the process ends."""
 
 
 class Closeable(Protocol):
-    """What can be closed."""
+    """An object that can be closed."""
 
     def close(self) -> None:
-        """Free everything, and answer all callers that wait. Repeats harmlessly."""
+        """Free everything, and answer all waiting callers. Repeats harmlessly."""
 
 
 class Stream(Protocol):
-    """What has a descriptor."""
+    """An object with a file descriptor."""
 
     def fileno(self) -> int:
-        """Return the descriptor; -1 where it is closed."""
+        """Return the descriptor; -1 if it is closed."""
 
 
 class _Exit:
-    """The end of one process."""
+    """Closes the objects of one process at its exit."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()
         self.open: set[Closeable] = set()
         self._begun = threading.Event()
         self._done = threading.Event()
-        # Started now, since an interpreter that ends starts no thread from Python 3.12 on.
+        # Started now: from Python 3.12 on, an exiting interpreter cannot start threads.
         threading.Thread(target=self._close_all, name="grader-exit", daemon=True).start()
-        # No public call comes before threads are joined. concurrent.futures uses this one, too;
-        # what is registered last is called first.
+        # No public function registers calls before threads are joined. concurrent.futures uses
+        # this one, too; the last registered call runs first.
         register = getattr(threading, "_register_atexit", atexit.register)
         register(self._end)
 
     def _end(self) -> None:
-        if os.getpid() == self._pid:  # A forked process has this call of its parent's, too.
+        if os.getpid() == self._pid:  # A forked process inherits this call from its parent.
             self._begun.set()
             self._done.wait(_CLOSING_S)
 
@@ -61,8 +61,8 @@ class _Exit:
         for closeable in list(self.open):
             try:
                 closeable.close()
-            except Exception:  # noqa: BLE001 - logged; what is left has to be closed as well
-                _log.exception("something could not be closed as the process ended")
+            except Exception:  # noqa: BLE001 - logged; the others have to be closed as well
+                _log.exception("an object could not be closed at the exit of the process")
         self._done.set()
 
 
@@ -72,12 +72,12 @@ _streams: WeakSet[Stream] = WeakSet()
 
 
 def close_at_exit(closeable: Closeable) -> None:
-    """Keep something, and close it when this process ends; `forget_at_exit` lets go of it.
+    """Close an object at the exit of this process, unless `forget_at_exit` removes it before.
 
-    Also in processes of `multiprocessing`. Not in processes that are forked from now on.
+    Also works in processes of `multiprocessing`. Processes forked from now on do not close it.
 
     Raises:
-        RuntimeError: The process is ending already.
+        RuntimeError: The process is exiting already.
     """
     with _lock:
         pid = os.getpid()
@@ -87,16 +87,17 @@ def close_at_exit(closeable: Closeable) -> None:
 
 
 def forget_at_exit(closeable: Closeable) -> None:
-    """Keep what is closed no longer. Repeats harmlessly."""
+    """Remove an object that is closed. Repeats harmlessly."""
     with _lock:
         if (ours := _exits.get(os.getpid())) is not None:
             ours.open.discard(closeable)
 
 
 def keep_from_forks(stream: Stream) -> None:
-    """Have a stream cut off in processes that are forked from now on.
+    """Disconnect a stream in processes that are forked from now on.
 
-    Its other end learns from its hang-up that this process has died, whoever else lives on.
+    The other end of the stream then sees a hang-up as soon as this process dies, even if forked
+    processes live on.
     """
     _streams.add(stream)
 
@@ -106,8 +107,8 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in list(_streams):
-        with contextlib.suppress(OSError, ValueError):  # It is closed.
-            # The number stays taken, so that whoever closes the stream later closes no other.
+        with contextlib.suppress(OSError, ValueError):  # The stream is closed.
+            # Not closed but replaced, so that closing the stream later does not close another file.
             os.dup2(nothing, stream.fileno(), inheritable=False)
     _streams.clear()
     os.close(nothing)

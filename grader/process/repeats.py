@@ -1,4 +1,4 @@
-"""What a log says once while it goes on, and not twice a second."""
+"""Limit how often a repeated log message is logged."""
 
 import threading
 import time
@@ -7,20 +7,20 @@ _KEPT = 64
 
 
 class Repeats:
-    """Tells which of the messages that come over and over are due. Safe for many threads."""
+    """Decides which repeated messages are due. Safe for many threads."""
 
     def __init__(self, *, every_s: float = 30.0) -> None:
-        """Know no message yet.
+        """Start without messages.
 
         Args:
-            every_s: How long a message that was due is not due again.
+            every_s: Seconds after which a message is due again.
         """
         self._every_s = every_s
         self._lock = threading.Lock()
         self._silent_until: dict[str, float] = {}
 
     def is_due(self, message: str) -> bool:
-        """Tell whether a message is new, or was last due long enough ago."""
+        """Return whether a message is new, or was last due at least `every_s` ago."""
         now = time.monotonic()
         with self._lock:
             if now < self._silent_until.get(message, now):

@@ -1,4 +1,4 @@
-"""A pool of threads that never keep the process from ending."""
+"""A pool of threads that do not delay the exit of the process."""
 
 import threading
 from collections import deque
@@ -12,18 +12,18 @@ R = TypeVar("R")
 
 
 class Threads(Executor):
-    """As `ThreadPoolExecutor`, but an interpreter that ends does not wait for it.
+    """Like `ThreadPoolExecutor`, but an exiting interpreter does not wait for it.
 
-    `ThreadPoolExecutor` joins its threads at exit, and they first run all that is queued: a
-    trainer that crashed would grade for minutes what is never read.
+    `ThreadPoolExecutor` joins its threads at exit, after they have run all queued calls: a trainer
+    that crashed would go on grading for minutes, for nothing.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        """Start nothing yet.
+        """Start no thread yet.
 
         Args:
-            most: Threads at once; they start when they are needed.
-            name: What the threads' names begin with.
+            most: Most threads at once; each starts if it is needed.
+            name: The prefix of the threads' names.
         """
         self._most = most
         self._name = name
@@ -51,11 +51,11 @@ class Threads(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take in nothing more. Repeats harmlessly.
+        """Accept no further calls. Repeats harmlessly.
 
         Args:
-            wait: For the threads to end, which first run what is queued.
-            cancel_futures: Whether to cancel what is queued instead.
+            wait: Wait until the threads have run all queued calls and have ended.
+            cancel_futures: Cancel the queued calls.
         """
         dropped: list[Future[Any]] = []
         with self._changed:
@@ -87,7 +87,7 @@ class Threads(Executor):
                     self._idle -= 1
                 future, call = self._queued.popleft()
             _run(future, call)
-            del future, call  # Else they would live until the next call comes.
+            del future, call  # Otherwise they would stay in memory until the next call.
 
 
 def _run(future: Future[R], call: Callable[[], R]) -> None:
@@ -95,7 +95,7 @@ def _run(future: Future[R], call: Callable[[], R]) -> None:
         return
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+    except BaseException as error:  # noqa: BLE001 - the future raises it again
         future.set_exception(error)
     else:
         future.set_result(result)

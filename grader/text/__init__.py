@@ -1,1 +1,1 @@
-"""Text from outside made safe to show, and numbers as people write them."""
+"""Make text from outside safe to show, hide secrets, and read long integers."""

@@ -1,8 +1,8 @@
-"""Hostile text and values made short and inert, for feedback that a person or a model reads.
+"""Make hostile text and values short and inert, for feedback that a person or a model reads.
 
-What a submission printed, raised or returned is data: it goes into feedback on one line, of a
-bounded length, without control characters, bidirectional marks or anything else that could
-pass for the grader's own words on a terminal or in a log.
+Whatever a submission printed, raised or returned goes into feedback on one line, of bounded length,
+without control characters, bidirectional marks or anything else that could pass for the grader's
+own words on a terminal or in a log.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ _MAX_SORTED_SET = 50
 
 
 def inert(text: str | bytes, limit: int = EXCERPT_CHARS) -> str:
-    """Return `text` on one line, with what does not print escaped, in at most `limit` characters.
+    """Return `text` on one line, with unprintable characters escaped, cut to `limit` characters.
 
-    Takes time in proportion to `limit`, not to the text.
+    Takes time in proportion to `limit`, not to the length of the text.
     """
     if isinstance(text, bytes):
         text = text[: 4 * limit].decode("utf-8", "backslashreplace")
@@ -32,7 +32,7 @@ def inert(text: str | bytes, limit: int = EXCERPT_CHARS) -> str:
 
 
 def quote(text: str | bytes, limit: int = EXCERPT_CHARS) -> str:
-    r"""Return `text` in double quotes, escaped as in Python source, with its length where cut."""
+    r"""Return `text` in double quotes, escaped as in Python source; with its length if cut."""
     if isinstance(text, bytes):
         size = f"{len(text)} bytes"
         text = text[: 4 * limit].decode("utf-8", "backslashreplace")
@@ -46,14 +46,14 @@ def quote(text: str | bytes, limit: int = EXCERPT_CHARS) -> str:
 
 
 def shorten(text: str, limit: int = FEEDBACK_CHARS) -> str:
-    """Return `text`, its end replaced by an ellipsis where it is longer than `limit`."""
+    """Return `text`; if it is longer than `limit`, an ellipsis replaces its end."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def show(value: Any, limit: int = EXCERPT_CHARS) -> str:
     """Return plain data as Python would write it, in at most `limit` characters.
 
-    Looks at no more of the value than it shows, however large, deep or odd it is.
+    Reads no more of the value than it shows, so that large or deep values cost little.
     """
     pieces: list[str] = []
     room = limit
@@ -90,7 +90,7 @@ def _container_pieces(value: Any, limit: int, depth: int) -> Iterator[str]:
         return
     yield opening
     if kind in (set, frozenset) and len(value) <= _MAX_SORTED_SET:
-        # The order of a set of strings differs from process to process; feedback should not.
+        # Sorted, since the order of a set of strings differs between processes.
         value = [_Verbatim(text) for text in sorted(show(item, limit) for item in value)]
     for number, item in enumerate(value):
         if number:
@@ -105,7 +105,7 @@ def _container_pieces(value: Any, limit: int, depth: int) -> Iterator[str]:
 
 
 class _Verbatim(str):
-    """Text that is shown as it stands."""
+    """Text that is already shown, and is not quoted again."""
 
     __slots__ = ()
 
@@ -128,7 +128,7 @@ def _leaf(value: Any, limit: int) -> str:
     if isinstance(value, _Verbatim):
         return value
     if type(value) is int and value.bit_length() > _MAX_SHOWN_INT_BITS:
-        # Writing it in decimal takes quadratic time, and Python refuses to beyond 4,300 digits.
+        # Decimal takes quadratic time, and Python refuses more than 4,300 digits.
         return f"an int of {value.bit_length()} bits"
     if type(value) in (bytes, bytearray):
         return repr(value[:limit])

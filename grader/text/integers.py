@@ -1,7 +1,7 @@
-"""Integers of more digits than `int` reads, which are right answers like any other.
+"""Read integers with more digits than `int` accepts, since they can be right answers.
 
-Python refuses more than 4,300 digits, as reading them takes quadratic time. To lift that for the
-whole process is not for a library to do.
+Python refuses more than 4,300 digits, because `int` takes quadratic time. A library should not
+change that limit for the whole process.
 """
 
 import json
@@ -12,15 +12,15 @@ MAX_DIGITS = 315_000
 """Reading takes time that grows faster than their number: a sixth of a second for these."""
 
 PIECE_DIGITS = 4000
-"""What `int` reads in any case."""
+"""Digits that `int` always accepts."""
 _INTEGER = re.compile(r"\s*([+-]?)([0-9]+)\s*")
 
 
 def read(text: str) -> int:
-    """Return the integer that a text of decimal digits stands for, such as one in JSON.
+    """Return the integer of a text of decimal digits, such as one in JSON.
 
     Raises:
-        ValueError: It is none, or of more than `MAX_DIGITS` digits.
+        ValueError: The text is not an integer, or has more than `MAX_DIGITS` digits.
     """
     if len(text) <= PIECE_DIGITS:
         return int(text)
@@ -44,15 +44,15 @@ def _joined(digits: str) -> int:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return what `json.loads` does, with integers of up to `MAX_DIGITS` digits.
+    """Like `json.loads`, but accept integers of up to `MAX_DIGITS` digits.
 
     Raises:
-        ValueError: It is not JSON, or has an integer of more.
-        RecursionError: It is nested too deeply.
+        ValueError: The text is not JSON, or has an integer with more digits.
+        RecursionError: The JSON is nested too deeply.
     """
     try:
         return json.loads(text)
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
-    except ValueError:  # an integer that `int` refuses; by `read`, all of them take longer
+    except ValueError:  # An integer that `int` refuses; `read` is slower, so it is only used now.
         return json.loads(text, parse_int=read)

@@ -1,12 +1,12 @@
-"""Hostile text made visible: what would act on a terminal, a page or a log becomes a symbol.
+"""Make hostile text visible: symbols replace characters that act on a terminal, page or log.
 
-A model, a label and a submission can write anything: escape sequences that recolour or retitle a
-terminal, marks that turn the direction of text around, characters that show nothing, halves of
-surrogate pairs that no encoder takes. Here each of them becomes text that stands for it: a
-control character its picture ("␛"), any other its code point ("⟨U+202E⟩"). Newlines and tabs
-stay. What is shown keeps no power, and what it was can still be read.
+Models, labels and submissions can write anything: escape sequences that recolour or retitle a
+terminal, marks that reverse the direction of text, invisible characters, lone surrogates that
+cannot be encoded. Each is replaced: a control character by its picture ("␛"), any other by its code
+point ("⟨U+202E⟩"). Newlines and tabs stay. The result is harmless, and the original can still be
+read off.
 
-Markup is not this module's business: templates escape it.
+Templates escape markup; this module does not.
 """
 
 import unicodedata
@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 _KEPT = "\n\t"
 _MARKS_PER_LETTER = 4
-"""More combining marks than any script stacks on one letter grow into the lines around it."""
+"""No script stacks more combining marks on a letter; more would grow into the lines around it."""
 
-# Printable by Python's rules, and yet nothing that can be seen: Unicode's default ignorable code
-# points that are no format characters, and blanks that are none by category.
+# Printable by Python's rules, but invisible: Unicode's default ignorable code points outside the
+# category of format characters, and blanks outside the category of blanks.
 _UNSEEN = frozenset(
     "\N{COMBINING GRAPHEME JOINER}\N{HANGUL CHOSEONG FILLER}\N{HANGUL JUNGSEONG FILLER}"
     "\N{HANGUL FILLER}\N{HALFWIDTH HANGUL FILLER}\N{BRAILLE PATTERN BLANK}"
@@ -33,10 +33,10 @@ _ASCII[0x7F] = "\N{SYMBOL FOR DELETE}"
 
 
 def visible(text: str) -> str:
-    """Return `text` with a symbol for everything in it that acts or hides.
+    """Return `text` with symbols in place of characters that act or hide.
 
-    The result holds no control character but newline and tab, no lone surrogate, and nothing
-    that turns direction; it encodes as UTF-8. Takes linear time.
+    The result has no control characters except newline and tab, no lone surrogates, and no marks
+    of direction; it encodes as UTF-8. Takes linear time.
     """
     if text.isascii():
         return text.translate(_ASCII)
@@ -44,10 +44,10 @@ def visible(text: str) -> str:
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield `text` in order as pieces, each with whether it is a symbol that stands for another.
+    """Yield `text` in pieces, each with whether it is a symbol in place of a character.
 
-    Lets a terminal or a page set apart what is a symbol from the same characters in the text.
-    Put together, the pieces are what `visible` returns.
+    A terminal or page can so set symbols apart from the same characters in the text. Joined, the
+    pieces equal the result of `visible`.
     """
     start = marks = 0
     for index, char in enumerate(text):
@@ -72,7 +72,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible_line(text: str) -> str:
-    """Return `text` as `visible` does, on one line: newlines and tabs become symbols as well."""
+    """Like `visible`, but on one line: newlines and tabs become symbols, too."""
     shown = visible(text)
     if "\n" in shown or "\t" in shown:
         shown = shown.replace("\n", "\N{SYMBOL FOR NEWLINE}")

@@ -89,7 +89,7 @@ def test_empty_files_are_told(tmp_path: Path, run: Run) -> None:
     (tmp_path / "in.jsonl").touch()
     graded, checked = run("grade", "in.jsonl", "-o", "out.jsonl"), run("check", "in.jsonl")
     assert (graded.returncode, checked.returncode) == (0, 0)
-    assert "in.jsonl holds no rows" in graded.stderr
+    assert "in.jsonl has no rows" in graded.stderr
     assert "the file is empty" in checked.stdout
 
 

@@ -6,31 +6,31 @@ import pytest
 
 from grader import languages
 from grader.cli import diagnosis
-from grader.cli.machine import Finding, Health
+from grader.cli.machine import Diagnostic, DiagnosticStatus
 
 
 @pytest.mark.parametrize(
-    ("packages", "finding"),
+    ("packages", "diagnostic"),
     [
         pytest.param(
             {"sh": "dash"},
-            Finding(name="C", health=Health.OK, state="found sh"),
-            id="there",
+            Diagnostic(name="C", health=DiagnosticStatus.OK, state="found sh"),
+            id="found",
         ),
         pytest.param(
             {"sh": "dash", "no-such-cc": "gcc libc6-dev", "no-such-ld": "gcc libc6-dev"},
-            Finding(
+            Diagnostic(
                 name="C",
-                health=Health.WARNING,
-                state="there is no no-such-cc, no-such-ld",
+                health=DiagnosticStatus.WARNING,
+                state="missing: no-such-cc, no-such-ld",
                 remedy="to grade C: apt-get install gcc libc6-dev",
             ),
-            id="not there",
+            id="missing",
         ),
     ],
 )
-def test_language_is_told_with_the_package_that_brings_it(
-    packages: dict[str, str], finding: Finding
+def test_missing_language_names_its_packages(
+    packages: dict[str, str], diagnostic: Diagnostic
 ) -> None:
     language = replace(languages.languages()["c"], packages=packages)
-    assert diagnosis.find_language(language) == finding
+    assert diagnosis.find_language(language) == diagnostic

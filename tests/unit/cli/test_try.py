@@ -112,7 +112,7 @@ def test_row_without_a_response_is_tried_with_the_solution_of_its_label(
     rows.write_text(json.dumps({"prompt": "Q", "label": json.dumps(problem)}) + "\n")
     assert run(["try", reward_file, str(rows)]) == 0
     out = capsys.readouterr().out
-    assert "with the solution of its own label" in out
+    assert "tried with the reference solution of its label" in out
     assert f"reward +{len('```python') + len(problem['code']) + 6}.0000" in out
 
 
@@ -128,7 +128,7 @@ def test_row_without_a_response_or_a_solution_is_refused(
 @pytest.mark.parametrize(
     ("program", "rows", "code", "message"),
     [
-        pytest.param(REWARD_FILE, "", 0, "holds no rows: nothing was tried", id="no row"),
+        pytest.param(REWARD_FILE, "", 0, "has no rows: nothing was tried", id="no row"),
         pytest.param(REWARD_FILE, '{"label": 1}\n[]\n', 2, "row 1 has no response", id="no field"),
         pytest.param(REWARD_FILE, "\n[]\n", 2, "row 1: JSON, but an array", id="no object"),
         pytest.param("x = 1", "{}", 2, "defines no reward_func(", id="no function"),

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from grader.config.loading import complete_key, load_settings, value_of, variable
+from grader.config.loading import complete_key, load_settings, parse_size, value_of, variable
 from grader.config.settings import SETTINGS, SandboxChoice, Settings
 from grader.model import Limits, MiB
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
-from grader.text.sizes import parse_size
 
 
 @pytest.fixture(autouse=True)

@@ -239,10 +239,10 @@ def test_where_and_how_much_at_once_may_change_between_runs() -> None:
         pytest.param('{"report": {"verdict": "won"}, "_grader": {"line": 1}}', id="other report"),
     ],
 )
-def test_file_that_is_no_output_is_refused(tmp_path: Path, line: str) -> None:
+def test_file_that_grade_did_not_write_is_refused(tmp_path: Path, line: str) -> None:
     samples, out = write_rows(tmp_path / "in", some_rows(3)), tmp_path / "out"
     out.write_text(f"{line}\n")
-    with pytest.raises(ConfigurationError, match=r"line 1 of .* is no row"):
+    with pytest.raises(ConfigurationError, match=r"line 1 of .* was not written by"):
         run(samples, out, ScriptedGrader(), resume=True)
     assert out.read_text() == f"{line}\n"
 
