@@ -1,9 +1,11 @@
 """What was found in a suite: its cases, and what they expect."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grader.twins.expectations import Expectation, Reader
 from grader.twins.names import Names
+from grader.twins.source import Edit, Source
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,3 +34,13 @@ class Found:
     """Where the parameters of this case stand."""
     all_rows: tuple[Where, ...] = ()
     """The cases that share what is not among these parameters."""
+
+    def owns(self, source: Source, change: Iterable[Edit]) -> bool:
+        """Tell whether no other case depends on what edits of a source replace."""
+        return all(
+            any(
+                name == source.name and start <= edit.start and edit.end <= end
+                for name, start, end in self.own
+            )
+            for edit in change
+        )

@@ -1,0 +1,164 @@
+"""What may stand in the place of the literals that an expectation is made of."""
+
+import ast
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from random import Random
+
+from grader.twins.decoys import Pool, decoys, parsed, steps_from
+from grader.twins.found import Found
+from grader.twins.mentions import Mentions
+from grader.twins.names import Names
+from grader.twins.source import Edit, Source
+from grader.twins.values import Tolerance, Values, apart
+
+_LEAVES_A_SITE = 4
+_TRIES = 24
+_JOINT_CHANGES = 8
+_JOINT_LEAVES = 60
+_JOINT_SHARE = 0.75
+"""Of the literals of an expectation. Code that knows some of them cannot wait for their change."""
+
+
+def literal_changes(
+    found: Found, pool: Pool, rng: Random, *, certain: bool
+) -> Iterator[tuple[Source, list[tuple[Edit, ...]], bool]]:
+    """Yield literals with others for them, and whether the test's name says which is right."""
+    expectation = found.expectation
+    expected = expectation.expected
+    if expected is None:
+        return
+    leaves = list(islice(found.reader.leaves(expected), 2000))
+    if len(leaves) > _LEAVES_A_SITE:
+        leaves = rng.sample(leaves, _LEAVES_A_SITE)
+    env = expectation.reached.env
+    before = Values(found.names, env).of(expected)
+    mentions = Mentions(expectation.reached.source, expectation.reached.node)
+    for source, leaf in leaves:
+        start, end = source.span(leaf)
+        text = source.text(start, end)
+        changes: list[tuple[Edit, ...]] = []
+        likely: list[bool] = []
+        here = pool if leaf is expected else pool.near(_literals_near(found, leaf))
+        for other in islice(decoys(leaf, text, here, rng), _TRIES):
+            tree = parsed(other)
+            if tree is None or _lines(other) != _lines(text):
+                continue
+            after = Values(found.names, env, {leaf: tree}).of(expected)
+            if apart(before, after, expectation.tolerance) or (
+                not certain and _may_differ(leaf, tree, expectation.tolerance, found.names)
+            ):
+                edit = Edit(start=start, end=end, text=other)
+                more = mentions.edits(text, other) if len(leaves) == 1 else []
+                changes.append((edit, *(e for e in more if e.end <= start or end <= e.start)))
+                likely.append(_is_sorted(after) or not _is_sorted(before))
+            if sum(likely) == 2:
+                break
+        if any(likely):
+            changes = [change for change, keeps in zip(changes, likely, strict=True) if keeps]
+        if changes:
+            yield source, changes[:2], mentions.names(text)
+
+
+def _literals_near(found: Found, leaf: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the literals of what is asked and expected, but for one."""
+    reached = found.expectation.reached
+    asked = found.expectation.asked
+    if isinstance(asked, ast.Name) and asked.id in reached.env:
+        asked = reached.env[asked.id].node
+    for whole in (asked, found.expectation.expected):
+        nodes = islice(ast.walk(whole), 200) if whole is not None else ()
+        for node in nodes:
+            if isinstance(node, ast.Constant) and node is not leaf and reached.source.holds(node):
+                yield node, reached.source.text_of(node)
+
+
+def _is_sorted(value: object) -> bool:
+    """Tell whether a value is a list in order, as a reader may see."""
+    if not isinstance(value, list) or len(value) < 3:
+        return False
+    with suppress(TypeError):
+        return bool(value == sorted(value))
+    return False
+
+
+def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Names) -> bool:
+    """Tell whether two literals differ, whatever the expression makes of them."""
+    if isinstance(leaf, ast.Name | ast.Attribute):
+        return ast.dump(leaf) != ast.dump(other)
+    values = Values(names)
+    return apart(values.of(leaf), values.of(other), tolerance)
+
+
+def joint_changes(
+    found: Found, pool: Pool, rng: Random
+) -> Iterator[tuple[Source, list[tuple[Edit, ...]], bool]]:
+    """Yield what an expectation is made of with changes of most of its literals together."""
+    expectation = found.expectation
+    if expectation.expected is None:
+        return
+    env = expectation.reached.env
+    values = Values(found.names, env)
+    before = values.of(expectation.expected)
+    leaves = dict.fromkeys(islice(found.reader.leaves(expectation.expected), 2000))
+    by_source: dict[Source, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
+    for source, leaf in rng.sample([*leaves], min(len(leaves), _JOINT_LEAVES)):
+        others = _joint_others(found, source, leaf, pool, rng)
+        if others:
+            by_source.setdefault(source, {})[leaf] = others
+    for source, known in by_source.items():
+        changes = []
+        for _ in range(_JOINT_CHANGES):
+            kept = [leaf for leaf in known if rng.random() < _JOINT_SHARE]
+            picked = {leaf: rng.choice(known[leaf]) for leaf in kept or [rng.choice([*known])]}
+            trees: dict[ast.AST, ast.expr] = {leaf: tree for leaf, (_, tree) in picked.items()}
+            after = Values(found.names, env, trees).of(expectation.expected)
+            if apart(before, after, expectation.tolerance):
+                changes.append(tuple(edit for edit, _ in picked.values()))
+        if changes:
+            yield source, changes, False
+
+
+def _joint_others(
+    found: Found, source: Source, leaf: ast.expr, pool: Pool, rng: Random
+) -> list[tuple[Edit, ast.expr]]:
+    """Return what may stand in the place of one literal of several, with its tree."""
+    start, end = source.span(leaf)
+    text = source.text(start, end)
+    values = Values(found.names, found.expectation.reached.env)
+    before = values.of(leaf)
+    others: list[tuple[Edit, ast.expr]] = []
+    coarse: list[tuple[Edit, ast.expr]] = []
+    texts = list(islice(decoys(leaf, text, pool, rng), _TRIES))
+    if type(before) is int:
+        texts += steps_from(before, text)
+    for other in texts:
+        tree = parsed(other)
+        edit = Edit(start=start, end=end, text=other)
+        if tree is None or _lines(other) != _lines(text) or not found.owns(source, [edit]):
+            continue
+        after = values.of(tree)
+        if apart(before, after, found.expectation.tolerance):
+            (others if _is_coarsely_apart(before, after) else coarse).append((edit, tree))
+    return others or coarse
+
+
+def _is_coarsely_apart(one: object, other: object) -> bool:
+    """Tell whether integers differ by no multiple of a small number, and texts in letters."""
+    match one, other:
+        case int(), int():
+            return math.gcd(one - other, 2 * 3 * 5 * 7) == 1
+        case str(), str():
+            return _letters(one) != _letters(other)
+        case _:
+            return True
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + text.count("\r")
