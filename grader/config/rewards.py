@@ -95,7 +95,8 @@ class RewardSettings:
     ] = False
     neutral: Annotated[float, Setting("reward of a sample that could not be graded")] = 0.0
     drop_ungraded: Annotated[
-        bool, Setting("score such a sample NaN: OpenRLHF's filter then drops its group")
+        bool,
+        Setting("give an ungraded sample the score NaN: OpenRLHF's filter then drops its group"),
     ] = False
     deadline_s: Annotated[
         float, Setting("most seconds that a call of the reward function takes", least=0.1)
@@ -112,17 +113,22 @@ class RewardSettings:
     ] = 0
     format: Annotated[
         ResponseFormat,
-        Setting("format that reward.format_weight rewards: fenced, boxed or think"),
+        Setting("format that the format term rewards: fenced, boxed or think"),
     ] = ResponseFormat.FENCED
     format_weight: Annotated[
         float,
-        Setting("weight of 1 for a response in that format, beside the weight 1 of the reward"),
+        Setting(
+            "weight of the format term: 1 if the response has the format of reward.format, else 0"
+        ),
     ] = 0.0
     length_chars: Annotated[
-        int, Setting("characters up to which a response costs nothing", least=1)
+        int, Setting("length in characters up to which a response is not penalised", least=1)
     ] = 8000
     length_weight: Annotated[
-        float, Setting("weight of -1 for a response twice as long, less in between")
+        float,
+        Setting(
+            "weight of the length term: 0 up to reward.length_chars, falling to -1 at twice that"
+        ),
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -158,9 +164,9 @@ class MathSettings:
     ] = True
     symbolic_s: Annotated[
         float,
-        Setting("seconds of CPU time for all such comparisons of one answer together", least=0.1),
+        Setting("seconds of CPU time for all symbolic comparisons of one answer", least=0.1),
     ] = 5.0
-    processes: Annotated[int, Setting("processes for such comparisons", least=1)] = 2
+    processes: Annotated[int, Setting("processes for symbolic comparisons", least=1)] = 2
 
     def __post_init__(self) -> None:
         check_ranges(self, "math")
@@ -182,18 +188,23 @@ class ConversationSettings:
         str | None, Setting("folder or hub name of a text-classification model", default="none")
     ] = None
     """None: conversation labels are not graded."""
-    device: Annotated[str, Setting("where it runs, such as cpu, cuda or cuda:1")] = "cpu"
+    device: Annotated[str, Setting("device that models run on, such as cpu, cuda or cuda:1")] = (
+        "cpu"
+    )
     good_label: Annotated[
         str | None,
-        Setting("its label that means good", default="its only label, else LABEL_1, else the last"),
+        Setting(
+            "label of conversation.model that means good",
+            default="its only label, else LABEL_1, else the last",
+        ),
     ] = None
-    batch: Annotated[int, Setting("most responses that it judges at once", least=1)] = 16
+    batch: Annotated[int, Setting("most responses in one batch of a model", least=1)] = 16
     gather_ms: Annotated[
         float,
         Setting("milliseconds that a response waits for others to join its batch", least=0),
     ] = 5.0
     max_tokens: Annotated[
-        int, Setting("tokens of a conversation that it reads, from the end", least=1)
+        int, Setting("most tokens that a model reads, from the end of a conversation", least=1)
     ] = 512
     short_words: Annotated[int, Setting("words below which a response is short", least=0)] = 5
     short_penalty: Annotated[float, Setting(f"{_TAKEN_OFF} is short", least=0, most=1)] = 0.5
@@ -211,7 +222,10 @@ class ConversationSettings:
     ] = None
     harm_label: Annotated[
         str | None,
-        Setting("its label that means harmful", default="its only label, or the second of two"),
+        Setting(
+            "label of conversation.harm_model that means harmful",
+            default="its only label, or the second of two",
+        ),
     ] = None
     harm_penalty: Annotated[
         float,
@@ -227,7 +241,10 @@ class ConversationSettings:
     ] = None
     coherence_label: Annotated[
         str | None,
-        Setting("its label that means coherent", default="its only label, or the second of two"),
+        Setting(
+            "label of conversation.coherence_model that means coherent",
+            default="its only label, or the second of two",
+        ),
     ] = None
     coherence_weight: Annotated[
         float,

@@ -21,7 +21,8 @@ class ServerSettings:
 
     host: Annotated[str, Setting("address that the HTTP service listens at")] = "127.0.0.1"
     port: Annotated[
-        int, Setting("port that it listens at; 0 for any free port", least=0, most=65535)
+        int,
+        Setting("port that the HTTP service listens at; 0 for any free port", least=0, most=65535),
     ] = 8080
     token: Annotated[
         str | None, Setting("secret that clients have to send", default="none", shown=hidden)
@@ -56,9 +57,9 @@ class ServerSettings:
     idempotency_s: Annotated[
         float, Setting("seconds that the answer to an idempotency key is kept", least=0)
     ] = 3600.0
-    idempotency_bytes: Annotated[int, Setting("bytes of such answers that are kept", least=0)] = (
-        64 * MiB
-    )
+    idempotency_bytes: Annotated[
+        int, Setting("most bytes of kept answers to idempotency keys", least=0)
+    ] = 64 * MiB
     drain_s: Annotated[
         float, Setting("seconds in which a stopping service may finish running requests", least=0)
     ] = 30.0
@@ -94,20 +95,20 @@ class KeepSettings:
         KeepSamples, Setting("samples that the service keeps for its page: none, failed or all")
     ] = KeepSamples.FAILED
     count: Annotated[
-        int, Setting("most samples that it keeps of each kind; the newest stay", least=1)
+        int, Setting("most samples of each kind that the service keeps; the newest stay", least=1)
     ] = 500
     """The kinds: failed, at a limit, like an attack, not graded, passed."""
-    total_bytes: Annotated[int, Setting("most bytes of memory that all of them take", least=1)] = (
+    total_bytes: Annotated[int, Setting("most bytes of memory that kept samples take", least=1)] = (
         64 * MiB
     )
     """As Python holds them."""
     sample_bytes: Annotated[
         int,
-        Setting("most bytes of one sample; the middle of longer texts is left out", least=1),
+        Setting("most bytes of one kept sample; the middle of longer texts is left out", least=1),
     ] = 256 * KiB
-    lifetime_s: Annotated[float, Setting("seconds after which a sample is forgotten", least=1)] = (
-        3600.0
-    )
+    lifetime_s: Annotated[
+        float, Setting("seconds after which a kept sample is dropped", least=1)
+    ] = 3600.0
 
     def __post_init__(self) -> None:
         check_ranges(self, "keep")

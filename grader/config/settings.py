@@ -49,10 +49,10 @@ class CalibrationSettings:
     ] = None
     factor: Annotated[
         float,
-        Setting("the limit of CPU time is so many times what the reference took", above=0),
+        Setting("times of the reference's CPU time that become the limit of CPU time", above=0),
     ] = 5.0
     floor_s: Annotated[
-        float, Setting("least seconds of CPU time of a limit that is found so", above=0)
+        float, Setting("least limit of CPU time from a reference, in seconds", above=0)
     ] = 2.0
 
     def __post_init__(self) -> None:
@@ -123,7 +123,7 @@ class QueueSettings:
         float, Setting("seconds that a finished verdict may be used again", least=1)
     ] = 86400.0
     worker_deaths: Annotated[
-        int, Setting("workers that may die of one submission before it is given up", least=1)
+        int, Setting("worker deaths after which a submission is given up", least=1)
     ] = 2
     drain_s: Annotated[
         float, Setting("seconds in which a stopping worker may finish running jobs", least=0)
