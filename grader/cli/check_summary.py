@@ -12,7 +12,7 @@ from grader.text.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from grader.offline.checked import ProblemCheck, Tally
+    from grader.offline.checked import CheckSummary, ProblemCheck
 
 _SHOWN = 40
 """Most problems with findings that the summary names; OUT has all of them."""
@@ -20,7 +20,7 @@ _FEEDBACK_CHARS = 160
 
 
 def print_summary(
-    tally: "Tally",
+    tally: "CheckSummary",
     *,
     elapsed_s: float,
     earlier_runs: int,
@@ -55,7 +55,7 @@ def print_summary(
         typer.echo(f"{findings - len(shown):,} more with findings; -o OUT writes all of them")
 
 
-def _lines(tally: "Tally", elapsed_s: float, runs: int) -> Iterator[str]:
+def _lines(tally: "CheckSummary", elapsed_s: float, runs: int) -> Iterator[str]:
     healths = ", ".join(f"{count:,} {health}" for health, count in tally.healths.most_common())
     yield f"{tally.problems:,} problems: {healths or 'the file is empty'}"
     if tally.paid:

@@ -18,7 +18,7 @@ from grader.model.errors import ConfigurationError
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
-    from grader.offline.checked import ProblemCheck, Tally
+    from grader.offline.checked import ProblemCheck, CheckSummary
     from grader.scoring.calibration import Measured
     from grader.suites import ProblemIndex
 
@@ -81,7 +81,7 @@ class CheckingJob:
         """Check and print the summary; return how many problems could not be checked."""
         from grader.grading.grader import Grader
         from grader.offline.check import check_problems
-        from grader.offline.checked import Effort, Health, check_key, row_of
+        from grader.offline.checked import Effort, ProblemHealth, check_key, row_of
         from grader.offline.output import Output
         from grader.offline.problems import load_problems
 
@@ -121,7 +121,7 @@ class CheckingJob:
             said = [*self._written(seen.tally, index), *self._calibrated(seen, chosen)]
         for line in said:
             typer.echo(line, err=self.as_json)
-        return seen.tally.healths[Health.UNCHECKED]
+        return seen.tally.healths[ProblemHealth.UNCHECKED]
 
     def _print_summary(self, seen: "_CheckedProblems") -> None:
         print_summary(
@@ -132,7 +132,7 @@ class CheckingJob:
             as_json=self.as_json,
         )
 
-    def _written(self, tally: "Tally", index: "ProblemIndex") -> Iterator[str]:
+    def _written(self, tally: "CheckSummary", index: "ProblemIndex") -> Iterator[str]:
         """Write the requested files, and yield a line about each."""
         if self.keep is not None and self.min_strength is not None:
             kept = tally.kept(self.min_strength)
@@ -164,9 +164,9 @@ class _CheckedProblems:
     """The results so far."""
 
     def __init__(self, total: int) -> None:
-        from grader.offline.checked import Tally
+        from grader.offline.checked import CheckSummary
 
-        self.tally = Tally()
+        self.tally = CheckSummary()
         self.measured: dict[str, Measured] = {}
         self.start = time.monotonic()
         self.earlier_runs = 0
@@ -184,11 +184,11 @@ class _CheckedProblems:
 
     def now(self, found: "ProblemCheck") -> None:
         """Add a problem that was just checked."""
-        from grader.offline.checked import Health
+        from grader.offline.checked import ProblemHealth
 
         self._add(found)
         behind = self.tally.problems / self._total
-        self.progress.advance(behind=behind, good=found.health is Health.OK)
+        self.progress.advance(behind=behind, good=found.health is ProblemHealth.OK)
 
     def _add(self, found: "ProblemCheck") -> None:
         self.tally.add(found)

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from grader.cli.console import note
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.model.errors import GraderError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grader.config.settings import Settings
     from grader.grading.futures import FutureGrader
     from grader.model import GradeReport, Submission
-    from grader.offline.rows import Question
+    from grader.offline.rows import RatedCompletion
     from grader.rewards.rows import RowRater
 
 
@@ -37,9 +37,9 @@ class Graders:
         self._tests: FutureGrader | None = None
         self._is_warm = False
         self._rater: RowRater | None = None
-        if settings.task is Task.CODE:
+        if settings.task is RewardTask.CODE:
             self._open_tests()
-        elif settings.task is Task.AUTO:
+        elif settings.task is RewardTask.AUTO:
             # If this fails, the first row with tests reports the error.
             with contextlib.suppress(GraderError):
                 self._open_tests()
@@ -50,7 +50,7 @@ class Graders:
         Raises:
             GraderError: Something is missing.
         """
-        if self._settings.task in (Task.MATH, Task.CONVERSATION):
+        if self._settings.task in (RewardTask.MATH, RewardTask.CONVERSATION):
             self._open_rater().check()
 
     def as_completed(
@@ -71,7 +71,7 @@ class Graders:
                 note(f"waiting: {trouble}")
             yield from tests.as_completed(itertools.chain((first,), source))
 
-    def ask(self, question: "Question", tell: "Callable[[GradeReport], None]") -> None:
+    def ask(self, question: "RatedCompletion", tell: "Callable[[GradeReport], None]") -> None:
         """Grade a row without tests; see `grader.rewards.rows.RowRater.ask`."""
         self._open_rater().ask(question, tell)
 

@@ -19,7 +19,7 @@ from grader.model.verdict import Verdict
 if TYPE_CHECKING:
     from grader.model import GradeReport
     from grader.offline.resume import DoneRow, DoneRows
-    from grader.offline.rows import RowRules, Sample
+    from grader.offline.rows import RowRules, RowSample
     from grader.offline.source import RowSource
 
 _NOTES_SHOWN = 10
@@ -143,7 +143,7 @@ class _GradedRows:
         self._earlier += 1
         self._add(row.report, row.id, row.problem_id)
 
-    def now(self, sample: "Sample", report: "GradeReport") -> None:
+    def now(self, sample: "RowSample", report: "GradeReport") -> None:
         """Add a row that was just written."""
         self._add(report, sample.id, sample.problem_id)
         if not report.graded and self.ungraded <= _NOTES_SHOWN:

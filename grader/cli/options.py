@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from grader.config.loading import complete_key, load_settings, value_of
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.config.settings import SandboxChoice, Settings
 from grader.model import LimitOverrides
 from grader.model.errors import ConfigurationError
@@ -40,7 +40,7 @@ BrokerOption = Annotated[
     typer.Option("--broker", metavar="URL", help="The queue, as redis://[:password@]host:port/n."),
 ]
 TaskOption = Annotated[
-    Task | None,
+    RewardTask | None,
     typer.Option(
         "--task",
         help="What grades rows whose label does not say: code (tests), math (an answer), or "

@@ -10,7 +10,7 @@ from typing import Annotated
 from grader.model.setting import Setting, check_ranges
 
 
-class Task(StrEnum):
+class RewardTask(StrEnum):
     """What grades a sample."""
 
     AUTO = "auto"

@@ -15,7 +15,7 @@ from grader.config.rewards import (
     ConversationSettings,
     MathSettings,
     RewardSettings,
-    Task,
+    RewardTask,
 )
 from grader.config.server import KeepSettings, ServerSettings
 from grader.config.sessions import SessionSettings
@@ -197,9 +197,9 @@ class Settings:
     ] = field(default=None, repr=False)
     queue: QueueSettings = field(default_factory=QueueSettings)
     task: Annotated[
-        Task,
+        RewardTask,
         Setting("what grades a sample: auto (as its label says), code, math or conversation"),
-    ] = Task.AUTO
+    ] = RewardTask.AUTO
     debug: Annotated[
         bool, Setting("print samples of query, answer, verdict and reward to standard error")
     ] = False

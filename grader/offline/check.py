@@ -25,7 +25,7 @@ from grader.model.errors import GraderError, SuiteError
 from grader.model.overrides import AS_SET, ExtractionRule, GradingRules
 from grader.model.verdict import Verdict
 from grader.offline.attacks import PLAIN, Attack, attacks_on
-from grader.offline.checked import Change, Effort, Health, Mutation, Paid, ProblemCheck
+from grader.offline.checked import Change, Effort, Mutation, Paid, ProblemCheck, ProblemHealth
 from grader.offline.mutants import Mutant, mutants_of
 from grader.offline.rows import overridden
 from grader.offline.run import Grades
@@ -74,7 +74,7 @@ def check_problems(
             try:
                 suite = problems.get(problem_id)
             except GraderError as error:
-                yield ProblemCheck(id=problem_id, health=Health.BROKEN, feedback=str(error))
+                yield ProblemCheck(id=problem_id, health=ProblemHealth.BROKEN, feedback=str(error))
                 continue
             assert suite is not None, problem_id  # noqa: S101 - the ids are the index's own
             suite = replace(suite, limits=overridden(suite.limits, winning))
@@ -194,34 +194,39 @@ class _Trial:
             tests=key_of(self.suite),
         )
 
-    def _judged(self, vacuous: tuple[str, ...], paid: tuple[Paid, ...]) -> tuple[Health, str]:
+    def _judged(
+        self, vacuous: tuple[str, ...], paid: tuple[Paid, ...]
+    ) -> tuple[ProblemHealth, str]:
         if fault := self._fault():
             return fault
         if paid:
             names = ", ".join(each.attack for each in paid)
-            return Health.EXPLOITABLE, f"submissions pass that solve nothing: {names}"
+            return ProblemHealth.EXPLOITABLE, f"submissions pass that solve nothing: {names}"
         if self.suite.reference is None:
-            return Health.NO_REFERENCE, "the problem has no reference solution"
+            return ProblemHealth.NO_REFERENCE, "the problem has no reference solution"
         if slow := _slowness(self.runs, self.limits.override(self.suite.limits)):
-            return Health.SLOW, slow
+            return ProblemHealth.SLOW, slow
         if vacuous:
-            return Health.VACUOUS, f"these cases pass whatever is answered: {', '.join(vacuous)}"
-        return Health.OK, ""
+            return (
+                ProblemHealth.VACUOUS,
+                f"these cases pass whatever is answered: {', '.join(vacuous)}",
+            )
+        return ProblemHealth.OK, ""
 
-    def _fault(self) -> tuple[Health, str] | None:
+    def _fault(self) -> tuple[ProblemHealth, str] | None:
         """Return what is wrong with the reference or its tests; None where they fit."""
         if not self.runs:
             return None
         first, second = self.runs
         if (ours := next((run for run in self.runs if _is_ours(run)), None)) is not None:
-            return Health.UNCHECKED, ours.feedback
+            return ProblemHealth.UNCHECKED, ours.feedback
         if difference := _difference(first, second):
-            return Health.FLAKY, difference
+            return ProblemHealth.FLAKY, difference
         if not first.graded:
-            return Health.BROKEN, first.feedback.removeprefix(_SUITE_ERROR)
+            return ProblemHealth.BROKEN, first.feedback.removeprefix(_SUITE_ERROR)
         if first.verdict is not Verdict.PASSED:
             passed = f"{first.passed} of {first.total} cases passed"
-            return Health.BROKEN, f"{first.verdict}, {passed}: {first.feedback}"
+            return ProblemHealth.BROKEN, f"{first.verdict}, {passed}: {first.feedback}"
         return None
 
     def _vacuous_cases(self) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 SHOWN = 1000
-"""How many problems a `Tally` remembers whole: those to look at first."""
+"""How many problems a `CheckSummary` remembers whole: those to look at first."""
 
 _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 
 
-class Health(StrEnum):
+class ProblemHealth(StrEnum):
     """What is to be said of a problem; the first that applies."""
 
     UNCHECKED = "unchecked"
@@ -103,7 +103,7 @@ class ProblemCheck:
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     id: str
-    health: Health
+    health: ProblemHealth
     feedback: str = ""
     """What was found, for a person; empty where all is well."""
     format: str | None = None
@@ -225,11 +225,11 @@ def _adapter() -> "TypeAdapter[ProblemCheck]":
 # ---------------------------------------------------------------- all of them
 
 
-class Tally:
+class CheckSummary:
     """What all problems come to, for a summary and a page."""
 
     def __init__(self) -> None:
-        self.healths: Counter[Health] = Counter()
+        self.healths: Counter[ProblemHealth] = Counter()
         self.paid: Counter[Attack] = Counter()
         """By attack, the problems that pay it."""
         self.tried = self.noticed = 0
@@ -238,7 +238,7 @@ class Tally:
         """Cases of tests that are code, and how many of them have a twin."""
         self.runs = 0
         """How many submissions were graded."""
-        self._strengths: dict[str, tuple[Health, float | None]] = {}
+        self._strengths: dict[str, tuple[ProblemHealth, float | None]] = {}
         self._worst: list[ProblemCheck] = []
 
     @property
@@ -279,7 +279,7 @@ class Tally:
     def findings(self, min_strength: float | None) -> int:
         """Return how many problems are not ok, or weaker than that; `worst` has them first."""
         return sum(
-            health is not Health.OK or (strength or 0.0) < (min_strength or 0.0)
+            health is not ProblemHealth.OK or (strength or 0.0) < (min_strength or 0.0)
             for health, strength in self._strengths.values()
         )
 
@@ -306,4 +306,4 @@ class Tally:
 
 
 def _urgency(check: ProblemCheck) -> tuple[int, float, str]:
-    return list(Health).index(check.health), check.strength or 0.0, check.id
+    return list(ProblemHealth).index(check.health), check.strength or 0.0, check.id

@@ -13,7 +13,7 @@ PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
 """Which fields may name a row's problem; the first whose value is a known problem counts."""
 
 
-class Problems(Protocol):
+class ProblemLookup(Protocol):
     """Tests by the id of their problem."""
 
     def get(self, problem_id: str) -> TestSuite | None:
@@ -23,7 +23,7 @@ class Problems(Protocol):
 class SuiteFinder:
     """Finds the tests of rows, and remembers labels that it saw lately."""
 
-    def __init__(self, problems: Problems | None = None) -> None:
+    def __init__(self, problems: ProblemLookup | None = None) -> None:
         self._problems = problems
         self._seen = SuiteCache()
 

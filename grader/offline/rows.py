@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
 from grader.model.errors import GraderError, InputError
 from grader.model.verdict import Verdict
@@ -43,14 +43,14 @@ class RowRules:
     """None: the first of `COMPLETION_KEYS` that is there."""
     label_key: str | None = None
     """None: `label`, or for what is no code the first of `ANSWER_KEYS`."""
-    task: Task = Task.AUTO
+    task: RewardTask = RewardTask.AUTO
     """What grades rows whose label does not say."""
     limits: LimitOverrides = field(default_factory=LimitOverrides)
     """These win over the limits that a suite brings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class RatedCompletion:
     """A completion that anything but tests alone grades."""
 
     completion: str
@@ -60,7 +60,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class RowSample:
     """One completion of a row, on its way to a report."""
 
     row: Row
@@ -75,12 +75,12 @@ class Sample:
     """Samples of one problem share it."""
     submission: Submission | None = None
     """Where tests grade it."""
-    question: Question | None = None
+    question: RatedCompletion | None = None
     """Where something else does. Without both the row cannot be graded, and `problem` says why."""
     problem: str = ""
 
 
-def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
+def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
     """Return what a row asks to be graded; at least one, and never an exception.
 
     A row that cannot be graded is one sample that says why: bad input is neither the
@@ -107,7 +107,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
     prompt = _text(prompt, role="user") or ""
     problem_id = (suite.problem_id if suite else None) or _problem_id(found) or row_id
     return [
-        Sample(
+        RowSample(
             row=row,
             index=index if several else None,
             head=_head(row, found, {key: completion} if several else {}),
@@ -119,7 +119,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
             submission=None
             if suite is None
             else Submission(id=row_id, completion=completion, suite=suite, prompt=prompt),
-            question=Question(completion=completion, prompt=prompt, label=label)
+            question=RatedCompletion(completion=completion, prompt=prompt, label=label)
             if suite is None
             else None,
         )
@@ -127,7 +127,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[Sample]:
     ]
 
 
-def output_line(sample: Sample, report: GradeReport) -> bytes:
+def output_line(sample: RowSample, report: GradeReport) -> bytes:
     """Return a graded row as a line of JSON with its newline."""
     comma = b"" if sample.head == b"{" else b","
     return b'%s%s"report":%s,"%s":%s}\n' % (
@@ -139,7 +139,7 @@ def output_line(sample: Sample, report: GradeReport) -> bytes:
     )
 
 
-def refusal(sample: Sample, policy: str) -> GradeReport:
+def refusal(sample: RowSample, policy: str) -> GradeReport:
     """Return the report of a row that cannot be graded."""
     return GradeReport(
         verdict=Verdict.INTERNAL_ERROR,
@@ -187,12 +187,12 @@ def _label(row: Mapping[str, Any], rules: RowRules) -> object:
     Raises:
         InputError: There is none where there must be one.
     """
-    is_code = rules.task in (Task.AUTO, Task.CODE)
+    is_code = rules.task in (RewardTask.AUTO, RewardTask.CODE)
     usual = ("label",) if is_code else ANSWER_KEYS
     keys = usual if rules.label_key is None else (rules.label_key,)
     label = next((row[key] for key in keys if row.get(key) is not None), None)
-    is_needed = rules.task is Task.MATH or rules.label_key is not None
-    if label is None and is_needed and rules.task is not Task.CONVERSATION:
+    is_needed = rules.task is RewardTask.MATH or rules.label_key is not None
+    if label is None and is_needed and rules.task is not RewardTask.CONVERSATION:
         message = f"no label: found the fields {_names(row)}; expected {' or '.join(keys)}"
         raise InputError(message)
     return label
@@ -276,5 +276,5 @@ def _origin(row: Row, index: int | None, crc: int, rules: RowRules, **more: str)
     return json_bytes({**origin, "input": f"{crc:08x}", "run": rules.run, **more})
 
 
-def _refused(row: Row, head: bytes, origin: bytes, row_id: str, problem: str) -> Sample:
-    return Sample(row=row, index=None, head=head, origin=origin, id=row_id, problem=problem)
+def _refused(row: Row, head: bytes, origin: bytes, row_id: str, problem: str) -> RowSample:
+    return RowSample(row=row, index=None, head=head, origin=origin, id=row_id, problem=problem)

@@ -10,7 +10,7 @@ from grader.model.errors import InputError
 from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRows
-from grader.offline.rows import Question, RowRules, Sample, output_line, refusal, samples
+from grader.offline.rows import RatedCompletion, RowRules, RowSample, output_line, refusal, samples
 from grader.offline.source import Row
 
 
@@ -26,7 +26,7 @@ class Grades(Protocol):
 class Answers(Protocol):
     """What is needed of who grades questions; `grader.rewards.rows.RowRater` is one."""
 
-    def ask(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+    def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
         """Have a question graded and its report told, in another thread.
 
         Waits while too many are under way, and raises what an earlier `tell` raised.
@@ -36,7 +36,7 @@ class Answers(Protocol):
         """Wait until all reports were told; raises what a `tell` raised."""
 
 
-Observer = Callable[[Sample, GradeReport], None]
+Observer = Callable[[RowSample, GradeReport], None]
 """Is told of every row after it was written, by one thread at a time."""
 
 
@@ -61,11 +61,11 @@ def grade_rows(
         InputError: The file of rows broke off; what came before was graded and written.
         OutputError: A row could not be written.
     """
-    in_flight: dict[int, Sample] = {}
+    in_flight: dict[int, RowSample] = {}
     broken: list[InputError] = []
     lock = threading.Lock()  # The grader may pull submissions from a thread of its own.
 
-    def finish(sample: Sample, report: GradeReport) -> None:
+    def finish(sample: RowSample, report: GradeReport) -> None:
         with lock:
             output.write(output_line(sample, report))
             observe(sample, report)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.offline.checked import SHOWN, Health, ProblemCheck, Tally
+from grader.offline.checked import SHOWN, ProblemHealth, ProblemCheck, CheckSummary
 from grader.report import charts
 from grader.report.batch import Bin
 from grader.report.pages import one_file, render
@@ -14,14 +14,14 @@ MAX_CODE_CHARS = 3_000_000
 _BINS = 10
 
 _HEALTHS = {
-    Health.UNCHECKED: "internal errors: ours",
-    Health.BROKEN: "the tests cannot be read, or the reference does not pass",
-    Health.FLAKY: "two runs of the reference came out differently",
-    Health.EXPLOITABLE: "a submission that solves nothing passes",
-    Health.SLOW: "the reference takes more than half of the CPU time limit",
-    Health.VACUOUS: "some cases assert nothing",
-    Health.NO_REFERENCE: "there is no reference solution",
-    Health.OK: "none of these",
+    ProblemHealth.UNCHECKED: "internal errors: ours",
+    ProblemHealth.BROKEN: "the tests cannot be read, or the reference does not pass",
+    ProblemHealth.FLAKY: "two runs of the reference came out differently",
+    ProblemHealth.EXPLOITABLE: "a submission that solves nothing passes",
+    ProblemHealth.SLOW: "the reference takes more than half of the CPU time limit",
+    ProblemHealth.VACUOUS: "some cases assert nothing",
+    ProblemHealth.NO_REFERENCE: "there is no reference solution",
+    ProblemHealth.OK: "none of these",
 }
 
 
@@ -34,7 +34,7 @@ class _Shown:
     """Whether there was room for the code of its paid attacks."""
 
 
-def page(title: str, tally: Tally) -> str:
+def page(title: str, tally: CheckSummary) -> str:
     """Return the page.
 
     Args:
@@ -58,21 +58,21 @@ def page(title: str, tally: Tally) -> str:
     return one_file(title, main)
 
 
-def _shown(tally: Tally) -> Iterator[_Shown]:
+def _shown(tally: CheckSummary) -> Iterator[_Shown]:
     room = MAX_CODE_CHARS
     for check in tally.worst(SHOWN):
         room -= sum(len(each.code) for each in check.paid)
         yield _Shown(check=check, has_code=room >= 0)
 
 
-def _ordered(tally: Tally) -> Iterator[tuple[Health, int]]:
-    return ((health, tally.healths[health]) for health in Health if tally.healths[health])
+def _ordered(tally: CheckSummary) -> Iterator[tuple[ProblemHealth, int]]:
+    return ((health, tally.healths[health]) for health in ProblemHealth if tally.healths[health])
 
 
-def _tiles(tally: Tally) -> Iterator[tuple[str, str, str]]:
+def _tiles(tally: CheckSummary) -> Iterator[tuple[str, str, str]]:
     """Yield the key figures: name, value, note."""
-    yield "Problems", f"{tally.problems:,}", f"{tally.healths[Health.OK]:,} ok"
-    exploitable = tally.healths[Health.EXPLOITABLE]
+    yield "Problems", f"{tally.problems:,}", f"{tally.healths[ProblemHealth.OK]:,} ok"
+    exploitable = tally.healths[ProblemHealth.EXPLOITABLE]
     yield "Exploitable", f"{exploitable:,}", "pass a submission that solves nothing"
     if tally.tried:
         share = f"{100 * tally.noticed / tally.tried:.1f} %"

@@ -30,7 +30,7 @@ _MAX_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ModelChoice:
     """Which model, and what is asked of it."""
 
     model: str
@@ -46,7 +46,7 @@ class Choice:
 class Classifier:
     """A text-classification model, loaded. Used by one thread at a time."""
 
-    def __init__(self, choice: Choice, settings: ConversationSettings) -> None:
+    def __init__(self, choice: ModelChoice, settings: ConversationSettings) -> None:
         """Load model and tokenizer.
 
         Raises:
@@ -103,7 +103,7 @@ def _most_tokens(tokenizer: Any, config: Any) -> int:
     return max(1, min(positions, int(tokenizer.model_max_length)))
 
 
-def _index_of_label(labels: dict[int, str], choice: Choice) -> int:
+def _index_of_label(labels: dict[int, str], choice: ModelChoice) -> int:
     names = {str(name).casefold(): int(index) for index, name in labels.items()}
     found = ", ".join(map(str, labels.values()))
     expected = f"set {choice.label_variable} to one of: {found}"
@@ -246,7 +246,7 @@ class ConversationRater:
         return ungraded(reason, self._settings.reward.neutral)
 
 
-def _choices(settings: ConversationSettings) -> dict[str, Choice]:
+def _choices(settings: ConversationSettings) -> dict[str, ModelChoice]:
     """Return the models that are set, by what they tell.
 
     Raises:
@@ -256,7 +256,7 @@ def _choices(settings: ConversationSettings) -> dict[str, Choice]:
         message = "no model is set; expected GRADER_CONVERSATION_MODEL, a folder or hub name"
         raise ConfigurationError(message)
     choices = {
-        "quality": Choice(
+        "quality": ModelChoice(
             model=settings.model,
             label=settings.good_label,
             label_variable="GRADER_CONVERSATION_GOOD_LABEL",
@@ -269,7 +269,7 @@ def _choices(settings: ConversationSettings) -> dict[str, Choice]:
     ):
         if model is not None:
             variable = f"GRADER_CONVERSATION_{name.upper()}_LABEL"
-            choices[name] = Choice(model=model, label=label, label_variable=variable)
+            choices[name] = ModelChoice(model=model, label=label, label_variable=variable)
     return choices
 
 

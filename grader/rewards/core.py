@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from grader.config.rewards import ScoreMode, Task
+from grader.config.rewards import RewardTask, ScoreMode
 from grader.config.settings import Settings
 from grader.extract.chat import opens_thinking
 from grader.model.errors import ConfigurationError, GraderError
@@ -41,10 +41,10 @@ class RewardCore:
         self.code = CodeRater(settings, open_grader=open_grader)
         self.maths = MathRater(settings)
         self.conversation = ConversationRater(settings)
-        self._raters: dict[Task, Rater] = {
-            Task.CODE: self.code,
-            Task.MATH: self.maths,
-            Task.CONVERSATION: self.conversation,
+        self._raters: dict[RewardTask, Rater] = {
+            RewardTask.CODE: self.code,
+            RewardTask.MATH: self.maths,
+            RewardTask.CONVERSATION: self.conversation,
         }
         window = settings.reward.normalise
         self._normaliser = RunningNormaliser(window) if window else None
@@ -52,7 +52,11 @@ class RewardCore:
         self._closed = False
 
     def rate(
-        self, samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
+        self,
+        samples: list[Sample],
+        *,
+        task: RewardTask | None = None,
+        deadline_s: float | None = None,
     ) -> list[Rating]:
         """Return a rating for each sample, in order.
 
@@ -74,16 +78,16 @@ class RewardCore:
             _log.exception("%d samples met a fault in the reward function", len(samples))
             return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
 
-    def check(self, task: Task | None = None) -> None:
+    def check(self, task: RewardTask | None = None) -> None:
         """See that what the settings ask for can work.
 
         Raises:
             GraderError: It cannot, and why.
         """
         match task or self.settings.task:
-            case Task.MATH:
+            case RewardTask.MATH:
                 self.maths.check()
-            case Task.CONVERSATION:
+            case RewardTask.CONVERSATION:
                 self.conversation.check()
             case _:
                 self.code.check()
@@ -102,7 +106,7 @@ class RewardCore:
         self.conversation.close()
         forget_at_exit(self)
 
-    def _plan(self, sample: Sample, task: Task) -> Plan | Rating:
+    def _plan(self, sample: Sample, task: RewardTask) -> Plan | Rating:
         try:
             return plan_for(sample.label, task)
         except GraderError as error:
@@ -111,7 +115,7 @@ class RewardCore:
     def _rate(
         self, samples: list[Sample], plans: list[Plan | Rating], deadline: float
     ) -> list[Rating]:
-        wanted: dict[Task, list[tuple[int, int, Part]]] = defaultdict(list)
+        wanted: dict[RewardTask, list[tuple[int, int, Part]]] = defaultdict(list)
         for index, plan in enumerate(plans):
             if isinstance(plan, Plan):
                 for number, part in enumerate(plan.parts):
@@ -235,7 +239,7 @@ def shared_core() -> RewardCore:
     return core
 
 
-def checked_core(task: Task | None = None) -> RewardCore:
+def checked_core(task: RewardTask | None = None) -> RewardCore:
     """Return this process's core, once something could be graded with it.
 
     Raises:

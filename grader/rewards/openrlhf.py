@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.model.errors import ConfigurationError
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
@@ -35,7 +35,7 @@ def rewards_for(
     prompts: object,
     labels: object,
     *,
-    task: Task | None = None,
+    task: RewardTask | None = None,
     core: RewardCore | None = None,
 ) -> "dict[str, torch.Tensor | dict[str, torch.Tensor]] | torch.Tensor":
     """Return what the installed OpenRLHF wants of a reward function.
@@ -60,7 +60,7 @@ def rewards_for(
             Sample(query=_text(query), prompt=_text(_at(prompts, i)), label=_at(labels, i))
             for i, query in enumerate(queries)
         ]
-        ratings = core.rate(samples, task=None if task is None else Task(task))
+        ratings = core.rate(samples, task=None if task is None else RewardTask(task))
         if core.settings.debug:
             _show(samples, ratings)
     except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
@@ -84,13 +84,13 @@ def score_for_filter(rating: Rating, *, drop_ungraded: bool) -> float:
     return math.nan if drop_ungraded and not rating.graded else rating.score
 
 
-def check(task: Task | None = None) -> None:
+def check(task: RewardTask | None = None) -> None:
     """See that rewards can be had at all; called when a reward file is loaded.
 
     Raises:
         ConfigurationError: They cannot; the message is one line for the person who trains.
     """
-    checked_core(None if task is None else Task(task))
+    checked_core(None if task is None else RewardTask(task))
     try:
         import torch  # noqa: F401
     except ImportError as error:

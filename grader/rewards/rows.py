@@ -5,12 +5,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.config.settings import Settings
 from grader.grading.pipeline import not_graded
 from grader.model import GradeReport
 from grader.model.verdict import Verdict
-from grader.offline.rows import Question
+from grader.offline.rows import RatedCompletion
 from grader.process.threads import Threads
 from grader.rewards.code import OpenGrader
 from grader.rewards.core import RewardCore
@@ -55,7 +55,7 @@ class RowRater:
         """
         self._core.check()
 
-    def ask(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+    def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
         """Have a question graded and its report told, in a thread of this rater.
 
         Waits while too many are under way.
@@ -89,7 +89,7 @@ class RowRater:
         self._core.close()
         self._threads.shutdown(wait=True)
 
-    def _answer(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+    def _answer(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
         sample = Sample(query=question.completion, prompt=question.prompt, label=question.label)
         (rating,) = self._core.rate([sample], deadline_s=self._settings.queue.deadline_s)
         report = self._report(question, rating)
@@ -108,7 +108,7 @@ class RowRater:
         if self._failure is not None:
             raise self._failure
 
-    def _report(self, question: Question, rating: Rating) -> GradeReport:
+    def _report(self, question: RatedCompletion, rating: Rating) -> GradeReport:
         if not rating.graded:
             return not_graded(rating.note.removeprefix("not graded: "), self._settings)
         kind = plan_for(question.label, self._settings.task).name
@@ -122,7 +122,7 @@ class RowRater:
             graded=True,
             passed=int(verdict is Verdict.PASSED),
             total=1,
-            code=rating.answer if kind == Task.MATH else None,
+            code=rating.answer if kind == RewardTask.MATH else None,
         )
         return replace(
             report,

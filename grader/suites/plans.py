@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.model.errors import LabelError
 from grader.suites.plain import plain
 
@@ -27,7 +27,7 @@ _FORMULA = re.compile(r"[0-9\\].*[=+*/^()<>\\_]|[=+*/^()<>\\_].*[0-9\\]|\\")
 class Part:
     """One grader's share of a sample's reward."""
 
-    task: Task
+    task: RewardTask
     """Never `AUTO`."""
     label: object
     """What it is told."""
@@ -53,10 +53,10 @@ class Plan:
     @property
     def is_tests(self) -> bool:
         """Whether tests alone decide: those that the label of the only part holds."""
-        return self.name == Task.CODE and self.parts[0].weight == 1
+        return self.name == RewardTask.CODE and self.parts[0].weight == 1
 
 
-def plan_for(label: object, task: Task) -> Plan:
+def plan_for(label: object, task: RewardTask) -> Plan:
     """Return how a sample with this label is graded.
 
     Args:
@@ -75,7 +75,7 @@ def plan_for(label: object, task: Task) -> Plan:
     return _plan(label, label, task)
 
 
-def _plan_for_text(label: str, task: Task) -> Plan:
+def _plan_for_text(label: str, task: RewardTask) -> Plan:
     text = label.strip()
     # A label may have megabytes of tests, which nobody should decode twice.
     if not (text.startswith("{") and (_NAMES_A_GRADER.match(text) or '"combine"' in text)):
@@ -88,18 +88,18 @@ def _plan_for_text(label: str, task: Task) -> Plan:
     return _plan(decoded, label, task)
 
 
-def _plan(decoded: object, label: object, task: Task) -> Plan:
+def _plan(decoded: object, label: object, task: RewardTask) -> Plan:
     if isinstance(decoded, Mapping):
         if "combine" in decoded:
             return _combination(decoded)
         if len(decoded) == 1 and (part := _named(decoded)) is not None:
             return Plan(parts=(part,))
-    if task is not Task.AUTO:
+    if task is not RewardTask.AUTO:
         return Plan(parts=(Part(task=task, label=label),))
     answer = _answer(decoded)
     if answer is not None:
-        return Plan(parts=(Part(task=Task.MATH, label=answer),))
-    return Plan(parts=(Part(task=Task.CODE, label=label),))
+        return Plan(parts=(Part(task=RewardTask.MATH, label=answer),))
+    return Plan(parts=(Part(task=RewardTask.CODE, label=label),))
 
 
 def _answer(label: object) -> str | int | float | None:
@@ -136,7 +136,7 @@ def _decoded(text: str) -> object:
 
 
 def _named(row: Mapping[str, object], weight: float = 1.0) -> Part | None:
-    for task in (Task.MATH, Task.CONVERSATION, Task.CODE):
+    for task in (RewardTask.MATH, RewardTask.CONVERSATION, RewardTask.CODE):
         if task in row:
             return Part(task=task, label=row[task], weight=weight)
     return None

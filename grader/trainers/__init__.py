@@ -1,4 +1,4 @@
-"""Thin adapters from other trainers' calls to the one call of `grader.rewards.core`.
+"""Thin adapters between trainers and `grader.rewards.core`.
 
     verl         grader.trainers.verl:compute_score
     TRL          grader.trainers.trl:code_reward
@@ -10,6 +10,6 @@
     NeMo-RL      grader.trainers.nemo_rl:register
     NeMo-Gym     grader.trainers.nemo_gym:server_class
 
-OpenRLHF has `grader/reward_func.py`. None of them imports its trainer when it is imported.
-docs/trainers/ has a page for each.
+OpenRLHF uses `grader/reward_func.py`. Importing an adapter does not import its trainer.
+docs/trainers/ has a page for each trainer.
 """

@@ -1,7 +1,7 @@
 """AReaL's reward function: `RLVRWorkflow(reward_fn="grader.trainers.areal.code_reward")`.
 
-AReaL calls it in the processes of a pool, gives up a call after 15 s and calls again, up to
-four times, and takes a last timeout for a reward of 0. docs/trainers/others.md has more.
+AReaL calls it in a pool of processes. After 15 s it gives a call up and repeats it, up to four
+times. If the last try times out, AReaL uses a reward of 0. See docs/trainers/others.md.
 """
 
 import os
@@ -16,16 +16,16 @@ from grader.rewards.sample import Sample
 from grader.trainers.shared import label_of, rate_one, text_of
 
 DEADLINE_S = 9.0
-"""With the seconds that the core allows a late report, this ends before AReaL's own limit."""
+"""Even with the extra seconds that the core waits for a late report, a call ends before 15 s."""
 
 _LOOK_S = 0.1
 
 
 class _Trainer:
-    """The process that AReaL forks its pool from, as the pool's processes see it.
+    """Detects in the pool's processes that the trainer, which forked them, ends.
 
-    Python waits at the trainer's end until the pool has run all that is queued, and leaves the
-    pool's processes behind where the trainer is killed. Either hangs up a pipe.
+    When the trainer exits, Python waits until the pool has run all queued calls. If the trainer is
+    killed, the pool's processes stay behind. In both cases a pipe is closed, which they notice.
     """
 
     def __init__(self) -> None:
@@ -36,13 +36,13 @@ class _Trainer:
         close_at_exit(self)
 
     def close(self) -> None:
-        """Hang up, or, in a forked process, keep the pipe open no longer. Repeats harmlessly."""
+        """Close this process's end of the pipe. Repeats harmlessly."""
         held, self._held = self._held, -1
         if held != -1:
             os.close(held)
 
     def watch(self) -> None:
-        """In a process of the pool: once the trainer ends, give up what is being graded."""
+        """In a process of the pool: stop grading once the trainer ends."""
         if self._watched_by != os.getpid():
             self._watched_by = os.getpid()
             threading.Thread(target=self._wait, name="grader-trainer", daemon=True).start()
@@ -50,7 +50,7 @@ class _Trainer:
     def _wait(self) -> None:
         os.read(self._hang_up, 1)
         shared_core().close()
-        while os.getppid() == self._pid:  # It waits for the pool, which ends by itself then.
+        while os.getppid() == self._pid:  # The trainer waits for the pool, and ends it.
             time.sleep(_LOOK_S)
         os._exit(1)
 
@@ -61,7 +61,7 @@ _trainer = _Trainer()
 def code_reward(
     prompt: object,
     completions: str,
-    prompt_ids: object = None,  # noqa: ARG001 - texts are what is graded
+    prompt_ids: object = None,  # noqa: ARG001 - only texts are graded
     completion_ids: object = None,  # noqa: ARG001
     *,
     deadline_s: float = DEADLINE_S,
@@ -71,15 +71,15 @@ def code_reward(
 
     Args:
         prompt: The text that the model was given.
-        completions: What it answered.
-        prompt_ids: Of the prompt.
-        completion_ids: Of the answer.
-        deadline_s: Seconds by which it is graded or given up.
+        completions: Its response.
+        prompt_ids: The tokens of the prompt.
+        completion_ids: The tokens of the response.
+        deadline_s: Seconds after which grading is given up.
         data: The other columns of the row.
 
     Raises:
-        GraderError: It could not be graded. AReaL tries again and then rejects the trajectory,
-            which is right: a number would be trained on.
+        GraderError: It could not be graded. AReaL tries again and then rejects the trajectory.
+            If a number was returned instead, AReaL would train on it.
     """
     _trainer.watch()
     sample = Sample(query=completions, prompt=text_of(prompt), label=label_of(data))

@@ -1,12 +1,12 @@
 """ms-swift's reward function, for `swift rlhf --rlhf_type grpo`.
 
-In a plugin, as `examples/ms_swift/plugin.py` is one, which goes to `--external_plugins`:
+In a plugin for `--external_plugins`, such as `examples/ms_swift/plugin.py`:
 
     from grader.trainers.ms_swift import register
 
     register("grader_code")
 
-Then `--reward_funcs grader_code`. For ms-swift 3 and 4; docs/trainers/ms-swift.md has more.
+Then `--reward_funcs grader_code`. For ms-swift 3 and 4; See docs/trainers/ms-swift.md.
 """
 
 from collections.abc import Sequence
@@ -15,22 +15,23 @@ from typing import Any
 from grader.trainers import trl
 
 _OWN_COLUMNS = ("messages", "prompt_id", "request_id", "trajectory_inputs")
-"""What ms-swift passes beside the dataset's columns and what TRL passes, too."""
+"""Arguments that ms-swift passes in addition to the dataset's columns and those of TRL."""
 
 
 def code_reward(completions: Sequence[object], **columns: Any) -> list[float | None]:
     """Return the reward of each completion; all are graded at once.
 
     Args:
-        completions: What the model answered.
-        columns: The dataset's, one value for each completion, and what else ms-swift passes.
+        completions: The responses.
+        columns: The dataset's columns, with one value for each completion, and ms-swift's own
+            arguments.
 
     Returns:
-        One for each completion. None where it could not be graded. ms-swift logs no None, but
-        adds it up as 0; see docs/trainers/ms-swift.md.
+        One reward for each completion; None if it could not be graded. ms-swift does not log None,
+        but counts it as 0; see docs/trainers/ms-swift.md.
 
     Raises:
-        ConfigurationError: Nothing can be graded in this process; only in its first call.
+        ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
     prompts = columns.get("messages") or [""] * len(completions)
     rows = {name: values for name, values in columns.items() if name not in _OWN_COLUMNS}
@@ -40,14 +41,14 @@ def code_reward(completions: Sequence[object], **columns: Any) -> list[float | N
 
 
 def register(name: str = "grader_code") -> None:
-    """Make a reward function known to ms-swift by a name."""
+    """Register the reward function with ms-swift."""
     orm = _rewards()
 
     class CodeReward(orm.ORM):  # type: ignore[name-defined, misc]
         def __call__(self, completions: Sequence[object], **columns: Any) -> list[float | None]:
             return code_reward(completions, **columns)
 
-    CodeReward.__name__ = name  # what it is called in logs
+    CodeReward.__name__ = name  # the name in logs
     orm.orms[name] = CodeReward
 
 
@@ -61,7 +62,7 @@ def _rewards() -> Any:
 
 
 def _asked(messages: Any) -> object:
-    """Return a conversation without the answer that is to be graded."""
+    """Return a conversation without its last turn, if that is the response to grade."""
     if isinstance(messages, list) and messages and messages[-1].get("role") == "assistant":
         return messages[:-1]
     return messages

@@ -1,6 +1,6 @@
-"""NeMo-Gym's resources server: `verify` grades the answer of a rollout.
+"""NeMo-Gym's resources server: `verify` grades the response of a rollout.
 
-Written for nemo-gym 0.4. A server is a folder with an `app.py`; `examples/nemo_gym/app.py` is one:
+Written for nemo-gym 0.4. A server is a folder with an `app.py`, such as `examples/nemo_gym/app.py`:
 
     from grader.trainers.nemo_gym import server_class
 
@@ -21,7 +21,7 @@ from grader.trainers.shared import label_of, rate_soon, text_of
 
 
 def server_class() -> type:
-    """Return the class of the server, and of what it takes and gives. Needs NeMo-Gym."""
+    """Return the class of the server. Needs NeMo-Gym."""
     from nemo_gym.base_resources_server import (
         BaseResourcesServerConfig,
         BaseVerifyRequest,
@@ -49,7 +49,7 @@ def server_class() -> type:
             asked = body.responses_create_params.model_dump().get("input")
             rating = await rated(body.response.output_text, asked, body.verifier_metadata)
             if self.config.raise_ungraded and not rating.graded:
-                # The rollout fails, rather than to count as worth nothing.
+                # The rollout fails. Otherwise it would count with a reward of 0.
                 raise GraderError(rating.note)
             return CodeVerifyResponse(
                 **body.model_dump(),
@@ -60,23 +60,23 @@ def server_class() -> type:
                 graded=float(rating.graded),
             )
 
-    # Where FastAPI looks up what the annotations name.
+    # FastAPI looks up the names of annotations in this module.
     for each in (CodeServerConfig, CodeVerifyRequest, CodeVerifyResponse, CodeServer):
         each.__module__ = __name__
     return CodeServer
 
 
 async def rated(answer: str, asked: object, row: Mapping[str, Any] | None) -> Rating:
-    """Return the rating of a rollout's answer.
+    """Return the rating of a rollout's response.
 
     Args:
-        answer: What the model said last.
-        asked: The conversation before.
-        row: `verifier_metadata` of the row: its key `label`, or `unit_tests`, as NeMo-Gym's own
-            server of code has it, or the fields of a known format.
+        answer: The response.
+        asked: The conversation before it.
+        row: `verifier_metadata` of the row, with the key `label`, the key `unit_tests` of
+            NeMo-Gym's own code server, or the fields of a known format.
 
     Raises:
-        ConfigurationError: Nothing can be graded in this process; only in its first call.
+        ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
     metadata = dict(row or {})
     label = metadata.get("unit_tests") or label_of(metadata)

@@ -1,4 +1,4 @@
-"""NeMo-RL's environment: code, math or what else a row's label asks for, in one turn.
+"""NeMo-RL's environment with one turn: it grades code, math and every other known label.
 
 Written for NeMo-RL as published in 2026. In the script that starts the training:
 
@@ -6,8 +6,8 @@ Written for NeMo-RL as published in 2026. In the script that starts the training
 
     register("grader")
 
-Then `env.grader: {}` in its configuration, and rows whose task is `grader`. docs/trainers/nemo.md
-has more.
+Then `env.grader: {}` in its configuration, and rows whose task is `grader`. See
+docs/trainers/nemo.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,32 +21,32 @@ _NAME = f"{__name__}.CodeEnvironment"
 
 
 class CodeGrading:
-    """What the environment does, without NeMo-RL's base class and without Ray."""
+    """The environment without NeMo-RL's base class and without Ray."""
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         """Start nothing yet.
 
         Args:
-            config: `env.grader` of the configuration; nothing of it is used.
+            config: `env.grader` of the configuration. It is not used.
         """
         self.config = config
 
     def step(
         self, message_log_batch: Sequence[Sequence[Mapping[str, Any]]], metadata: Sequence[Any]
     ) -> Any:
-        """Grade the answer of each conversation; each is over then.
+        """Grade the response of each conversation, and end the conversations.
 
         Args:
-            message_log_batch: Messages of each.
-            metadata: Of each what its row has in `extra_env_info`: the column `label`, or the
+            message_log_batch: The messages of each conversation.
+            metadata: For each conversation `extra_env_info` of its row: the column `label`, or the
                 columns of a known format.
 
         Returns:
-            NeMo-RL's `EnvironmentReturn`. What could not be graded has the neutral reward, and
-            `graded` is 0 in its metadata.
+            NeMo-RL's `EnvironmentReturn`. A response that could not be graded has the neutral
+            reward, and `graded` is 0 in its metadata.
 
         Raises:
-            ConfigurationError: Nothing can be graded in this process; only in its first call.
+            ConfigurationError: This process cannot grade anything. Raised by the first call only.
         """
         import torch
         from nemo_rl.environments.interfaces import EnvironmentReturn
@@ -54,7 +54,7 @@ class CodeGrading:
         ratings = rate_all(
             [_sample(*pair) for pair in zip(message_log_batch, metadata, strict=True)]
         )
-        # A trainer may have set another default device.
+        # The trainer may have set another default device.
         tensor = partial(torch.tensor, device="cpu")
         return EnvironmentReturn(
             observations=[{"role": "environment", "content": each.note} for each in ratings],
@@ -66,7 +66,7 @@ class CodeGrading:
         )
 
     def global_post_process_and_metrics(self, batch: Any) -> tuple[Any, dict[str, float]]:
-        """Return the batch, in which what did not end by itself is worth 0, and its metrics."""
+        """Return the batch, in which truncated responses have a reward of 0, and its metrics."""
         batch["rewards"] = batch["rewards"] * batch["is_end"]
         return batch, {
             "mean_reward": batch["rewards"].mean().item(),
@@ -75,7 +75,7 @@ class CodeGrading:
 
 
 def register(name: str = "grader") -> None:
-    """Make the environment known to NeMo-RL by a name, and where its actor runs."""
+    """Register the environment, and the Python of its actor, with NeMo-RL."""
     from nemo_rl.distributed.ray_actor_environment_registry import ACTOR_ENVIRONMENT_REGISTRY
     from nemo_rl.distributed.virtual_cluster import PY_EXECUTABLES
     from nemo_rl.environments.utils import register_env
@@ -85,7 +85,7 @@ def register(name: str = "grader") -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Make `CodeEnvironment`, the actor, when NeMo-RL looks it up: this needs NeMo-RL and Ray."""
+    """Make the actor `CodeEnvironment` when NeMo-RL looks it up. Needs NeMo-RL and Ray."""
     if name != "CodeEnvironment":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -93,7 +93,7 @@ def __getattr__(name: str) -> Any:
     from nemo_rl.environments.interfaces import EnvironmentInterface
 
     class CodeEnvironment(CodeGrading, EnvironmentInterface):  # type: ignore[misc]
-        """NeMo-RL's kind of environment."""
+        """The environment as a subclass of NeMo-RL's interface."""
 
     return ray.remote(CodeEnvironment)
 

@@ -1,6 +1,6 @@
 """rLLM's reward function: `code_reward(task_info, action) -> RewardOutput`.
 
-docs/trainers/others.md has more.
+See docs/trainers/others.md.
 """
 
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ def code_reward(task_info: Mapping[str, object], action: object) -> Any:
     """Return the reward of one action.
 
     Args:
-        task_info: The row. Its column `label`, or the row itself, which has a `ground_truth` in
-            rLLM, is the label.
-        action: The model's answer, or an `Action` that holds it.
+        task_info: The row. Its column `label` is the label, or else the row itself, which has a
+            `ground_truth` in rLLM.
+        action: The response, or an `Action` that holds it.
 
     Returns:
-        A `RewardOutput`: in its metadata every log, and `note`, a line that says why. Where we
-        could not grade, the reward is the neutral one and `metadata["graded"]` is 0.
+        A `RewardOutput`. Its metadata has every log and `note`, one line with the reason. If the
+        action could not be graded, the reward is neutral and `metadata["graded"]` is 0.
 
     Raises:
-        ConfigurationError: Nothing can be graded in this process; only in its first call.
+        ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
     from rllm.rewards.reward_types import RewardOutput
 

@@ -1,11 +1,11 @@
-"""What all adapters do: read what a trainer hands over, and call the core."""
+"""Shared by all adapters: reading a trainer's arguments, and calling the core."""
 
 import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.rewards.calls import in_thread
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
@@ -25,18 +25,18 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def ready_core() -> RewardCore:
-    """Return this process's core; the first call sees that something can be graded with it.
+    """Return this process's core; the first call checks that it can grade.
 
     Raises:
-        ConfigurationError: It cannot. These trainers stop at an exception, with its message,
-            which is better than to train on rewards that mean nothing.
+        ConfigurationError: It cannot. The trainer stops with the message, instead of training on
+            neutral rewards.
     """
     with _lock:
         return _checked(shared_core())
 
 
 @lru_cache(maxsize=1)
-def _checked(core: RewardCore) -> RewardCore:  # noqa: ARG001 - a new core is checked anew
+def _checked(core: RewardCore) -> RewardCore:  # noqa: ARG001 - the key of the cache
     return checked_core()
 
 
@@ -45,22 +45,22 @@ def rate_one(sample: Sample, *, task: str | None = None, deadline_s: float | Non
 
     Args:
         sample: What to grade.
-        task: What grades it where its label does not say; None: as set.
-        deadline_s: Seconds by which it is graded or given up; None: as set.
+        task: Used if its label names none; None: the one in the settings.
+        deadline_s: Seconds after which grading is given up; None: as in the settings.
 
     Raises:
         ConfigurationError: As `ready_core`.
         ValueError: There is no such task.
     """
-    chosen = None if task is None else Task(task)
+    chosen = None if task is None else RewardTask(task)
     (rating,) = rate_all([sample], task=chosen, deadline_s=deadline_s)
     return rating
 
 
 def rate_all(
-    samples: list[Sample], *, task: Task | None = None, deadline_s: float | None = None
+    samples: list[Sample], *, task: RewardTask | None = None, deadline_s: float | None = None
 ) -> list[Rating]:
-    """Return the ratings of samples; the log says why any was not graded.
+    """Return the ratings of samples, and log why samples were not graded.
 
     Raises:
         ConfigurationError: As `ready_core`.
@@ -71,19 +71,19 @@ def rate_all(
 
 
 async def rate_soon(sample: Sample, *, task: str | None = None) -> Rating:
-    """As `rate_one`, for an event loop: many at once. Cancelling the task stops the grading."""
+    """As `rate_one`, without blocking the event loop. Cancelling the task stops the grading."""
     return await in_thread(lambda: rate_one(sample, task=task))
 
 
-# ---------------------------------------------------------------- what trainers hand over
+# ---------------------------------------------------------------- arguments of trainers
 
 
 def text_of(said: object) -> str:
     """Return a prompt or response as text.
 
     Args:
-        said: Text; or messages, of which the last that says something counts: the model's last
-            turn, or what it was asked last. Content may be a list of parts.
+        said: Text, or messages, of which the last one with text counts. Content may be a list of
+            parts.
     """
     if isinstance(said, str):
         return said
@@ -97,17 +97,17 @@ def text_of(said: object) -> str:
 
 
 def response_of(said: object) -> str:
-    """Return a response as text; of messages only the assistant's count."""
+    """Return a response as text. Of messages, only those of the assistant count."""
     if isinstance(said, str | Mapping) or not isinstance(said, Sequence):
         return text_of(said)
     return text_of([m for m in said if not isinstance(m, Mapping) or m.get("role") == "assistant"])
 
 
 def label_of(row: Mapping[str, object]) -> object:
-    """Return the label of a dataset's row: its column `label`, else the row itself.
+    """Return the label of a dataset's row: its column `label`, or else the row itself.
 
-    A row is a label too: the columns of open-r1, verl, rLLM, MBPP, APPS and others are known
-    formats; see docs/formats.md.
+    A whole row can be a label, because the columns of open-r1, verl, rLLM, MBPP, APPS and others are known
+    formats. See docs/formats.md.
     """
     label = row.get("label")
     return dict(row) if label is None else label

@@ -1,8 +1,8 @@
 """slime's reward function: `--custom-rm-path grader.trainers.slime.code_reward`.
 
-Written for slime as published in November 2026. It loads the function by its name and awaits it,
-for one sample, or for a list of samples where it wants rewards of a group (`--group-rm`) or of an
-agent's turns. docs/trainers/slime.md has the options.
+Written for slime as published in November 2026. slime loads the function by its name and awaits
+it for one sample, or for a list: a group (`--group-rm`) or the turns of an agent. See
+docs/trainers/slime.md for the options.
 """
 
 import asyncio
@@ -13,30 +13,30 @@ from grader.trainers.shared import label_of, rate_soon, text_of
 
 
 class SlimeSample(Protocol):
-    """What is used of `slime.utils.types.Sample`."""
+    """The attributes of `slime.utils.types.Sample` that are used."""
 
     prompt: object
     """Text, or messages."""
     response: str
     label: object
     metadata: dict[str, Any] | None
-    """Columns of the row, where it has no label; gets what is logged under `grader`."""
+    """The columns of the row, used if it has no label. Logs are added as `grader`."""
     remove_sample: bool
     """Whether slime masks the sample's loss."""
 
 
 async def code_reward(args: object, sample: Any, **_: Any) -> float | list[float]:  # noqa: ARG001
-    """Return the reward of a sample, or of each of a list.
+    """Return the reward of a sample, or of each sample of a list.
 
-    A sample that could not be graded gets the neutral reward and is marked with `remove_sample`,
-    at which slime takes none of its tokens into the loss; in its group's mean the reward counts.
+    A sample that could not be graded gets the neutral reward, and `remove_sample` is set: slime
+    then leaves its tokens out of the loss, but its reward counts in the mean of its group.
 
     Args:
-        args: slime's own.
-        sample: One, or a list.
+        args: slime's arguments.
+        sample: One sample, or a list of samples.
 
     Raises:
-        ConfigurationError: Nothing can be graded in this process; only in its first call.
+        ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
     if isinstance(sample, list):
         return [*await asyncio.gather(*(_reward(each) for each in sample))]

@@ -1,9 +1,9 @@
 """TRL's reward function: `GRPOTrainer(reward_funcs=code_reward)`.
 
-Beside others: `GRPOTrainer(reward_funcs=with_code_reward(short, polite))`.
+Together with other functions: `GRPOTrainer(reward_funcs=with_code_reward(short, polite))`.
 
-Written for TRL 1.x. What grades a sample, its row says: the column `label`, or open-r1's
-`verification_info`, or the columns of another known format. docs/trainers/trl.md has more.
+Written for TRL 1.x. The label of a sample is the column `label` of its row, open-r1's
+`verification_info`, or the columns of another known format. See docs/trainers/trl.md.
 """
 
 import functools
@@ -19,7 +19,7 @@ from grader.trainers.shared import label_of, rate_all, response_of, text_of
 
 _NOTE_CHARS = 200
 _OWN_COLUMNS = frozenset({"completion_ids", "environments", "trainer_state"})
-"""What TRL passes beside the dataset's columns."""
+"""Arguments that TRL passes in addition to the dataset's columns."""
 
 
 def code_reward(
@@ -33,17 +33,17 @@ def code_reward(
 
     Args:
         prompts: Texts, or lists of messages.
-        completions: Likewise.
-        log_extra: TRL's; gets a column of verdicts for its table of completions.
-        log_metric: TRL's; gets means of what ratings log, named `grader/` and the log's name.
-        columns: The dataset's, one value for each completion, and what else TRL passes.
+        completions: Texts, or lists of messages.
+        log_extra: From TRL. Gets a column of verdicts for the table of completions.
+        log_metric: From TRL. Gets the means of all logs, with names that begin with `grader/`.
+        columns: The dataset's columns, with one value for each completion, and TRL's own arguments.
 
     Returns:
-        One for each completion. None, which TRL leaves out of the group's mean, where it could
-        not be graded: our failure is not the model's.
+        One reward for each completion; None if it could not be graded. TRL leaves None out of the
+        mean of the group.
 
     Raises:
-        ConfigurationError: Nothing can be graded in this process; only in its first call.
+        ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
     samples = [
         Sample(
@@ -66,25 +66,25 @@ RewardFunction = Callable[..., Any]
 
 
 def with_code_reward(*others: Any) -> list[RewardFunction]:
-    """Return `code_reward` and other functions, for `reward_funcs`, in this order.
+    """Return a list of `code_reward` and other functions, for `reward_funcs`.
 
-    A sample that could not be graded gets None from the others, too. TRL adds up what is there
-    and skips None: without this, such a sample would be trained on for the others' rewards
-    alone, against a group that has code rewards as well. None from all of them is what TRL
-    leaves out, of the group's mean and of the loss.
+    A sample that could not be graded gets None from the other functions, too. TRL adds up the
+    rewards of a sample and skips None. So such a sample would have only the rewards of the other
+    functions, and would be compared with a group that has code rewards as well. If all functions
+    return None, TRL leaves the sample out of the group's mean and of the loss.
 
     Args:
-        others: Reward functions as TRL takes them, async ones too.
+        others: Reward functions for TRL; they may be async.
 
     Raises:
-        ConfigurationError: One is no function: the rewards of a model or of its name are TRL's
-            own to compute, and nothing here sees them.
+        ConfigurationError: One is a model or the name of a model. TRL calls models itself, so
+            their rewards cannot be replaced here.
     """
     for other in others:
-        # Every module of torch has a method of this name.
+        # Modules of torch have this method.
         is_function = callable(other) and not hasattr(other, "forward")
         if not is_function:
-            message = f"{other!r:.80} is no reward function; expected one: wrap a model in one"
+            message = f"{other!r:.80} is not a function; expected a reward function: wrap a model in one"
             raise ConfigurationError(message)
     graded = _Graded()
 
@@ -98,25 +98,25 @@ def with_code_reward(*others: Any) -> list[RewardFunction]:
 
 
 class _Graded:
-    """Which completions of the last step could be graded."""
+    """Remembers which completions of the last step could be graded."""
 
     def __init__(self) -> None:
         self._completions: Sequence[object] | None = None
         self._mask: list[bool] = []
 
     def note(self, completions: Sequence[object], rewards: Sequence[float | None]) -> None:
-        """Take note of a step."""
+        """Remember a step."""
         self._completions, self._mask = completions, [each is not None for each in rewards]
 
     def only(self, completions: Sequence[object], rewards: Sequence[Any]) -> list[Any]:
-        """Return another function's rewards, None for what could not be graded.
+        """Return rewards of another function, with None for completions that could not be graded.
 
         Raises:
-            GraderError: These are not the completions that were graded last.
+            GraderError: These are not the completions of the last step.
         """
         if completions is not self._completions:
             message = (
-                "a reward function was called with completions that the code reward has not seen"
+                "a reward function was called with other completions than the code reward before it"
             )
             raise GraderError(message)
         return [
@@ -126,7 +126,7 @@ class _Graded:
 
 
 def _only_graded(other: RewardFunction, graded: _Graded) -> RewardFunction:
-    call = getattr(other, "__call__", None)  # noqa: B004 - an object may have an async one
+    call = getattr(other, "__call__", None)  # noqa: B004 - it may be async
     if inspect.iscoroutinefunction(other) or inspect.iscoroutinefunction(call):
 
         @functools.wraps(other)
@@ -150,7 +150,7 @@ def _row(columns: Mapping[str, Any], index: int, prompt: object) -> dict[str, ob
 
 
 def _means(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Return the mean of each log, over the samples that have it; of verdicts, over all."""
+    """Return the mean of each log: of verdicts over all samples, of others over those with it."""
     means: dict[str, float] = {}
     for key in LOG_KEYS:
         is_rate = key == "graded" or key.startswith("verdict_")

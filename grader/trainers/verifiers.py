@@ -1,6 +1,6 @@
 """The reward of a verifiers 0.4 task (`verifiers.v1`), and of a rubric up to 0.3.
 
-In a rubric, which awaits it: `vf.Rubric(funcs=[grader.trainers.verifiers.rubric_reward])`.
+In a rubric: `vf.Rubric(funcs=[grader.trainers.verifiers.rubric_reward])`.
 
 In a task's class:
 
@@ -8,8 +8,9 @@ In a task's class:
     async def code_reward(self, task: vf.TaskData, trace: vf.Trace) -> float:
         return await grader.trainers.verifiers.code_reward(task, trace)
 
-or, with no class of one's own, in its configuration: `rewards.code_reward.fn =
-"grader.trainers.verifiers:code_reward"`. docs/trainers/others.md has more.
+or, without a class of your own, in the configuration: `rewards.code_reward.fn =
+"grader.trainers.verifiers:code_reward"`. See
+docs/trainers/others.md.
 """
 
 from collections.abc import Mapping
@@ -21,33 +22,33 @@ from grader.trainers.shared import label_of, rate_soon, response_of, text_of
 
 
 class TaskData(Protocol):
-    """What is used of `verifiers.v1.TaskData`: a row, with fields of the taskset's own."""
+    """The used part of `verifiers.v1.TaskData`: a row with the fields of the taskset."""
 
     def model_dump(self, *, exclude_defaults: bool) -> dict[str, Any]:
         """Return the fields."""
 
 
 class Trace(Protocol):
-    """What is used of `verifiers.v1.Trace`."""
+    """The used part of `verifiers.v1.Trace`."""
 
     @property
     def last_reply(self) -> str:
-        """The model's last answer."""
+        """The model's last response."""
 
     def record_metrics(self, values: Mapping[str, float]) -> None:
         """Log numbers."""
 
 
 async def code_reward(task: TaskData, trace: Trace) -> float:
-    """Return the reward of a rollout's last reply, and log every number of its rating.
+    """Return the reward of a rollout's last reply, and log all numbers of its rating.
 
     Args:
-        task: Its field `label`, or its fields together, are the label.
-        trace: Of the rollout.
+        task: The row. Its field `label` is the label, or else all of its fields.
+        trace: The rollout.
 
     Raises:
-        GraderError: It could not be graded. verifiers marks the rollout as failed, so that it
-            counts for nothing, rather than as worth nothing.
+        GraderError: It could not be graded. verifiers then marks the rollout as failed, and does
+            not train on it.
     """
     row = task.model_dump(exclude_defaults=True)
     sample = Sample(query=trace.last_reply, prompt=text_of(row.get("prompt")), label=label_of(row))
@@ -65,20 +66,20 @@ async def rubric_reward(
     info: Mapping[str, object] | None = None,
     **_: Any,
 ) -> float:
-    """Return the reward of a rollout, for a rubric; many at once, and the event loop goes on.
+    """Return the reward of a rollout, for a rubric, without blocking the event loop.
 
     Args:
         completion: Text, or messages, of which the assistant's last one is graded.
-        prompt: Likewise.
-        answer: The label, where `info` is none.
-        info: Of the row: its key `label`, or the fields of a known format.
+        prompt: Text, or messages.
+        answer: The label, if `info` is empty.
+        info: The row: its key `label`, or the fields of a known format.
 
     Returns:
-        The reward; the neutral one where it could not be graded, since a rubric makes 0 of an
-        exception. The log says why.
+        The reward; if it could not be graded, the neutral one, because a rubric turns an exception
+        into 0. The log has the reason.
 
     Raises:
-        ConfigurationError: Nothing can be graded in this process; only in its first call.
+        ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
     label = label_of(info) if info else answer
     sample = Sample(
@@ -88,7 +89,7 @@ async def rubric_reward(
 
 
 def _plain(said: object) -> object:
-    """Return messages as objects of JSON; some releases have classes for them."""
+    """Return messages as dictionaries; some releases have classes for them."""
     if isinstance(said, list):
         return [_plain(each) for each in said]
     dump = getattr(said, "model_dump", None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from grader.offline.attacks import Attack
-from grader.offline.checked import Change, Health, Mutation, Paid, ProblemCheck, Tally
+from grader.offline.checked import Change, CheckSummary, Mutation, Paid, ProblemCheck, ProblemHealth
 from grader.report.checked import page
 from tests.browser import test_sample_page
 from tests.browser.conftest import OpenPage, serious_findings
@@ -20,12 +20,14 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 @pytest.fixture
 def address(tmp_path: Path) -> str:
-    tally = Tally()
+    tally = CheckSummary()
     missed = (Change(line=3, before=HOSTILE, after="a <= b"),)
     mutants = Mutation(tried=4, noticed=3, missed=missed)
-    tally.add(ProblemCheck(id="weak", health=Health.OK, mutants=mutants))
+    tally.add(ProblemCheck(id="weak", health=ProblemHealth.OK, mutants=mutants))
     paid = Paid(attack=Attack.EMPTY_LIST, code=f"def f():\n    return []\n{HOSTILE}")
-    tally.add(ProblemCheck(id=HOSTILE, health=Health.EXPLOITABLE, feedback=HOSTILE, paid=(paid,)))
+    tally.add(
+        ProblemCheck(id=HOSTILE, health=ProblemHealth.EXPLOITABLE, feedback=HOSTILE, paid=(paid,))
+    )
     file = tmp_path / "check.html"
     file.write_text(page(HOSTILE, tally), "utf-8")
     return file.as_uri()

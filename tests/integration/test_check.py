@@ -17,7 +17,7 @@ from grader.grading.grader import Grader
 from grader.model.verdict import Verdict
 from grader.offline.attacks import Attack, attacks_on
 from grader.offline.check import check_problems
-from grader.offline.checked import Effort, Health, ProblemCheck
+from grader.offline.checked import Effort, ProblemCheck, ProblemHealth
 from grader.suites import ProblemIndex, parse_problem
 from tests.commands import Run, read_rows, write_rows
 
@@ -165,7 +165,7 @@ def test_weak_suite_is_found_by_the_attack_that_it_pays(
     grader: Grader, attack: Attack, row: dict[str, Any]
 ) -> None:
     found = check(grader, row)
-    assert found.health is Health.EXPLOITABLE, found
+    assert found.health is ProblemHealth.EXPLOITABLE, found
     assert attack in {each.attack for each in found.paid}
     assert found.strength == 0.0
 
@@ -173,7 +173,7 @@ def test_weak_suite_is_found_by_the_attack_that_it_pays(
 @pytest.mark.parametrize("row", STRONG.values(), ids=STRONG)
 def test_strong_suite_pays_nothing_and_notices_changes(grader: Grader, row: dict[str, Any]) -> None:
     found = check(grader, row)
-    assert (found.health, found.paid) == (Health.OK, ())
+    assert (found.health, found.paid) == (ProblemHealth.OK, ())
     assert found.strength is not None
     assert found.strength >= 0.75
 
@@ -182,7 +182,7 @@ def test_suite_that_looks_at_little_notices_few_changes(grader: Grader) -> None:
     found = check(
         grader, {"code": BRANCHING, "test_list": ["assert f(2) == 6", "assert f(3) == 9"]}
     )
-    assert found.health is Health.OK
+    assert found.health is ProblemHealth.OK
     assert found.mutants is not None
     assert 0 < found.mutants.noticed < found.mutants.tried
     assert {change.line for change in found.mutants.missed} <= {3, 4, 5, 6}

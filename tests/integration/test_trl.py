@@ -153,18 +153,18 @@ def test_functions_beside_the_code_reward_keep_their_names_and_rewards(trainer: 
     labels = ["assert double(2) == 4", "assert double(2) == 5", "no tests"]
     assert code(["p"] * 3, completions, label=labels) == [1.0, 0.0, None]
     assert other(prompts=["p"] * 3, completions=completions) == [0.0, 0.0, None]
-    with pytest.raises(GraderError, match="that the code reward has not seen"):
+    with pytest.raises(GraderError, match="other completions than the code reward"):
         other(prompts=["p"] * 3, completions=[*completions])
 
 
 @pytest.mark.parametrize("other", ["a-model/of-rewards", None])
 def test_what_is_no_function_is_refused_beside_the_code_reward(other: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is no reward function"):
+    with pytest.raises(ConfigurationError, match="is not a function"):
         with_code_reward(other)
 
 
 def test_model_is_refused_beside_the_code_reward(toy: ModuleType) -> None:
-    with pytest.raises(ConfigurationError, match="is no reward function"):
+    with pytest.raises(ConfigurationError, match="is not a function"):
         with_code_reward(toy.make_model(toy.make_tokenizer()))
 
 

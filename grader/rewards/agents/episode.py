@@ -43,7 +43,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class EpisodeStep:
     """What the trainer is told."""
 
     reward: float
@@ -78,7 +78,7 @@ class Agent(ABC):
             template = template_of(prompt)
         return Episode(prompt=prompt, label=label, template=template)
 
-    def step(self, episode: Episode, answer: str) -> Step:
+    def step(self, episode: Episode, answer: str) -> EpisodeStep:
         """Grade an attempt and say what comes next; takes until it is graded.
 
         Args:
@@ -97,7 +97,7 @@ class Agent(ABC):
         done = attempt.solved or is_last or not rating.graded
         if done:
             episode.notebook.end()
-        return Step(
+        return EpisodeStep(
             reward=self._pay(episode, rating, done=done),
             score=rating.score,
             feedback=""

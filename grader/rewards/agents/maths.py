@@ -1,6 +1,6 @@
 """The math agent: answer, be told whether it is right, think again."""
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.sample import Sample
 from grader.text.inert import inert
@@ -12,7 +12,7 @@ class MathAgent(Agent):
     """Grades each attempt by the answer of its label, which it never tells."""
 
     def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:  # noqa: ARG002
-        (rating,) = self._core.rate([sample], task=Task.MATH)
+        (rating,) = self._core.rate([sample], task=RewardTask.MATH)
         if rating.answer is None:
             words = f"No final answer was found in what you wrote. {_AGAIN}"
         else:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from grader.rewards.agents.episode import AGENT_LOG_KEYS, Agent, Episode, Step
+from grader.rewards.agents.episode import AGENT_LOG_KEYS, Agent, Episode, EpisodeStep
 from grader.rewards.agents.maths import MathAgent
 from grader.rewards.agents.repair import RepairAgent
 from grader.rewards.agents.tools import ToolAgent
@@ -66,7 +66,7 @@ class Session:
         except Exception:  # noqa: BLE001 - logged; it must cost no more than this
             _log.exception("an agent's step met a fault in the grader")
             neutral = self._core.settings.reward.neutral
-            step = Step(reward=neutral, score=0.0, feedback="", done=True, logs={})
+            step = EpisodeStep(reward=neutral, score=0.0, feedback="", done=True, logs={})
         return _result(step, states.get("sampling_params"))
 
     def _begin(self, prompt: object, label: object) -> Episode:
@@ -130,7 +130,7 @@ def _agent(name: str, core: RewardCore) -> Agent:
     return AGENTS[name](core)
 
 
-def _result(step: Step, sampling_params: object) -> dict[str, Any]:
+def _result(step: EpisodeStep, sampling_params: object) -> dict[str, Any]:
     import torch
 
     # A trainer may have set another default device.

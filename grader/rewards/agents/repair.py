@@ -1,6 +1,6 @@
 """The code-repair agent: write code, see which tests fail and how, write it anew."""
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.model import CaseResult, GradeReport
 from grader.model.errors import GraderError
 from grader.model.verdict import LimitKind, Verdict
@@ -30,11 +30,11 @@ class RepairAgent(Agent):
     def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:
         label = episode.label
         try:
-            plan = plan_for(label, Task.CODE)
+            plan = plan_for(label, RewardTask.CODE)
         except GraderError as error:
             rating = ungraded(str(error), self._core.settings.reward.neutral)
             return Attempt(rating=rating, solved=False, words="")
-        tests = next((part.label for part in plan.parts if part.task is Task.CODE), label)
+        tests = next((part.label for part in plan.parts if part.task is RewardTask.CODE), label)
         (rating,) = self._core.code.rate([sample], [tests], deadline)
         report = rating.report
         return Attempt(

@@ -6,7 +6,7 @@ also as `grader.rewards.maths.answers` finds it. What is handed in is graded as 
 
 import re
 
-from grader.config.rewards import Task
+from grader.config.rewards import RewardTask
 from grader.model.errors import GraderError
 from grader.rewards.agents.episode import Agent, Attempt, Episode
 from grader.rewards.agents.notebooks import Notebooks
@@ -77,7 +77,7 @@ class ToolAgent(Agent):
 
 def _handed_in(text: str, plan: Plan) -> str | None:
     """Return what the response hands in, in a form that its grader reads; None: nothing."""
-    is_math = plan.parts[0].task is Task.MATH
+    is_math = plan.parts[0].task is RewardTask.MATH
     code = [match.span() for match in _BLOCK.finditer(text)]
     found = [
         match[1]

@@ -5,7 +5,7 @@ import threading
 import time
 
 from grader.model import TestSuite, wire
-from grader.offline.finder import Problems, SuiteFinder
+from grader.offline.finder import ProblemLookup, SuiteFinder
 from grader.server.metrics import Metrics
 from grader.suites.cache import SuiteCache
 from grader.suites.files import check_files
@@ -14,7 +14,7 @@ from grader.suites.files import check_files
 class LabelReader:
     """Reads labels. Safe for many threads."""
 
-    def __init__(self, problems: Problems | None, metrics: Metrics) -> None:
+    def __init__(self, problems: ProblemLookup | None, metrics: Metrics) -> None:
         """Start with an empty cache.
 
         Args:

@@ -6,11 +6,11 @@ import pytest
 
 from grader.cli.check_summary import print_summary
 from grader.offline.attacks import Attack
-from grader.offline.checked import Change, Health, Mutation, Paid, ProblemCheck, Tally
+from grader.offline.checked import Change, CheckSummary, Mutation, Paid, ProblemCheck, ProblemHealth
 
 
-def tally_of(*checks: ProblemCheck) -> Tally:
-    tally = Tally()
+def tally_of(*checks: ProblemCheck) -> CheckSummary:
+    tally = CheckSummary()
     for check in checks:
         tally.add(check)
     return tally
@@ -18,14 +18,14 @@ def tally_of(*checks: ProblemCheck) -> Tally:
 
 PAID = ProblemCheck(
     id="\x1b[31mpaid",
-    health=Health.EXPLOITABLE,
+    health=ProblemHealth.EXPLOITABLE,
     feedback="submissions pass: zero\x1b[2J" + "x" * 500,
     paid=(Paid(attack=Attack.ZERO, code=""),),
     runs=19,
 )
 WEAK = ProblemCheck(
     id="weak",
-    health=Health.OK,
+    health=ProblemHealth.OK,
     mutants=Mutation(
         tried=4, noticed=1, missed=(Change(line=2, before="a < b", after="a <= b"),) * 3
     ),
@@ -33,11 +33,13 @@ WEAK = ProblemCheck(
     confirmable=2,
     runs=21,
 )
-STRONG = ProblemCheck(id="strong", health=Health.OK, mutants=Mutation(tried=4, noticed=4), runs=21)
+STRONG = ProblemCheck(
+    id="strong", health=ProblemHealth.OK, mutants=Mutation(tried=4, noticed=4), runs=21
+)
 
 
 def shown(
-    tally: Tally,
+    tally: CheckSummary,
     capsys: pytest.CaptureFixture[str],
     *,
     min_strength: float | None = None,
@@ -93,7 +95,7 @@ def test_json_is_all_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_more_findings_than_are_shown_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    broken = [ProblemCheck(id=str(number), health=Health.BROKEN) for number in range(45)]
+    broken = [ProblemCheck(id=str(number), health=ProblemHealth.BROKEN) for number in range(45)]
     assert "5 more with findings; -o OUT writes all of them" in shown(tally_of(*broken), capsys)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from grader.model import CaseResult, GradeReport, Submission, Usage
 from grader.model.verdict import Verdict
-from grader.offline.rows import Question
+from grader.offline.rows import RatedCompletion
 from tests.factories import make_report
 
 
@@ -46,11 +46,11 @@ class ScriptedRater:
     """As `ScriptedGrader`, for questions; reports from a thread of its own."""
 
     def __init__(self) -> None:
-        self.asked: list[Question] = []
+        self.asked: list[RatedCompletion] = []
         self._told: list[Future[None]] = []
         self._threads = ThreadPoolExecutor(1)
 
-    def ask(self, question: Question, tell: Callable[[GradeReport], None]) -> None:
+    def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
         self.asked.append(question)
         self._told.append(self._threads.submit(tell, make_report(Verdict(question.completion))))
 

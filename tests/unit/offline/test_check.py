@@ -17,7 +17,7 @@ from grader.model import (
 from grader.model.verdict import Verdict
 from grader.offline.attacks import Attack
 from grader.offline.check import check_problems
-from grader.offline.checked import Change, Effort, Health, Mutation, ProblemCheck
+from grader.offline.checked import Change, Effort, Mutation, ProblemCheck, ProblemHealth
 from grader.suites import ProblemIndex
 from tests.factories import make_report
 
@@ -74,7 +74,7 @@ def check(
 
 def test_problem_whose_reference_passes_is_ok() -> None:
     found = check([report(PASSED, PASSED)] * 2)
-    assert (found.health, found.feedback) == (Health.OK, "")
+    assert (found.health, found.feedback) == (ProblemHealth.OK, "")
     assert found.cpu_time_s == 0.1
 
 
@@ -83,40 +83,43 @@ def test_problem_whose_reference_passes_is_ok() -> None:
     [
         pytest.param(
             [report(PASSED, FAILED, feedback="3 != 4")] * 2,
-            Health.BROKEN,
+            ProblemHealth.BROKEN,
             "failed, 1 of 2 cases passed: 3 != 4",
             id="broken",
         ),
         pytest.param(
             [report(PASSED, PASSED), report(PASSED, FAILED)],
-            Health.FLAKY,
+            ProblemHealth.FLAKY,
             "passed in one run, failed in another",
             id="flaky verdict",
         ),
         pytest.param(
             [report(PASSED, FAILED), report(FAILED, PASSED)],
-            Health.FLAKY,
+            ProblemHealth.FLAKY,
             "in one run",
             id="flaky case",
         ),
         pytest.param(
             [report(PASSED, PASSED), report(PASSED, PASSED, cpu_time_s=5.1)],
-            Health.SLOW,
+            ProblemHealth.SLOW,
             "5.10 s of 10 s of CPU time",
             id="slow",
         ),
         pytest.param(
-            [report(PASSED, PASSED, cpu_time_s=5.0)] * 2, Health.OK, "", id="half of the limit"
+            [report(PASSED, PASSED, cpu_time_s=5.0)] * 2,
+            ProblemHealth.OK,
+            "",
+            id="half of the limit",
         ),
         pytest.param(
             [report(PASSED, PASSED), report(Verdict.INTERNAL_ERROR, feedback="lost")],
-            Health.UNCHECKED,
+            ProblemHealth.UNCHECKED,
             "lost",
             id="our error",
         ),
         pytest.param(
             [report(Verdict.INTERNAL_ERROR, feedback="SuiteError: no case")] * 2,
-            Health.BROKEN,
+            ProblemHealth.BROKEN,
             "no case",
             id="error of the suite",
         ),
@@ -125,13 +128,15 @@ def test_problem_whose_reference_passes_is_ok() -> None:
                 report(PASSED, PASSED),
                 report(Verdict.INTERNAL_ERROR, feedback="SuiteError: does not pass"),
             ],
-            Health.FLAKY,
+            ProblemHealth.FLAKY,
             "passed in one run",
             id="error of the suite in one run",
         ),
     ],
 )
-def test_two_runs_of_the_reference(runs: list[GradeReport], health: Health, feedback: str) -> None:
+def test_two_runs_of_the_reference(
+    runs: list[GradeReport], health: ProblemHealth, feedback: str
+) -> None:
     found = check(runs)
     assert found.health is health
     assert feedback in found.feedback
@@ -150,13 +155,13 @@ def test_case_that_passes_with_both_stubs_asserts_nothing(
 ) -> None:
     found = check([report(PASSED, PASSED)] * 2, stubs)
     assert found.vacuous_cases == vacuous
-    assert found.health is (Health.VACUOUS if vacuous else Health.OK)
+    assert found.health is (ProblemHealth.VACUOUS if vacuous else ProblemHealth.OK)
 
 
 def test_limit_of_the_suite_decides_what_is_slow() -> None:
     runs = [report(PASSED, PASSED, cpu_time_s=6.0)] * 2
-    assert check(runs).health is Health.SLOW
-    assert check(runs, suite={"limits": {"cpu_time_s": 30.0}}).health is Health.OK
+    assert check(runs).health is ProblemHealth.SLOW
+    assert check(runs, suite={"limits": {"cpu_time_s": 30.0}}).health is ProblemHealth.OK
 
 
 def test_longest_case_decides_where_cases_have_processes_of_their_own() -> None:
@@ -164,12 +169,12 @@ def test_longest_case_decides_where_cases_have_processes_of_their_own() -> None:
         CaseResult(id=str(n), verdict=PASSED, usage=Usage(cpu_time_s=2.0)) for n in range(4)
     )
     run = replace(report(PASSED, cpu_time_s=8.0), cases=cases)
-    assert check([run, run]).health is Health.OK
+    assert check([run, run]).health is ProblemHealth.OK
 
 
 def test_problem_whose_tests_cannot_be_read_is_broken() -> None:
     found = check([], [], test_list=["assert (", "assert True"])
-    assert found.health is Health.BROKEN
+    assert found.health is ProblemHealth.BROKEN
     assert found.feedback
 
 
@@ -202,7 +207,7 @@ def judged(
 
 def test_strong_tests_pass_the_reference_alone() -> None:
     found, submissions = judged(lambda source: source == REFERENCE)
-    assert (found.health, found.paid, found.strength) == (Health.OK, (), 1.0)
+    assert (found.health, found.paid, found.strength) == (ProblemHealth.OK, (), 1.0)
     assert found.mutants == Mutation(tried=2, noticed=2)
     assert len(submissions) == 2 + len(Attack) + 2
 
@@ -214,7 +219,7 @@ def test_cases_with_an_expectation_that_can_be_changed_are_counted() -> None:
 
 def test_submission_that_solves_nothing_and_passes_makes_tests_worthless() -> None:
     found, _ = judged(lambda source: source == REFERENCE or "return []" in source)
-    assert (found.health, found.strength) == (Health.EXPLOITABLE, 0.0)
+    assert (found.health, found.strength) == (ProblemHealth.EXPLOITABLE, 0.0)
     assert [(each.attack, each.code) for each in found.paid] == [
         (Attack.EMPTY_LIST, "def add(a, b):\n    return []\n")
     ]
@@ -223,7 +228,7 @@ def test_submission_that_solves_nothing_and_passes_makes_tests_worthless() -> No
 
 def test_changes_that_pass_are_named_and_make_tests_weak() -> None:
     found, _ = judged(lambda source: source == REFERENCE or "a - b" in source)
-    assert (found.health, found.strength) == (Health.OK, 0.5)
+    assert (found.health, found.strength) == (ProblemHealth.OK, 0.5)
     change = Change(line=2, before="a + b", after="a - b")
     assert found.mutants == Mutation(tried=2, noticed=1, missed=(change,))
 
@@ -272,7 +277,7 @@ def test_only_what_shows_vacuous_cases_runs_every_case() -> None:
 
 def test_nothing_is_tried_on_tests_that_the_reference_fails() -> None:
     found, submissions = judged(lambda _: False)
-    assert (found.health, found.strength, len(submissions)) == (Health.BROKEN, None, 2)
+    assert (found.health, found.strength, len(submissions)) == (ProblemHealth.BROKEN, None, 2)
 
 
 WITHOUT_REFERENCE = {
@@ -286,15 +291,18 @@ def test_problem_without_a_reference_is_named() -> None:
         (found,) = check_problems(
             problems, problems, grader=Prepared([], []), limits=Limits(), effort=LEAST
         )
-    assert (found.health, found.runs) == (Health.NO_REFERENCE, 0)
+    assert (found.health, found.runs) == (ProblemHealth.NO_REFERENCE, 0)
 
 
 @pytest.mark.parametrize(
     ("paid", "health", "strength"),
-    [("return True", Health.EXPLOITABLE, 0.0), ("nothing", Health.NO_REFERENCE, None)],
+    [
+        ("return True", ProblemHealth.EXPLOITABLE, 0.0),
+        ("nothing", ProblemHealth.NO_REFERENCE, None),
+    ],
 )
 def test_problem_without_a_reference_is_attacked_by_the_names_that_it_uses(
-    paid: str, health: Health, strength: float | None
+    paid: str, health: ProblemHealth, strength: float | None
 ) -> None:
     grader = Judging(lambda source: paid in source)
     with ProblemIndex.from_rows([WITHOUT_REFERENCE]) as problems:
@@ -320,4 +328,6 @@ def test_every_problem_is_reported_once(count: int) -> None:
         )
     healths = {each.id: each.health for each in found}
     assert len(found) == count
-    assert healths == {str(n): Health.BROKEN if n == 2 else Health.OK for n in range(count)}
+    assert healths == {
+        str(n): ProblemHealth.BROKEN if n == 2 else ProblemHealth.OK for n in range(count)
+    }

@@ -15,12 +15,12 @@ from grader.offline.attacks import Attack
 from grader.offline.checked import (
     SHOWN,
     Change,
+    CheckSummary,
     Effort,
-    Health,
     Mutation,
     Paid,
     ProblemCheck,
-    Tally,
+    ProblemHealth,
     check_key,
     read_checked,
     row_of,
@@ -33,7 +33,7 @@ PROBLEM = {"task_id": "p", "code": "x = 1", "test_list": ["assert x == 1"]}
 def made(problem_id: str = "p", noticed: int = 3, **fields: Any) -> ProblemCheck:
     missed = (Change(line=3, before="a < b", after="a <= b"),)
     values: dict[str, Any] = {
-        "health": Health.OK,
+        "health": ProblemHealth.OK,
         "verdicts": (Verdict.PASSED, Verdict.PASSED),
         "cpu_time_s": 0.25,
         "wall_time_s": 0.5,
@@ -49,7 +49,7 @@ def made(problem_id: str = "p", noticed: int = 3, **fields: Any) -> ProblemCheck
 def paid(problem_id: str = "p") -> ProblemCheck:
     return made(
         problem_id,
-        health=Health.EXPLOITABLE,
+        health=ProblemHealth.EXPLOITABLE,
         paid=(Paid(attack=Attack.EMPTY_LIST, code="def f():\n    return []\n"),),
     )
 
@@ -140,14 +140,14 @@ def test_strength(check: ProblemCheck, strength: float | None) -> None:
 
 
 def test_tally_keeps_the_strong_and_names_the_rest() -> None:
-    tally = Tally()
+    tally = CheckSummary()
     checks = [
         made("strong", noticed=4),
         made("weak", noticed=1),
         paid("paid"),
         made("unknown", mutants=None),
-        made("broken", health=Health.BROKEN, mutants=None, verdicts=()),
-        made("slow", health=Health.SLOW),
+        made("broken", health=ProblemHealth.BROKEN, mutants=None, verdicts=()),
+        made("slow", health=ProblemHealth.SLOW),
     ]
     for check in checks:
         tally.add(check)
@@ -171,7 +171,7 @@ def test_tally_keeps_the_strong_and_names_the_rest() -> None:
 
 
 def test_tally_remembers_the_worst_of_many() -> None:
-    tally = Tally()
+    tally = CheckSummary()
     for number in range(3 * SHOWN):
         tally.add(made(f"{number:05}", noticed=number % 2))
     tally.add(paid("last"))

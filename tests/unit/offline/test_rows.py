@@ -6,7 +6,7 @@ import pytest
 
 from grader.model import LimitOverrides, TestSuite
 from grader.offline.finder import SuiteFinder
-from grader.offline.rows import RowRules, Sample, output_line, refusal, samples
+from grader.offline.rows import RowRules, RowSample, output_line, refusal, samples
 from grader.offline.source import Row
 from tests.factories import make_report, make_suite
 
@@ -19,7 +19,7 @@ def read(
     *,
     problems: Mapping[str, TestSuite] | None = None,
     rules: RowRules = RULES,
-) -> list[Sample]:
+) -> list[RowSample]:
     text = row if isinstance(row, bytes) else json.dumps(row).encode()
     return samples(Row(number=7, text=text, progress=None), SuiteFinder(problems), rules)
 
@@ -38,7 +38,7 @@ def refused(row: object, **options: Any) -> str:
     return sample.problem
 
 
-def written(sample: Sample) -> dict[str, Any]:
+def written(sample: RowSample) -> dict[str, Any]:
     line = output_line(sample, make_report())
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from grader.config.rewards import ConversationSettings, MathSettings, Task
+from grader.config.rewards import ConversationSettings, MathSettings, RewardTask
 from grader.config.settings import Settings
 from grader.model import GradeReport, LimitOverrides, Limits
 from grader.model.errors import ConfigurationError, InputError
 from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
 from grader.offline.resume import DoneRow, read_done, run_key
-from grader.offline.rows import RowRules, Sample
+from grader.offline.rows import RowRules, RowSample
 from grader.offline.run import grade_rows
 from grader.offline.source import Row, open_rows
 from tests.unit.offline.scripted import ScriptedGrader, ScriptedRater
@@ -42,7 +42,7 @@ def run(
     def before(row: DoneRow) -> None:
         seen.append(f"{row.id} {row.report.verdict}")
 
-    def now(sample: Sample, report: GradeReport) -> None:
+    def now(sample: RowSample, report: GradeReport) -> None:
         seen.append(f"{sample.id} {report.verdict}")
 
     rows = open_rows(samples)
@@ -204,7 +204,7 @@ def test_output_of_another_input_is_refused(
         ),
         pytest.param(key_of(completion_key="text"), "completion key", id="completion key"),
         pytest.param(key_of(problems=Path(__file__)), "problems", id="problems"),
-        pytest.param(key_of(replace(SETTINGS, task=Task.MATH)), "task", id="task"),
+        pytest.param(key_of(replace(SETTINGS, task=RewardTask.MATH)), "task", id="task"),
         pytest.param(key_of(label_key="answer"), "label key", id="label key"),
         pytest.param(
             key_of(replace(SETTINGS, math=MathSettings(wrong=-1))),

@@ -5,7 +5,15 @@ from html.parser import HTMLParser
 from typing import Any
 
 from grader.offline.attacks import Attack
-from grader.offline.checked import SHOWN, Change, Health, Mutation, Paid, ProblemCheck, Tally
+from grader.offline.checked import (
+    SHOWN,
+    Change,
+    CheckSummary,
+    Mutation,
+    Paid,
+    ProblemCheck,
+    ProblemHealth,
+)
 from grader.report.checked import MAX_CODE_CHARS, page
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e'\"><img src=x onerror=alert(2)>"
@@ -23,7 +31,7 @@ class _Tags(HTMLParser):
 
 def made(problem_id: str, **fields: Any) -> ProblemCheck:
     values: dict[str, Any] = {
-        "health": Health.OK,
+        "health": ProblemHealth.OK,
         "mutants": Mutation(tried=4, noticed=4),
         "runs": 20,
     }
@@ -33,14 +41,14 @@ def made(problem_id: str, **fields: Any) -> ProblemCheck:
 def paid(problem_id: str, code: str) -> ProblemCheck:
     return made(
         problem_id,
-        health=Health.EXPLOITABLE,
+        health=ProblemHealth.EXPLOITABLE,
         feedback=f"submissions pass: {code[:80]}",
         paid=(Paid(attack=Attack.EMPTY_LIST, code=code),),
     )
 
 
 def page_of(*checks: ProblemCheck, title: str = "problems.jsonl") -> str:
-    tally = Tally()
+    tally = CheckSummary()
     for check in checks:
         tally.add(check)
     return page(title, tally)
@@ -69,7 +77,7 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
     change = Change(line=1, before=HOSTILE, after=HOSTILE)
     check = made(
         HOSTILE,
-        health=Health.EXPLOITABLE,
+        health=ProblemHealth.EXPLOITABLE,
         feedback=HOSTILE,
         format=HOSTILE,
         mutants=Mutation(tried=1, noticed=0, missed=(change,)),

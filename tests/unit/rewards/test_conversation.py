@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.config.rewards import ConversationSettings, Task
+from grader.config.rewards import ConversationSettings, RewardTask
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError
 from grader.rewards.conversation import Classifier, _choices
@@ -98,7 +98,7 @@ def make_core(model: Path | None, **settings: object) -> RewardCore:
         model=str(model) if model else None,
         **settings,  # type: ignore[arg-type]
     )
-    return RewardCore(replace(Settings(), task=Task.CONVERSATION, conversation=conversation))
+    return RewardCore(replace(Settings(), task=RewardTask.CONVERSATION, conversation=conversation))
 
 
 @pytest.fixture(scope="module")

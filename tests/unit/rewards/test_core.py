@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.config.rewards import MathSettings, ResponseFormat, RewardSettings, ScoreMode, Task
+from grader.config.rewards import (
+    MathSettings,
+    ResponseFormat,
+    RewardSettings,
+    RewardTask,
+    ScoreMode,
+)
 from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader
 from grader.model import CaseResult, GradeReport, Submission, Usage
@@ -90,18 +96,22 @@ def rate_one(core: RewardCore, query: str, label: object, prompt: str = "") -> R
 @pytest.mark.parametrize(
     ("label", "task", "chosen"),
     [
-        pytest.param(LABEL, Task.AUTO, Task.CODE, id="tests"),
-        pytest.param('{"math": "42"}', Task.AUTO, Task.MATH, id="math"),
-        pytest.param({"conversation": True}, Task.AUTO, Task.CONVERSATION, id="conversation"),
-        pytest.param("42", Task.MATH, Task.MATH, id="plain-answer"),
-        pytest.param(LABEL, Task.MATH, Task.MATH, id="setting-decides"),
-        pytest.param('{"code": "assert f()"}', Task.MATH, Task.CODE, id="label-names-code"),
-        pytest.param("", Task.CONVERSATION, Task.CONVERSATION, id="no-label-needed"),
-        pytest.param(None, Task.AUTO, Task.CODE, id="no-label"),
-        pytest.param('{"math": ', Task.AUTO, Task.CODE, id="damaged"),
+        pytest.param(LABEL, RewardTask.AUTO, RewardTask.CODE, id="tests"),
+        pytest.param('{"math": "42"}', RewardTask.AUTO, RewardTask.MATH, id="math"),
+        pytest.param(
+            {"conversation": True}, RewardTask.AUTO, RewardTask.CONVERSATION, id="conversation"
+        ),
+        pytest.param("42", RewardTask.MATH, RewardTask.MATH, id="plain-answer"),
+        pytest.param(LABEL, RewardTask.MATH, RewardTask.MATH, id="setting-decides"),
+        pytest.param(
+            '{"code": "assert f()"}', RewardTask.MATH, RewardTask.CODE, id="label-names-code"
+        ),
+        pytest.param("", RewardTask.CONVERSATION, RewardTask.CONVERSATION, id="no-label-needed"),
+        pytest.param(None, RewardTask.AUTO, RewardTask.CODE, id="no-label"),
+        pytest.param('{"math": ', RewardTask.AUTO, RewardTask.CODE, id="damaged"),
     ],
 )
-def test_label_chooses_what_grades(label: object, task: Task, chosen: Task) -> None:
+def test_label_chooses_what_grades(label: object, task: RewardTask, chosen: RewardTask) -> None:
     (part,) = plan_for(label, task).parts
     assert part.task is chosen
 
@@ -125,10 +135,10 @@ def test_label_chooses_what_grades(label: object, task: Task, chosen: Task) -> N
     ],
 )
 def test_plain_answer_in_a_mixed_file_is_for_the_math_grader(label: object, answer: object) -> None:
-    (part,) = plan_for(label, Task.AUTO).parts
-    assert (part.task, part.label) == (Task.MATH, answer)
-    (part,) = plan_for(label, Task.CODE).parts
-    assert part.task is Task.CODE
+    (part,) = plan_for(label, RewardTask.AUTO).parts
+    assert (part.task, part.label) == (RewardTask.MATH, answer)
+    (part,) = plan_for(label, RewardTask.CODE).parts
+    assert part.task is RewardTask.CODE
 
 
 @pytest.mark.parametrize(
@@ -141,8 +151,8 @@ def test_plain_answer_in_a_mixed_file_is_for_the_math_grader(label: object, answ
     ],
 )
 def test_what_may_be_a_mistake_in_a_label_is_no_answer(label: object) -> None:
-    (part,) = plan_for(label, Task.AUTO).parts
-    assert part.task is Task.CODE
+    (part,) = plan_for(label, RewardTask.AUTO).parts
+    assert part.task is RewardTask.CODE
 
 
 def test_arrays_in_a_label_reach_graders_as_lists() -> None:
@@ -173,7 +183,7 @@ def test_arrays_in_a_label_reach_graders_as_lists() -> None:
 )
 def test_combination_that_makes_no_sense_is_refused(combine: object) -> None:
     with pytest.raises(LabelError):
-        plan_for({"combine": combine}, Task.AUTO)
+        plan_for({"combine": combine}, RewardTask.AUTO)
 
 
 # ---------------------------------------------------------------- code

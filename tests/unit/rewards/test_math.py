@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.config.rewards import AnswerPick, AnswerPlace, MathSettings, Task
+from grader.config.rewards import AnswerPick, AnswerPlace, MathSettings, RewardTask
 from grader.config.settings import Settings
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, gold_answer
@@ -22,7 +22,7 @@ REWARDS = {RIGHT: 1.0, WRONG: 0.0, NONE: -0.5}
 
 @pytest.fixture(scope="module")
 def core() -> Iterator[RewardCore]:
-    core = RewardCore(Settings(task=Task.MATH))
+    core = RewardCore(Settings(task=RewardTask.MATH))
     yield core
     core.close()
 
@@ -201,7 +201,7 @@ GOES_ON = "40 + 2 = 42 #### 42\n\nQuestion: What is 1 + 1?\nAnswer: 1 + 1 = 2 ##
 def test_first_or_last_answer_counts_up_to_where_the_response_stops(
     settings: MathSettings, response: str, label: str
 ) -> None:
-    core = RewardCore(replace(Settings(task=Task.MATH), math=settings))
+    core = RewardCore(replace(Settings(task=RewardTask.MATH), math=settings))
     (rating,) = core.rate([Sample(query=response, label=label)])
     core.close()
     assert rating.reward == 1, rating.note
@@ -284,7 +284,7 @@ def test_comparison_after_the_deadline_is_no_answer(algebra: Algebra) -> None:
 
 
 def test_label_that_nothing_can_be_compared_with_blames_no_answer() -> None:
-    core = RewardCore(replace(Settings(task=Task.MATH), math=MathSettings(symbolic_s=0.5)))
+    core = RewardCore(replace(Settings(task=RewardTask.MATH), math=MathSettings(symbolic_s=0.5)))
     endless = "9^{9^{9^9}} + x"
     hostile_label, hostile_answer = core.rate(
         [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from grader.config.rewards import MathSettings, Task
+from grader.config.rewards import MathSettings, RewardTask
 from grader.config.settings import Settings
 from grader.rewards.core import RewardCore
 from grader.rewards.maths.compare import is_right
@@ -298,7 +298,7 @@ ENDLESS = {
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[RewardCore]:
     settings = MathSettings(symbolic_s=0.5, processes=1)
-    core = RewardCore(replace(Settings(task=Task.MATH), math=settings))
+    core = RewardCore(replace(Settings(task=RewardTask.MATH), math=settings))
     yield core
     core.close()
 
