@@ -106,8 +106,8 @@ def response_of(said: object) -> str:
 def label_of(row: Mapping[str, object]) -> object:
     """Return the label of a dataset's row: its column `label`, or else the row itself.
 
-    A whole row can be a label, because the columns of open-r1, verl, rLLM, MBPP, APPS and others are known
-    formats. See docs/formats.md.
+    A row can be a label, because the columns of open-r1, verl, rLLM, MBPP, APPS and others are
+    known formats. See docs/formats.md.
     """
     label = row.get("label")
     return dict(row) if label is None else label
