@@ -18,7 +18,7 @@ from grader.model.errors import ConfigurationError
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
-    from grader.offline.checked import ProblemCheck, CheckSummary
+    from grader.offline.checked import CheckSummary, ProblemCheck
     from grader.scoring.calibration import Measured
     from grader.suites import ProblemIndex
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.offline.checked import SHOWN, ProblemHealth, ProblemCheck, CheckSummary
+from grader.offline.checked import SHOWN, CheckSummary, ProblemCheck, ProblemHealth
 from grader.report import charts
 from grader.report.batch import Bin
 from grader.report.pages import one_file, render

@@ -84,9 +84,7 @@ def with_code_reward(*others: Any) -> list[RewardFunction]:
         # Modules of torch have this method.
         is_function = callable(other) and not hasattr(other, "forward")
         if not is_function:
-            message = (
-                f"{other!r:.80} is not a function; expected a function: wrap a model in one"
-            )
+            message = f"{other!r:.80} is not a function; expected a function: wrap a model in one"
             raise ConfigurationError(message)
     graded = _Graded()
 
