@@ -1,4 +1,4 @@
-"""Headless Chromium over real pages; what a page must never do is watched in every test."""
+"""Headless Chromium over real pages; every test checks that the page does nothing forbidden."""
 
 import contextlib
 import re
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
 
 TIMEOUT_S = 120
-"""Of a test: in some the browser starts, or the examples are graded first."""
+"""Timeout of a test: in some, the browser starts or the examples are graded first."""
 
 OpenPage = Callable[..., "Page"]
 """Opens an address in a page that is watched; options are those of a new browser context.
@@ -57,7 +57,7 @@ def browser() -> "Iterator[Browser]":
 
 @pytest.fixture
 def open_page(browser: "Browser") -> "Iterator[OpenPage]":
-    """Open pages that must not show a dialog, log an error or ask anywhere else for anything."""
+    """Open pages that must not show a dialog, log an error or request anything elsewhere."""
     sins: list[str] = []
 
     with contextlib.ExitStack() as stack:
@@ -75,7 +75,7 @@ def open_page(browser: "Browser") -> "Iterator[OpenPage]":
 
 
 def _watch(page: "Page", address: str, sins: list[str], forgiven: str) -> None:
-    """Note whatever a page does that it must not, all the time that it is open."""
+    """Record everything forbidden that a page does while it is open."""
     url = urlsplit(address)
     home = f"{url.scheme}://{url.netloc}/"
     if url.scheme == "file":
@@ -107,7 +107,7 @@ def _watch(page: "Page", address: str, sins: list[str], forgiven: str) -> None:
 
 @pytest.fixture(scope="session")
 def graded(repo_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The examples, graded for real: every verdict that a sample can have of its own."""
+    """The examples, really graded: every verdict that a sample can have."""
     return _grade(repo_dir, tmp_path_factory.mktemp("graded") / "graded.jsonl")
 
 
@@ -125,7 +125,7 @@ def _grade(repo_dir: Path, out: Path, *options: str) -> Path:
 
 
 def grade_file(repo_dir: Path, samples: Path, out: Path, *options: str) -> Path:
-    """Grade a file of samples for real and return the graded file."""
+    """Really grade a file of samples; return the graded file."""
     command = [
         *(sys.executable, "-m", "grader", "grade", str(samples)),
         *("--out", str(out), "--sandbox", "native", *options),
@@ -148,7 +148,7 @@ def axe(repo_dir: Path) -> str:
 
 
 def serious_findings(page: "Page", axe: str) -> list[str]:
-    """Return what axe-core finds that keeps somebody from using the page."""
+    """Return the accessibility problems that axe-core finds."""
     page.evaluate(axe)
     result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [

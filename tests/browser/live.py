@@ -1,4 +1,4 @@
-"""The live page of a running service, for tests that look at it."""
+"""Helpers for tests of the live page of a running service."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 TOKEN = "a-secret-ß"  # noqa: S105 - of services in tests, and no ASCII
 NO_CONNECTION = "Failed to load resource"
-"""How Chromium's console tells of a request that was refused, or that nobody answered."""
+"""Chromium's console messages about a request that was refused or got no response."""
 
 
 def sign_in(page: "Page", token: str = TOKEN) -> None:

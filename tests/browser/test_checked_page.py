@@ -1,4 +1,4 @@
-"""The page of `grader check` in a browser: to be read in both schemes, with hostile rows."""
+"""The page of `grader check` in a browser: readable in both schemes, with hostile rows."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -43,7 +43,7 @@ def test_code_of_an_attack_opens(open_page: OpenPage, address: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_page_can_be_used_by_everybody(
+def test_page_is_accessible(
     open_page: OpenPage, address: str, axe: str, scheme: Literal["light", "dark"]
 ) -> None:
     shown = open_page(address, color_scheme=scheme, bypass_csp=True)
@@ -52,6 +52,6 @@ def test_page_can_be_used_by_everybody(
 
 
 @pytest.mark.parametrize("width", [360, 1300])
-def test_page_is_no_wider_than_its_window(open_page: OpenPage, address: str, width: int) -> None:
+def test_page_fits_its_window(open_page: OpenPage, address: str, width: int) -> None:
     shown = open_page(address, viewport={"width": width, "height": 800})
     assert shown.evaluate("document.documentElement.scrollWidth") <= width

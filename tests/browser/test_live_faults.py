@@ -65,7 +65,7 @@ def test_queue_that_fills_and_worker_that_dies_are_seen(
         page.locator("#health .bad", has_text="Redis does not answer").wait_for()
 
 
-def test_page_finds_the_service_again_and_forgets_what_it_has_forgotten(
+def test_page_reconnects_and_drops_samples_of_the_old_process(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
     port = free_port()

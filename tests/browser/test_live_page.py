@@ -92,7 +92,7 @@ def test_overview_goes_on_by_itself(open_page: OpenPage, service: Service) -> No
     assert hours.get_attribute("aria-pressed") == "true"
 
 
-def test_all_is_well_is_said_where_it_is(open_page: OpenPage, service: Service) -> None:
+def test_page_says_that_all_is_well(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service)
     assert page.locator("#health").inner_text().startswith("All is well.")
 
@@ -143,7 +143,7 @@ def test_samples_of_a_kind_lead_from_one_to_the_next(open_page: OpenPage, servic
     assert "pair/one" not in names(page)
 
 
-def test_sample_that_is_gone_is_told(open_page: OpenPage, service: Service) -> None:
+def test_dropped_sample_gets_a_message(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service, "sample/none-1", forgiven=NO_CONNECTION)
     page.get_by_text("is not kept, or no longer").wait_for()
 
@@ -151,7 +151,7 @@ def test_sample_that_is_gone_is_told(open_page: OpenPage, service: Service) -> N
 # ---------------------------------------------------------------- playground
 
 
-def test_playground_grades_an_example_and_what_is_typed_in(
+def test_playground_grades_an_example_and_typed_input(
     open_page: OpenPage, service: Service
 ) -> None:
     page = open_live(open_page, service, "playground")
@@ -174,7 +174,7 @@ def test_playground_grades_an_example_and_what_is_typed_in(
     assert "Wrong answer" in report.inner_text()
 
 
-def test_playground_says_what_is_wrong_with_a_label(open_page: OpenPage, service: Service) -> None:
+def test_playground_names_the_error_in_a_label(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service, "playground", forgiven=NO_CONNECTION)
     page.locator("#try-label").fill('{"odd": 1}')
     page.get_by_role("button", name="Grade").click()
@@ -235,9 +235,7 @@ SMUGGLE = """async () => {
 }"""
 
 
-def test_policy_refuses_what_is_not_a_file_of_the_page(
-    open_page: OpenPage, service: Service
-) -> None:
+def test_policy_blocks_foreign_files(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service, forgiven="requires 'Trusted|Content Security Policy")
     markup, directive, ran = page.evaluate(SMUGGLE)
     assert (markup, ran) == ("refused", "nothing ran")
@@ -287,7 +285,7 @@ def test_flood_of_samples_takes_no_more_memory_than_a_few(
 
 
 def content_of(text: str) -> dict[str, Any]:
-    """Return a submission in which a text stands wherever a client or a model may write."""
+    """Return a submission with a text in every place that a client or a model may fill."""
     program = f"print({text!r})"
     case = {"input": text, "output": f"{text} expected"}
     label = {"problem_id": text[:300], "test_cases": [case]}
@@ -297,7 +295,7 @@ def content_of(text: str) -> dict[str, Any]:
 
 @pytest.fixture(params=["ours", pytest.param("red team", marks=pytest.mark.slow)])
 def hostile_texts(request: pytest.FixtureRequest) -> list[str]:
-    """Texts that try to be more than text; those of the recorded corpus where it is there."""
+    """Texts that try to act as markup; also those of the recorded corpus, if it is there."""
     if request.param == "ours":
         return list(HOSTILE)
     folder: Path = request.getfixturevalue("shared_dir")
@@ -335,7 +333,7 @@ LAYOUT = """() => [
     document.styleSheets.length, document.querySelectorAll("base").length, JSON.stringify(
         document.querySelector(".top").getBoundingClientRect()),
 ]"""
-"""What no content may change: the width, the head of the page, and what the page loads."""
+"""What no content may change: the width and head of the page, and the files that it loads."""
 FOREIGN = ", ".join(
     f"#sample-body {each}"
     for each in ("script", "style", "img", "iframe", "link", "meta", "form", "svg", "a")

@@ -1,4 +1,4 @@
-"""The three questions of docs/reading-a-report.md, answered by the clicks that it names."""
+"""The three questions of docs/reading-a-report.md, answered with the clicks that it names."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

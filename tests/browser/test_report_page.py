@@ -53,7 +53,7 @@ def names(page: "Page") -> list[str]:
 # ---------------------------------------------------------------- the overview
 
 
-def test_overview_draws_what_the_file_comes_to(
+def test_overview_draws_the_summary_of_the_file(
     open_page: OpenPage, write: Write, graded: Path
 ) -> None:
     page = opened(open_page, write(graded))
@@ -215,7 +215,7 @@ def test_samples_of_any_name_have_an_address(
         page.get_by_role("link", name="All samples").click()
 
 
-def test_two_files_show_what_flipped_and_why(
+def test_two_files_show_flips_and_their_reasons(
     open_page: OpenPage, write: Write, graded: Path, graded_before: Path
 ) -> None:
     page = opened(open_page, write(graded, graded_before))
@@ -286,7 +286,7 @@ def test_recorded_batch_is_shown_down_to_every_sample(
 
 
 def assert_rows_are_inert(page: "Page", rows: int) -> None:
-    """Open every row of a page and look for whatever could act."""
+    """Open every row of a page and look for anything that could act."""
     for place in ["", *(f"#@{line}" for line in range(1, rows + 1))]:
         found = page.evaluate(
             """async (place) => {

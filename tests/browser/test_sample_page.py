@@ -1,4 +1,4 @@
-"""A graded sample's page, whatever the model wrote into it."""
+"""The page of a graded sample, also with hostile text of the model."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ HOSTILE = (
 
 
 def page_of(folder: Path, text: str) -> str:
-    """Write a sample that holds `text` wherever others may write; return its address."""
+    """Write a sample with `text` in every place that others may fill; return its address."""
     case = CaseResult(
         id=text[:400],
         verdict=Verdict.FAILED,

@@ -1,4 +1,4 @@
-"""The report that is served: every sample of a large file, and only to whom it may be shown."""
+"""The served report: every sample of a large file, and only for requests with access."""
 
 import http.client
 import re
@@ -130,7 +130,7 @@ def small_file(folder: Path) -> Path:
     return write_graded(folder / "a.jsonl", [Row(id="only", report=make_report())])
 
 
-def test_what_is_served_runs_nothing_but_its_own_files(serve: Serve, tmp_path: Path) -> None:
+def test_served_page_runs_only_its_own_files(serve: Serve, tmp_path: Path) -> None:
     port = serve(small_file(tmp_path))
     for path in ("/", "/tables.json", "/static/report.js", "/sample/1"):
         status, headers, _ = ask(port, path)

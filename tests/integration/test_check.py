@@ -1,4 +1,4 @@
-"""`grader check` against real suites: weak ones are found out, and only for what they pay."""
+"""`grader check` on real suites: finds weak suites, and only for the attacks that they pay."""
 
 import json
 import signal
@@ -108,7 +108,7 @@ WEAK: Mapping[Attack, dict[str, Any]] = {
     },
     Attack.EMPTY: {"code": SQUARE, "test_list": ["assert 3 * 3 == 9"]},
 }
-"""By attack, a suite that plain Python pays it for as well."""
+"""By attack, a suite that pays it in plain Python, too."""
 
 WEAK_PROGRAMS: Mapping[Attack, dict[str, Any]] = {
     Attack.NONE: {"solution": "input()\n", "inputs": ["3\n"], "outputs": [""]},
@@ -256,7 +256,7 @@ def test_strong_problems_are_kept_unchanged_and_the_rest_is_named(tmp_path: Path
     assert len(read_rows(tmp_path / "out.jsonl")) == 4
 
 
-def test_run_goes_on_where_it_stopped(tmp_path: Path, run: Run) -> None:
+def test_run_resumes_where_it_stopped(tmp_path: Path, run: Run) -> None:
     write_rows(tmp_path / "problems.jsonl", ROWS)
     least = ("--no-attacks", "--mutants", "0")
     done = run("check", "problems.jsonl", "-o", "out.jsonl", "--limit", "2", *least)

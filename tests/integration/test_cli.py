@@ -54,7 +54,7 @@ def test_rows_are_graded_and_summed_up(tmp_path: Path, run: Run) -> None:
     assert report["code"].startswith("def add")
 
 
-def test_bad_rows_are_told_and_written_and_the_others_go_on(tmp_path: Path, run: Run) -> None:
+def test_bad_rows_are_reported_and_the_others_go_on(tmp_path: Path, run: Run) -> None:
     write_rows(
         tmp_path / "in.jsonl",
         [
@@ -85,7 +85,7 @@ def test_rows_flow_from_standard_input_to_standard_output(run: Run) -> None:
     assert "pass rate: 100.0 %" in done.stderr
 
 
-def test_empty_files_are_told(tmp_path: Path, run: Run) -> None:
+def test_empty_files_get_a_message(tmp_path: Path, run: Run) -> None:
     (tmp_path / "in.jsonl").touch()
     graded, checked = run("grade", "in.jsonl", "-o", "out.jsonl"), run("check", "in.jsonl")
     assert (graded.returncode, checked.returncode) == (0, 0)
@@ -93,7 +93,7 @@ def test_empty_files_are_told(tmp_path: Path, run: Run) -> None:
     assert "the file is empty" in checked.stdout
 
 
-def test_queue_that_does_not_answer_is_told_at_once(tmp_path: Path, run: Run) -> None:
+def test_queue_that_does_not_answer_is_reported_at_once(tmp_path: Path, run: Run) -> None:
     write_rows(tmp_path / "in.jsonl", [{"completion": GOOD, "label": LABEL}])
     done = run("grade", "in.jsonl", "-o", "out.jsonl", "--broker", "redis://127.0.0.1:1/0")
     assert done.returncode == 3

@@ -1,4 +1,4 @@
-"""Requests that no client means: an answer with a reason, never a 500, never none at all."""
+"""Malformed requests get a response with a reason: never a 500, never no response."""
 
 import contextlib
 import json
@@ -45,7 +45,7 @@ def service(
 
 @contextlib.contextmanager
 def working_queue(folder: Path) -> Iterator[str]:
-    """Run a Redis and a worker; in the end the worker is the same, and nothing is stuck."""
+    """Run a Redis and a worker; check at the end that the worker survived and nothing is stuck."""
     if redis_program() is None:
         missing("Redis", "there is no redis-server")
     deployed = Deployment(folder)

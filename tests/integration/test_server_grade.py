@@ -135,7 +135,7 @@ def test_limit_of_a_label_is_capped(tmp_path: Path) -> None:
     assert (report["verdict"], report["limit_hit"]) == ("time_limit", "wall_time")
 
 
-def test_submissions_of_a_client_who_left_are_not_graded(
+def test_submissions_of_a_client_that_left_are_not_graded(
     service: Service, eventually: Eventually
 ) -> None:
     submissions = [{"completion": sleeper(1), "label": ASSERTS} for _ in range(30)]

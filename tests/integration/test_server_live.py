@@ -1,4 +1,4 @@
-"""The endpoints of the service's page, as its scripts use them, on a real service."""
+"""The endpoints of the live page, used like its scripts do, on a real service."""
 
 import json
 import socket
@@ -114,7 +114,7 @@ def test_name_that_somebody_else_gave_this_machine_gets_nothing(tmp_path: Path) 
 # ---------------------------------------------------------------- events
 
 
-def test_events_begin_with_everything_and_go_on_with_what_is_new(service: Service) -> None:
+def test_events_begin_with_a_snapshot_and_go_on_with_changes(service: Service) -> None:
     service.grade(BAD, id="before")
     with watching(service) as events:
         name, snapshot = next(events)
@@ -140,7 +140,7 @@ def test_events_begin_with_everything_and_go_on_with_what_is_new(service: Servic
         assert seen[-1]["state"]["usable"] == 2
 
 
-def test_what_is_graded_before_the_first_interval_is_counted(tmp_path: Path) -> None:
+def test_submission_before_the_first_interval_is_counted(tmp_path: Path) -> None:
     with serving(tmp_path, token=TOKEN) as young:
         for _ in range(3):
             young.grade(EXIT)
@@ -161,7 +161,7 @@ def _total(intervals: list[dict[str, Any]], name: str) -> int:
     return sum(interval["interval"][name] for interval in intervals)
 
 
-def test_what_waits_is_seen_to_wait(service: Service) -> None:
+def test_waiting_submission_is_shown_as_waiting(service: Service) -> None:
     with watching(service) as events:
         next(events)
         threads = [threading.Thread(target=service.grade, args=(sleeper(1.5),)) for _ in range(8)]
@@ -205,7 +205,7 @@ def test_many_look_at_once_and_then_no_more(service: Service, eventually: Eventu
         assert next(again)[0] == "snapshot"
 
 
-def test_client_that_reads_nothing_holds_up_nobody(service: Service) -> None:
+def test_client_that_reads_nothing_does_not_delay_others(service: Service) -> None:
     head = f"GET /live/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", service.port)) as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
@@ -246,7 +246,7 @@ def test_tests_that_cannot_be_read_are_a_sample_too(service: Service) -> None:
     assert "unreadable" in found
 
 
-def test_sample_of_a_trainer_is_kept_with_where_it_came_in(service: Service) -> None:
+def test_sample_of_a_trainer_is_kept_with_its_endpoint(service: Service) -> None:
     query = f"Add two numbers.{BAD}\n# of a trainer"
     body = {"query": [query], "prompts": ["Add two numbers."], "labels": [json.dumps(ASSERTS)]}
     assert service.post("/get_reward?logs=1", body).json()["extra_logs"]["graded"] == [1.0]
@@ -288,7 +288,7 @@ def test_every_example_of_the_playground_passes_as_it_is(service: Service) -> No
     assert [name for name, *_ in failed if name != "ds1000"] == [], failed
 
 
-def test_playground_says_what_is_wrong_with_a_label(service: Service) -> None:
+def test_playground_names_the_error_in_a_label(service: Service) -> None:
     for label, reason in (
         ("nothing", "neither JSON nor test source"),
         ('{"x": 1}', "no known format"),

@@ -1,4 +1,4 @@
-"""How a real service is run: tokens, sizes, many clients, metrics, logs, and its end."""
+"""Operating a real service: tokens, sizes, many clients, metrics, logs, stopping."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         pytest.param({"Authorization": "Basic YS1zZWNyZXQ="}, id="user without password"),
     ],
 )
-def test_nobody_is_served_without_the_token(service: Service, headers: dict[str, str]) -> None:
+def test_request_without_the_token_is_refused(service: Service, headers: dict[str, str]) -> None:
     for path in ("/v1/grade", "/get_reward", "/run_code"):
         response = requests.post(service.url + path, data=b"{", headers=headers, timeout=10)
         assert response.status_code == 401
@@ -64,7 +64,7 @@ def test_token_opens_as_bearer_and_as_password(service: Service) -> None:
 
 
 @pytest.mark.parametrize("path", OPEN_PATHS)
-def test_what_tells_nothing_is_open_to_all(service: Service, path: str) -> None:
+def test_paths_without_data_need_no_token(service: Service, path: str) -> None:
     assert requests.get(service.url + path, timeout=10).status_code == 200
 
 
@@ -88,12 +88,12 @@ def test_it_does_not_listen_to_others_without_a_token() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_it_listens_to_others_where_told_so(tmp_path: Path) -> None:
+def test_service_listens_beyond_loopback_if_set(tmp_path: Path) -> None:
     with serving(tmp_path, server__host="0.0.0.0", server__anonymous=True) as open_service:  # noqa: S104
         assert open_service.grade()["verdict"] == "passed"
 
 
-def test_port_that_is_taken_is_told(service: Service) -> None:
+def test_taken_port_gets_a_message(service: Service) -> None:
     done = serve_once(GRADER_SERVER_PORT=str(service.port))
     assert done.returncode == 2
     assert "cannot listen" in done.stderr
@@ -168,7 +168,7 @@ def test_512_connections_are_all_answered(service: Service) -> None:
 # ---------------------------------------------------------------- metrics and logs
 
 
-def test_metrics_tell_what_happened(service: Service) -> None:
+def test_metrics_count_requests_and_submissions(service: Service) -> None:
     names = {
         "passed": 'grader_submissions_total{verdict="passed"}',
         "failed": 'grader_submissions_total{verdict="failed"}',
@@ -245,7 +245,7 @@ def test_request_id_comes_back_and_stands_in_the_log(service: Service) -> None:
 # ---------------------------------------------------------------- the end
 
 
-def test_stopping_finishes_what_runs_and_sends_the_rest_away(
+def test_stopping_service_finishes_running_requests_and_refuses_the_rest(
     tmp_path: Path, eventually: Eventually
 ) -> None:
     answers: list[requests.Response] = []
@@ -271,7 +271,7 @@ def test_stopping_finishes_what_runs_and_sends_the_rest_away(
     assert stopped[-1] == "stopped"
 
 
-def test_stopping_does_not_wait_longer_than_it_is_told(
+def test_stopping_service_waits_no_longer_than_the_drain(
     tmp_path: Path, eventually: Eventually
 ) -> None:
     answers: list[Any] = []

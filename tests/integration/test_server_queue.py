@@ -60,7 +60,7 @@ def test_metrics_tell_of_workers_and_of_the_cache(service: Service, eventually: 
 
 
 def test_programs_run_on_the_workers(service: Service) -> None:
-    """As they do in slots of this process: output as it is, files there and back, limits."""
+    """As in slots of this process: exact output, files in and out, limits."""
     answer = service.run_code(
         "import sys\nprint(input(), open('given.txt').read(), flush=True)\n"
         "open('made.txt', 'w').write('out')\n"
@@ -111,7 +111,7 @@ def test_program_that_finds_no_free_worker_in_time_is_a_504(
     assert service.post("/run_code", program).status_code == 200
 
 
-def test_client_who_leaves_frees_the_worker(
+def test_client_that_leaves_frees_the_worker(
     service: Service, deployment: Deployment, eventually: Eventually
 ) -> None:
     body = {"completion": sleeper(18), "label": ["assert add(1, 2) == 3"]}

@@ -1,4 +1,4 @@
-"""The endpoints of other people's protocols, called by their own clients where these can be had."""
+"""The endpoints for trainers, called by the trainers' own clients if these are available."""
 
 import asyncio
 import base64
@@ -359,7 +359,7 @@ raise KeyError("at the end")
         pytest.param({"memory_limit_MB": 10**9}, "this service allows 2048", id="large"),
     ],
 )
-def test_what_cannot_be_done_is_a_sandbox_error(
+def test_unsupported_request_is_a_sandbox_error(
     service: Service, fields: dict[str, Any], message: str
 ) -> None:
     answer = service.run_code("print(1)", **fields)
@@ -388,7 +388,7 @@ def test_overload_is_a_504_and_verl_tries_again(tmp_path: Path, verl: ModuleType
 
 @pytest.fixture
 def hog() -> Iterator[int]:
-    """A CPU of which a process that runs on it with the usual priority gets next to nothing."""
+    """A busy CPU: a process with normal priority gets almost no time on it."""
     cpu = max(os.sched_getaffinity(0))
     code = f"""
 import os

@@ -1,4 +1,4 @@
-"""The command line without a sandbox: help, mistakes, and what starting it costs."""
+"""The command line without a sandbox: help, mistakes, and start-up cost."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_help_of_grade_shows_examples_and_exit_codes(capsys: pytest.CaptureFixtu
         pytest.param(["formats", "nonsense"], "known: humaneval", id="format"),
     ],
 )
-def test_mistake_is_told_in_words(
+def test_mistake_gets_a_message(
     arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
@@ -79,7 +79,7 @@ def test_mistake_is_told_in_words(
     assert "Traceback" not in shown
 
 
-def test_mistake_in_the_environment_is_told_in_words(
+def test_mistake_in_the_environment_gets_a_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GRADER_SLOT", "3")
@@ -179,7 +179,7 @@ def anywhere(repo_dir: Path) -> dict[str, str]:
         pytest.param(["explain", "graded.jsonl", "a"], id="by rich"),
     ],
 )
-def test_standard_output_without_room_is_told_in_words(
+def test_full_standard_output_gets_a_message(
     arguments: list[str], anywhere: dict[str, str]
 ) -> None:
     report = json.loads(wire.report_json(make_report()))

@@ -1,4 +1,4 @@
-"""What the log of a command shows of ids and messages that others chose."""
+"""Hostile ids and messages in the log of a command are inert."""
 
 import subprocess
 import sys

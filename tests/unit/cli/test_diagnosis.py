@@ -1,4 +1,4 @@
-"""What `grader doctor` says of the languages of this machine."""
+"""`grader doctor` on the languages of this machine."""
 
 from dataclasses import replace
 

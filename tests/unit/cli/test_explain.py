@@ -1,4 +1,4 @@
-"""`grader explain`: which row it finds, and what it prints of a hostile one."""
+"""`grader explain`: finds the row, and prints a hostile row inertly."""
 
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def test_explain_says_which_rows_there_are(
     assert problem in capsys.readouterr().err
 
 
-def test_line_that_is_no_row_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, ("p/1", "", make_report()))
     file.write_text(file.read_text() + "broken\n")
     assert run(["explain", str(file), "p/1"]) == 2

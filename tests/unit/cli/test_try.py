@@ -1,4 +1,4 @@
-"""`grader try` loads any reward file by its path and shows what it makes of rows."""
+"""`grader try` loads any reward file by its path and shows its rewards for rows."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_named_rows_are_tried(
         (["--label-key", "tests"], "no column 'tests'"),
     ],
 )
-def test_what_is_not_there_is_said(
+def test_missing_file_or_column_is_named(
     reward_file: str,
     data: str,
     options: list[str],
@@ -134,7 +134,7 @@ def test_row_without_a_response_or_a_solution_is_refused(
         pytest.param("x = 1", "{}", 2, "defines no reward_func(", id="no function"),
     ],
 )
-def test_what_cannot_be_tried_is_said(
+def test_untriable_input_is_reported(
     tmp_path: Path,
     program: str,
     rows: str,

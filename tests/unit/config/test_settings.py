@@ -17,7 +17,7 @@ from grader.model.overrides import ExtractionRule
 
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep a grader.toml of the developer's out of the tests."""
+    """Keep the developer's grader.toml out of the tests."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -130,7 +130,7 @@ def test_variable_sets_its_key(key: str, text: str, value: object) -> None:
         pytest.param({"GRADER_CONFIG": "absent.toml"}, "cannot read absent.toml", id="no file"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(environ: dict[str, str], message: str) -> None:
+def test_bad_value_is_refused_by_name(environ: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_settings(environ=environ)
     assert message in str(caught.value)

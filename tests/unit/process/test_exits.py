@@ -1,4 +1,4 @@
-"""What is closed at the end of a process; each end is one of a process of its own."""
+"""Objects are closed at the exit of a process; each test runs a process of its own."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ first = os.getpid()
 
 
 def lines(program: str) -> list[str]:
-    """Return what a process with such a program prints until it has ended."""
+    """Run a program in a process of its own; return what it prints."""
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + program], timeout=30, capture_output=True, text=True
     )
@@ -72,7 +72,7 @@ hanging = Hanging("x")
 """) == ["hangs"]
 
 
-def test_forked_process_closes_what_is_its_own_only() -> None:
+def test_forked_process_closes_only_its_own_objects() -> None:
     assert lines("""
 a = Waited("a")
 if os.fork() == 0:
@@ -86,7 +86,7 @@ print("end", flush=True)
 """) == ["closed b in child", "end", "closed a in parent"]
 
 
-def test_process_of_a_pool_closes_what_is_its_own() -> None:
+def test_process_of_a_pool_closes_its_own_objects() -> None:
     assert lines("""
 import multiprocessing
 def work():

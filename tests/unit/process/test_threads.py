@@ -1,4 +1,4 @@
-"""The pool whose threads an ending interpreter does not wait for."""
+"""The pool of threads that do not delay the exit of the interpreter."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ import pytest
 from grader.process.threads import Threads
 
 
-def test_pool_returns_results_and_raises_errors_where_they_are_awaited() -> None:
+def test_pool_returns_results_and_raises_errors() -> None:
     pool = Threads(2, "test")
     assert pool.submit(pow, 2, exp=5).result(10) == 32
     with pytest.raises(ZeroDivisionError):
@@ -56,7 +56,7 @@ def wait(begun: threading.Event, go: threading.Event) -> bool:
     return go.wait(10)
 
 
-def test_pool_that_is_shut_down_runs_what_is_queued_or_cancels_it() -> None:
+def test_shut_down_pool_runs_or_cancels_queued_calls() -> None:
     for is_cancelled in (False, True):
         pool, numbers = Threads(1, "test"), count()
         begun, go = threading.Event(), threading.Event()

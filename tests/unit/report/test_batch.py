@@ -33,7 +33,7 @@ def batch(folder: Path, *rows: Row) -> Batch:
     return batch_of(GradedFile(write_graded(folder / "a.jsonl", rows)).entries)
 
 
-def test_counts_and_means_leave_out_what_was_not_graded(tmp_path: Path) -> None:
+def test_counts_and_means_leave_out_ungraded_samples(tmp_path: Path) -> None:
     found = batch(
         tmp_path,
         Row(report=make_report(AC)),
@@ -75,7 +75,7 @@ def test_suite_that_judges_equal_code_differently_is_flaky(tmp_path: Path) -> No
     assert [problem.id for problem in found.broken] == ["q"]
 
 
-def test_shares_of_limits_tell_what_hit_one(tmp_path: Path) -> None:
+def test_shares_of_limits_mark_samples_that_hit_one(tmp_path: Path) -> None:
     reports = [
         make_report(verdict, usage=Usage(cpu_time_s=cpu), conditions=conditions())
         for verdict, cpu in ((AC, 0.5), (AC, 9.99), (TLE, 10.02))
@@ -110,7 +110,7 @@ def test_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     assert len(GradedFile(path).entries) == 1
 
 
-def test_file_that_has_changed_is_not_shown_as_what_it_was(tmp_path: Path) -> None:
+def test_changed_file_is_not_shown(tmp_path: Path) -> None:
     path = write_graded(tmp_path / "a.jsonl", [Row(id="a", report=make_report(AC))])
     file = GradedFile(path)
     write_graded(path, [Row(id="b", report=make_report(AC))])
@@ -175,7 +175,7 @@ def flips(folder: Path, here: list[Row], there: list[Row]) -> Flips:
         ),
     ],
 )
-def test_flip_says_what_else_differs(
+def test_flip_names_the_other_differences(
     tmp_path: Path, here: dict[str, Any], there: dict[str, Any], reason: str
 ) -> None:
     found = flips(
@@ -188,7 +188,7 @@ def test_flip_says_what_else_differs(
 
 
 def test_samples_of_one_name_are_paired_by_the_rows_they_came_from(tmp_path: Path) -> None:
-    """Rows are written as they finish, which is not the order in which they came."""
+    """Rows are written in the order in which they finish, not in the order of the input."""
     first, second = make_report(AC), make_report(WA)
     found = flips(
         tmp_path,

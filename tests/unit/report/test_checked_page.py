@@ -54,7 +54,7 @@ def page_of(*checks: ProblemCheck, title: str = "problems.jsonl") -> str:
     return page(title, tally)
 
 
-def test_page_shows_problems_with_what_they_pay_and_miss() -> None:
+def test_page_shows_paid_attacks_and_missed_changes() -> None:
     missed = (Change(line=7, before="a < b", after="a <= b"),)
     weak = made("weak", mutants=Mutation(tried=4, noticed=3, missed=missed))
     html = page_of(weak, paid("paid", "def f():\n    return []"), made("strong"))

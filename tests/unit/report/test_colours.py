@@ -1,4 +1,4 @@
-"""Verdict colours can be told apart, by colour-blind people too, and seen on their ground."""
+"""Verdict colours are distinguishable, also to colour-blind people, and visible on the page."""
 
 import math
 import re

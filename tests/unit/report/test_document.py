@@ -1,4 +1,4 @@
-"""A report in one file: what it holds, and that it never grows too large."""
+"""A report in one file: its content, and its bounded size."""
 
 import base64
 import json
@@ -30,7 +30,7 @@ def unpacked(block: str) -> Any:
     return json.loads(zlib.decompress(base64.b64decode(block), -15))
 
 
-def test_one_file_holds_every_sample_where_there_is_room(tmp_path: Path) -> None:
+def test_one_file_holds_every_sample_if_there_is_room(tmp_path: Path) -> None:
     rows = [Row(id=f"s{n}", report=make_report(Verdict.FAILED)) for n in range(60)]
     html = Document(GradedFile(write_graded(tmp_path / "a.jsonl", rows))).one_file()
     blocks = blocks_of(html)
@@ -42,7 +42,7 @@ def test_one_file_holds_every_sample_where_there_is_room(tmp_path: Path) -> None
     assert not re.search(r"(src|href)=[\"'](?!#|data:)", html)
 
 
-def test_one_file_holds_what_is_asked_about_first_where_room_is_short(tmp_path: Path) -> None:
+def test_one_file_holds_the_most_interesting_samples_if_room_is_short(tmp_path: Path) -> None:
     noise = random.Random(1)  # noqa: S311 - text that does not compress
     rows = [
         Row(

@@ -14,12 +14,12 @@ def test_shortened_keeps_start_and_end() -> None:
     assert len(text) < TEXT_CHARS + 50
 
 
-def test_shortened_leaves_what_fits() -> None:
+def test_short_text_is_not_shortened() -> None:
     assert shortened("x" * TEXT_CHARS) == ("x" * TEXT_CHARS, False)
     assert shortened(b"\xff ok") == ("\N{REPLACEMENT CHARACTER} ok", False)
 
 
-def test_evidence_names_what_was_cut() -> None:
+def test_evidence_names_the_length_that_was_cut() -> None:
     found = evidence(input="x" * 9000, got=b"1", expected=None)
     assert found.cut == ("input",)
     assert found.got == "1"

@@ -1,4 +1,4 @@
-"""What would have earned more, by each policy; and that a report tells how it came about."""
+"""The next better reward under each policy, and the steps to verdict and reward."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_next_better_is_the_smallest_step_that_earns_more(
 
 
 @pytest.mark.parametrize("policy", ["graded", "binary", "fraction", "ladder"])
-def test_next_better_of_what_passed_is_nothing(policy: str) -> None:
+def test_passed_sample_has_no_next_better(policy: str) -> None:
     assert next_better(report_on(AC, AC, policy=policy)) is None
 
 
@@ -95,7 +95,7 @@ def test_next_better_takes_a_group_as_a_whole() -> None:
     assert better.reward == pytest.approx(2 * 0.3 - 1)
 
 
-def test_next_better_counts_what_a_case_has_earned_in_part() -> None:
+def test_next_better_counts_partial_points_of_a_case() -> None:
     cases = (
         CaseResult(id="a", verdict=WA, share=0.75),
         CaseResult(id="b", verdict=WA),

@@ -86,7 +86,7 @@ def test_row_that_was_not_graded_is_refused_with_the_likely_reason() -> None:
         read_row(b'{"id": "a", "completion": "c"}', 4)
 
 
-def test_what_a_template_prints_is_escaped_and_visible() -> None:
+def test_value_in_a_template_is_escaped_and_visible() -> None:
     view = view_of(make_report(feedback="\x1b<b>"), id="<i>\u202e", completion="</pre>")
     html = sample_fragment(view)
     assert '<span class="sym">␛</span>&lt;b&gt;' in html
@@ -95,7 +95,7 @@ def test_what_a_template_prints_is_escaped_and_visible() -> None:
     assert "&lt;/pre&gt;" in html
 
 
-def test_what_a_page_prints_without_a_filter_is_visible_too() -> None:
+def test_value_without_a_filter_is_visible_too() -> None:
     html = render(
         "onefile.html", title="<\x1b>", top="", main="", policy="", styles=(), scripts=(), data={}
     )
@@ -116,7 +116,7 @@ def test_script_json_is_json_that_ends_no_element() -> None:
     assert not set("<>&\u2028") & set(text)
 
 
-def test_answer_that_did_not_run_is_no_code() -> None:
+def test_answer_is_not_shown_as_code() -> None:
     report = make_report(Verdict.FAILED, sandbox=None, code="41", policy="math", integrity=None)
     view = view_of(report, id="x", completion="So it is 41.")
     assert not view.is_code

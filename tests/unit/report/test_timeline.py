@@ -1,4 +1,4 @@
-"""Charts over time: what is drawn, and what of pygal's must not be there."""
+"""Charts over time: their content, without pygal's styles and scripts."""
 
 import re
 from xml.etree import ElementTree
@@ -38,7 +38,7 @@ def labels(svg: str, axis: str) -> list[str]:
     ]
 
 
-def test_chart_has_only_what_is_drawn_and_is_told_in_words() -> None:
+def test_chart_has_only_drawing_elements_and_a_label() -> None:
     svg = chart([1, 2, 3], [3, 2, 1], stacked=True)
     root = ElementTree.fromstring(svg)  # noqa: S314 - our own
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
@@ -51,7 +51,7 @@ def test_series_bear_the_classes_that_the_stylesheet_knows() -> None:
     assert re.findall(r'class="series ([\w-]+)"', chart([1, 2], [2, 1])) == ["v-one", "v-two"]
 
 
-def test_axes_are_labelled_where_something_is_said() -> None:
+def test_axes_have_labels_only_at_given_moments() -> None:
     svg = chart([0, 5, 11.0])
     assert labels(svg, "x") == ["old", "now"]
     assert labels(svg, "y") == ["0", "10", "20"]
@@ -62,7 +62,7 @@ def test_layers_add_up_and_lines_do_not(stacked: bool) -> None:
     assert labels(chart([9, 9], [9, 9], stacked=stacked), "y")[-1] == ("20" if stacked else "10")
 
 
-def test_what_is_not_known_is_a_gap() -> None:
+def test_unknown_value_is_a_gap() -> None:
     assert (
         chart([1, 2, None, None, 2, 1]).count("<path d=")
         - chart([1, 2, 1, 1, 2, 1]).count("<path d=")

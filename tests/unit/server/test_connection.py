@@ -40,7 +40,7 @@ def port() -> Iterator[int]:
 
 
 def _talk(port: int, *parts: bytes) -> bytes:
-    """Send parts, and return all that comes back until the service hangs up."""
+    """Send parts; return the whole response until the service hangs up."""
     answer = b""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
         try:

@@ -128,7 +128,7 @@ def test_program_is_put_beside_its_files(fetching: FetchingRun) -> None:
         pytest.param([], (0, None, 0), id="no object"),
     ],
 )
-def test_what_the_program_tells_is_read_with_care(
+def test_forged_output_of_the_program_is_parsed_defensively(
     fetching: FetchingRun, told: object, expected: tuple[int | None, int | None, int]
 ) -> None:
     text = b"printed" + mark_of(fetching) + json.dumps(told).encode() + b" and more"

@@ -70,7 +70,7 @@ def test_kind_is_the_most_serious_reason_to_look(report: GradeReport, kind: Kind
         pytest.param(KeepSamples.ALL, ["attack", "failed", "passed"], id="all"),
     ],
 )
-def test_settings_say_what_is_kept(keep: KeepSamples, kept: list[str]) -> None:
+def test_setting_chooses_the_kept_kinds(keep: KeepSamples, kept: list[str]) -> None:
     store = make_store(samples=keep)
     store.add(make_sample(make_report(), id="passed"))
     store.add(make_sample(id="failed"))
@@ -139,7 +139,7 @@ def big_report() -> GradeReport:
     return make_report(Verdict.FAILED, cases=cases, total=6000, code=code, output=evidence)
 
 
-def test_large_sample_is_cut_and_keeps_what_failed() -> None:
+def test_large_sample_is_cut_and_keeps_failed_cases() -> None:
     text = "a" * 1_000_000 + "\N{GRINNING FACE}"
     sample = make_sample(big_report(), completion=text, prompt=text, id=text, problem_id=text)
     kept = make_store(sample_bytes=256 * KiB).add(sample)

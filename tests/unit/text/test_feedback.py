@@ -24,7 +24,7 @@ from grader.text.inert import inert, quote, shorten, show
         pytest.param(b"ok\xff", r"ok\xff", id="undecodable"),
     ],
 )
-def test_inert_escapes_what_does_not_print(text: str | bytes, shown: str) -> None:
+def test_inert_escapes_unprintable_characters(text: str | bytes, shown: str) -> None:
     assert inert(text) == shown
 
 
@@ -34,7 +34,7 @@ def test_inert_cuts_at_the_limit() -> None:
     assert inert("\0" * 5, 10) == r"\x00\x00\…"
 
 
-def test_shorten_keeps_what_fits() -> None:
+def test_shorten_keeps_short_text() -> None:
     assert shorten("abc", 3) == "abc"
     assert shorten("abcd", 3) == "ab…"
 

@@ -1,4 +1,4 @@
-"""Integers of any length that a label may have are read, and no others."""
+"""Integers are read up to the longest that a label may have."""
 
 import json
 import sys
@@ -41,7 +41,7 @@ def test_integer_of_any_length_is_read(number: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "-", "1e5", "0x10", "1_000_" * 1000, "1.5" * 2000, "९" * 5000]
 )
-def test_what_is_no_integer_is_refused(text: str) -> None:
+def test_text_that_is_not_an_integer_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         integers.read(text.ljust(5000) if "_" not in text else text)
 

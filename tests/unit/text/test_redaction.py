@@ -1,4 +1,4 @@
-"""No part of a password is shown, however the address around it looks."""
+"""No part of a password is shown, even if its address is malformed."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ from grader.text.redaction import redacted
         pytest.param(":pw@host", "(set)", id="no-scheme"),
     ],
 )
-def test_address_is_shown_without_what_is_secret(address: str, shown: str) -> None:
+def test_address_is_shown_without_its_secrets(address: str, shown: str) -> None:
     assert redacted(address) == shown
 
 
@@ -55,7 +55,7 @@ def test_no_complaint_quotes_a_password(secret: str) -> None:
             assert "t3rces" not in whole
 
 
-def test_settings_as_text_hide_what_is_secret() -> None:
+def test_settings_as_text_hide_secrets() -> None:
     both = Settings(
         broker="redis://:s3cret@host",
         url="http://any:s3cret@host",

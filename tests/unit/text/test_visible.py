@@ -1,4 +1,4 @@
-"""What acts or hides in a text becomes a symbol, and what a person writes stays."""
+"""Characters that act or hide become symbols; ordinary text stays."""
 
 import unicodedata
 
@@ -31,7 +31,7 @@ from grader.text.visible import pieces, visible, visible_line
         pytest.param("naïve e\u0301 日本 😀 x²", "naïve e\u0301 日本 😀 x²", id="words stay"),
     ],
 )
-def test_visible_shows_what_acts_or_hides(text: str, shown: str) -> None:
+def test_visible_replaces_characters_that_act_or_hide(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
