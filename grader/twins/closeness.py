@@ -1,9 +1,10 @@
 """Within what tolerance values are compared, where that is not for equality."""
 
 import ast
+from typing import Any
 
 from grader.twins.names import Names
-from grader.twins.values import EXACT, Tolerance, Values
+from grader.twins.values import EXACT, Made, Tolerance, Values
 
 
 class Closeness:
@@ -76,6 +77,8 @@ class Closeness:
             case "math.isclose":
                 found = self._tolerance((named.get("abs_tol"), 0.0), (named.get("rel_tol"), 1e-9))
             case "numpy.isclose" | "numpy.allclose":
+                if any(_has_empty(self._values.of(arg)) for arg in call.args[:2]):
+                    return None  # what an empty array is compared with is as empty, whatever it is
                 found = self._tolerance(
                     (named.get("atol", rest.get(1)), 1e-8),
                     (named.get("rtol", rest.get(0)), 1e-5),
@@ -99,3 +102,13 @@ class Closeness:
                 return None if within is None else (left, right, Tolerance(absolute=within))
             case _:
                 return None
+
+
+def _has_empty(value: Any) -> bool:
+    match value:
+        case list() | tuple():
+            return not value or any(map(_has_empty, value))
+        case Made(parts=parts):
+            return any(map(_has_empty, parts))
+        case _:
+            return False
