@@ -30,9 +30,9 @@ class QueuedPrograms:
     async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
         """Run a job's only run; see `Programs.run`.
 
-        The worker gets a limit for the time in the slot, which leaves half of the waiting time
-        unused. A program that gets its slot later, and has not ended by `answer_by`, counts as not
-        begun.
+        The worker gets a limit for the time in the slot: the time that is left if the slot comes
+        after half of the waiting time. A program that gets its slot later, and has not ended by
+        `answer_by`, counts as not begun.
 
         Raises:
             QueueUnavailableError: Redis does not answer.
