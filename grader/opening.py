@@ -8,7 +8,9 @@ from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader
 from grader.grading.grader import Grader
 from grader.queueing.grader import QueueGrader
+from grader.queueing.sessions import QueueSlots
 from grader.remote.grader import RemoteGrader
+from grader.sessions.local import Sessions
 
 
 def open_grader(settings: Settings | None = None) -> FutureGrader:
@@ -24,3 +26,14 @@ def open_grader(settings: Settings | None = None) -> FutureGrader:
     if settings.broker is not None:
         return QueueGrader(settings)
     return Grader(settings) if settings.url is None else RemoteGrader(settings)
+
+
+def open_sessions(settings: Settings) -> Sessions:
+    """Return sessions on the workers of the settings' broker, or in this process if there is none.
+
+    Raises:
+        ConfigurationError: The broker cannot be used.
+    """
+    if settings.broker is None:
+        return Sessions(settings)
+    return Sessions(settings, slots=QueueSlots(settings))

@@ -19,6 +19,7 @@ from worker.chunks import Chunk, Chunks
 from worker.heartbeat import SLOW_S, Heartbeat
 from worker.job_runner import Finished, JobRunner
 from worker.locks import ReadersWriterLock
+from worker.sessions import SessionHost
 from worker.throughput import Throughput
 
 _log = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class Executor:
             throughput=self._throughput,
             sandbox=grader.sandbox.name,
         )
+        self._sessions = SessionHost(self.id, settings, sandbox=lambda: grader.sandbox)
         self._lock = ReadersWriterLock()
         self._free_slots = threading.BoundedSemaphore(settings.slots)
         self._repeats = Repeats()
@@ -76,17 +78,20 @@ class Executor:
     def open(self) -> None:
         """Join the queue."""
         self._heartbeat.start()
+        self._sessions.start()
 
     def stop(self) -> None:
         """Start no more jobs; stop running ones after the `drain_s` setting. Does not wait."""
         if not self._chunks.is_stopping:
             self._chunks.stop()
+            self._sessions.stop()
             # A timer of its own, because the heartbeat may hang if Redis is silent.
             self._patience.start()
 
     def close(self) -> None:
         """Stop the running jobs, give back all jobs, and close the slots."""
         self._patience.cancel()
+        self._sessions.close()
         self._abandon()
         self._heartbeat.close()
         try:

@@ -36,6 +36,17 @@ class Key(StrEnum):
     WAIT = "grader:wait"
 
 
+class SessionKey(StrEnum):
+    """The lists in Redis in which sessions are asked for; each name is followed by an id."""
+
+    OPEN = "grader:sessions:open:"
+    """By image: for any worker that has room for another session."""
+    WORKER = "grader:sessions:of:"
+    """By worker: for the one that has the session."""
+    ANSWER = "grader:sessions:answer:"
+    """By request."""
+
+
 class JobState(StrEnum):
     """How far a job in the ledger has come; the scripts use them as `STATE.QUEUED` and so on."""
 

@@ -204,7 +204,26 @@ class SlotSession(Protocol):
         """
 
 
-class Slot(Protocol):
+class SessionSlot(Protocol):
+    """A slot as sessions need it."""
+
+    def open_session(
+        self, limits: Limits, *, states: int, preload: Sequence[str] = ()
+    ) -> SlotSession:
+        """Begin a session, which has the slot for itself until it is closed.
+
+        Args:
+            limits: Those on memory and files are for all of the session. Those on processes and
+                on time are for each step.
+            states: How many states it may have at once.
+            preload: Modules that the first state should find imported already.
+
+        Raises:
+            SandboxUnavailableError: The slot broke.
+        """
+
+
+class Slot(SessionSlot, Protocol):
     """One place that runs one job at a time. Not safe to share between threads."""
 
     @property
@@ -222,21 +241,6 @@ class Slot(Protocol):
         Raises:
             SandboxUnavailableError: The slot broke. It is unusable from then on; runs that
                 were not yielded may or may not have happened. Retryable on another slot.
-        """
-
-    def open_session(
-        self, limits: Limits, *, states: int, preload: Sequence[str] = ()
-    ) -> SlotSession:
-        """Begin a session, which has the slot for itself until it is closed.
-
-        Args:
-            limits: Those on memory and files are for all of the session. Those on processes and
-                on time are for each step.
-            states: How many states it may have at once.
-            preload: Modules that the first state should find imported already.
-
-        Raises:
-            SandboxUnavailableError: The slot broke.
         """
 
     def is_alive(self) -> bool:

@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from grader.config.settings import Settings
 from grader.model import Limits, SuiteFile
-from grader.model.errors import ConfigurationError, SessionLostError, SessionsFullError
-from grader.sessions.local import Session, Sessions
+from grader.model.errors import SessionLostError, SessionsFullError
+from grader.opening import open_sessions
+from grader.sessions.local import Session
 
 _MOST_BRANCHES = 1024
 _T = TypeVar("_T")
@@ -20,7 +21,7 @@ class SessionRegistry:
     def __init__(self, settings: Settings) -> None:
         """Open nothing yet."""
         self._settings = settings
-        self._sessions = Sessions(settings)
+        self._sessions = open_sessions(settings)
         self._lock = threading.Lock()
         self._by_id: dict[str, Session] = {}
 
@@ -38,9 +39,6 @@ class SessionRegistry:
             SessionsFullError: There is no room for one, also after waiting.
             GraderError: It could not be opened.
         """
-        if self._settings.broker is not None:
-            message = "this service grades on the workers of a queue, and has no slots for sessions"
-            raise ConfigurationError(message)
         session = self._sessions.open(image=image, limits=limits, wait_s=wait_s)
         try:
             if files:

@@ -3,16 +3,17 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Self
+from typing import Protocol, Self
 
 from grader.config.settings import Settings
 from grader.model import Limits, SuiteFile
 from grader.model.errors import ConfigurationError, InputError, SessionLostError, SessionsFullError
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.sandbox.choice import choose_sandbox
-from grader.sandbox.contract import Sandbox
+from grader.sandbox.contract import Sandbox, SessionSlot
 from grader.sandbox.pool import SlotPool
 from grader.sessions.result import StepResult
 from grader.sessions.tree import Node, Tree
@@ -21,6 +22,16 @@ _CLOSED = "the session is closed"
 _PATH_CHARS = 200
 _EXPIRY_GRAIN = 0.05
 """Idle sessions are looked for this often, as a part of the time after which they expire."""
+
+
+class SlotSource(Protocol):
+    """Lends slots to sessions. Safe for many threads."""
+
+    def borrow(self, *, image: str, memory_bytes: int) -> AbstractContextManager[SessionSlot]:
+        """Lend a slot; see `grader.sandbox.pool.SlotPool.borrow`."""
+
+    def close(self) -> None:
+        """Close what is open. Repeats harmlessly."""
 
 
 class Session:
@@ -142,17 +153,20 @@ class Sessions:
         settings: Settings | None = None,
         *,
         sandbox: Sandbox | None = None,
+        slots: SlotSource | None = None,
     ) -> None:
         """Open nothing yet.
 
         Args:
             settings: Limits, bounds and the backend; None for plain defaults.
             sandbox: None for the one that the settings choose. Closed with this.
+            slots: Lends slots, such as those of workers; None for slots of the sandbox. Closed
+                with this.
         """
         self._settings = settings or Settings()
         self._bounds = self._settings.sessions
         self._sandbox = sandbox
-        self._pool: SlotPool | None = None
+        self._slots = slots
         self._changed = threading.Condition()
         self._trees: set[Tree] = set()
         self._closed = False
@@ -187,9 +201,9 @@ class Sessions:
             ConfigurationError: This is closed.
         """
         limits = limits or self._settings.limits
-        pool = self._open_pool()
+        slots = self._open_slots()
         tree = Tree(
-            lambda: pool.borrow(image=image, memory_bytes=limits.memory_bytes),
+            lambda: slots.borrow(image=image, memory_bytes=limits.memory_bytes),
             limits,
             states=self._bounds.states,
             preload=preload,
@@ -229,7 +243,7 @@ class Sessions:
         with self._changed:
             self._closed = True
             trees = list(self._trees)
-            pool, self._pool = self._pool, None
+            pool, self._slots = self._slots, None
             sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
             sandbox.close()  # also ends steps that are under way
@@ -239,20 +253,20 @@ class Sessions:
             pool.close()
         forget_at_exit(self)
 
-    def _open_pool(self) -> SlotPool:
+    def _open_slots(self) -> SlotSource:
         with self._changed:
             if self._closed:
                 message = "the sessions are closed"
                 raise ConfigurationError(message)
-            if self._pool is None:
+            if self._slots is None:
                 self._sandbox = self._sandbox or choose_sandbox(self._settings)
-                self._pool = SlotPool(
+                self._slots = SlotPool(
                     self._sandbox,
                     size=self._bounds.most,
                     memory_bytes=self._settings.limits.memory_bytes,
                     outage_s=self._settings.outage_s,
                 )
-            return self._pool
+            return self._slots
 
     def _expire(self) -> None:
         """Close sessions that have been idle for too long, until there is none."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from grader.model import Limits, MiB, SuiteFile
 from grader.model.errors import SandboxUnavailableError, SessionLostError
-from grader.sandbox.contract import Slot, SlotSession, StepOutcome
+from grader.sandbox.contract import SessionSlot, SlotSession, StepOutcome
 from grader.sessions.result import StepResult, read_result
 
 _MOST_PAST_BYTES = 64 * MiB
@@ -46,7 +46,7 @@ class Tree:
 
     def __init__(
         self,
-        borrow: Callable[[], contextlib.AbstractContextManager[Slot]],
+        borrow: Callable[[], contextlib.AbstractContextManager[SessionSlot]],
         limits: Limits,
         *,
         states: int,

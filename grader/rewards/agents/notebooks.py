@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from grader.config.settings import Settings
 from grader.model.errors import SessionLostError, SessionsFullError
+from grader.opening import open_sessions
 from grader.rewards.agents.interpreter import CellOutcome, Interpreter, cell_outcome
 from grader.sandbox.contract import Sandbox
 from grader.sessions.local import Session, Sessions
@@ -39,7 +40,10 @@ class Notebooks:
             settings: Limits, bounds and the backend.
             sandbox: None for the one that the settings choose. Closed with this.
         """
-        self._sessions = Sessions(settings, sandbox=sandbox)
+        if sandbox is None:
+            self._sessions = open_sessions(settings)
+        else:
+            self._sessions = Sessions(settings, sandbox=sandbox)
         self._interpreter = Interpreter(settings, sandbox=sandbox)
 
     def run(self, notebook: Notebook, cell: str) -> CellOutcome:

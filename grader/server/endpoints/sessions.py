@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from grader.config.server import ServerSettings
 from grader.model import Limits
 from grader.model.errors import (
-    ConfigurationError,
     GraderError,
     InputError,
     SessionLostError,
@@ -133,8 +132,6 @@ def make_router(service: Service) -> APIRouter:
             raise HTTPException(404, str(error)) from error
         except InputError as error:
             raise HTTPException(422, str(error)) from error
-        except ConfigurationError as error:
-            raise HTTPException(501, str(error)) from error
         except SessionsFullError as error:
             raise HTTPException(
                 503, str(error), headers={"Retry-After": str(_RETRY_AFTER_S)}
