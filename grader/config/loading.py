@@ -234,7 +234,7 @@ _SIZE_UNITS = {
     "g": 1024 * MiB,
     "gib": 1024 * MiB,
 }
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+_SIZE = r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*"
 
 
 def parse_size(text: str) -> int:
@@ -243,7 +243,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: It is not a size.
     """
-    match = _SIZE.fullmatch(text)
+    match = re.fullmatch(_SIZE, text)
     if match is None or match[2].lower() not in _SIZE_UNITS:
         message = f"{text!r} is not a size"
         raise ValueError(message)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from grader.model.errors import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # Not compared: hashing slows the start
+@dataclass(frozen=True, eq=False)  # Without slots and comparison, to keep the start fast.
 class Setting:
     """What a setting means and which values it takes. Numbers must be finite in any case."""
 
