@@ -2,9 +2,8 @@
 
 from grader.config.loading import load_settings
 from grader.queueing.dispatch import make_app
-from grader.queueing.names import queue_name
+from grader.queueing.names import GRADE_TASK, queue_name
 from worker.lifecycle import Lifecycle
-from worker.tasks import register
 
 settings = load_settings().settings
 app = make_app(settings)
@@ -16,4 +15,9 @@ app.conf.update(
     worker_concurrency=settings.slots + 1 + settings.slots // 4,
 )
 lifecycle = Lifecycle(app, settings)
-register(app, lifecycle)
+
+
+@app.task(name=GRADE_TASK)  # type: ignore[untyped-decorator]
+def grade(keys: list[str]) -> None:
+    """Grade the jobs with these keys; the reports go to the ledger."""
+    lifecycle.executor.execute([str(key) for key in keys])

@@ -1,8 +1,7 @@
-"""Submissions that solve nothing. A suite that pays one of them teaches it to a model.
+"""Attacks: submissions that solve nothing. A suite that one of them passes teaches it to a model.
 
-An attack is made for the style of its suite. Where the tests read what a program prints, it is a
-program; else it defines every name of the problem's own solution, or, without one, those that
-the suite's code uses (`grader.offline.surface`).
+If the tests read what a program prints, an attack is a program. Else it defines every name of the
+reference, or, if there is none, the names that the suite's code uses (`grader.offline.surface`).
 """
 
 import ast
@@ -27,11 +26,11 @@ from grader.offline.surface import RAISES, skeleton_of, sources_of
 from grader.source.syntax import UNPARSABLE, parse
 
 _MAX_ANSWER_CHARS = 10_000
-"""An answer that is longer is not put into an attack."""
+"""Longer answers are not used in an attack."""
 
 
 class Attack(StrEnum):
-    """What a submission does instead of the work."""
+    """What an attack does instead of solving the problem."""
 
     NONE = "none"
     ODD = "odd"
@@ -53,7 +52,7 @@ class Attack(StrEnum):
 
     @property
     def says(self) -> str:
-        """What it does, in words that follow "a submission that"."""
+        """What it does, as words that follow "a submission that"."""
         return _SAYS[self]
 
 
@@ -65,23 +64,23 @@ _SAYS: Mapping[Attack, str] = MappingProxyType(
         Attack.EMPTY_TEXT: "returns an empty text",
         Attack.ZERO: "answers 0",
         Attack.TRUE: "returns True",
-        Attack.USUAL_ANSWER: "answers what the tests expect most often",
-        Attack.ARGUMENT: "answers with what it is given",
+        Attack.USUAL_ANSWER: "answers with the value that the tests expect most often",
+        Attack.ARGUMENT: "answers with its input or argument",
         Attack.ARGUMENT_CLEARED: "empties its argument and returns it",
         Attack.ARGUMENT_WRAPPED: "returns its argument in a list",
         Attack.ALWAYS_EQUAL: "returns an object that equals everything",
-        Attack.ABSORBING: "returns an object that takes every call, attribute and operator",
+        Attack.ABSORBING: "returns an object that accepts every call, attribute and operator",
         Attack.SWALLOWING: "returns an object whose `with` swallows every exception",
         Attack.RAISING: "raises the exception that the tests expect most often",
         Attack.EXITING: "exits with 0 when it is called",
-        Attack.EXITING_ON_LOAD: "exits with 0 as it is loaded",
+        Attack.EXITING_ON_LOAD: "exits with 0 when it is loaded",
         Attack.EMPTY: "is empty",
     }
 )
 
 PLAIN = (Attack.NONE, Attack.ODD)
-"""What passes a case with both of these is asserted nothing about: one that rightly expects None
-fails the second, one that merely expects something true fails the first."""
+"""A case that passes with both of these asserts nothing: one that rightly expects None fails the
+second, and one that only expects a true value fails the first."""
 
 _ODD = """
 class _GraderOdd:
@@ -241,7 +240,7 @@ _PROGRAMS: Mapping[Attack, str] = MappingProxyType(
 def attacks_on(suite: TestSuite, *, only: tuple[Attack, ...] = tuple(Attack)) -> dict[Attack, str]:
     """Return the sources of the attacks that fit a suite, in the order of `only`.
 
-    Of those that come to the same program, the first is there.
+    If several have the same source, only the first is returned.
     """
     made = dict(_attacks(suite))
     first: dict[str, Attack] = {}
@@ -274,17 +273,17 @@ def _attacks(suite: TestSuite) -> Iterator[tuple[Attack, str]]:
             yield attack, source
 
 
-# ---------------------------------------------------------------- what the tests expect
+# ---------------------------------------------------------------- expectations
 
 
 def _most_common(expressions: Iterable[str | None]) -> str | None:
-    """Return the expression that is there most often and is not too long; None: there is none."""
+    """Return the most frequent expression that is not too long; None if there is none."""
     known = Counter(each for each in expressions if each and len(each) <= _MAX_ANSWER_CHARS)
     return max(known, key=lambda each: known[each], default=None)
 
 
 def _answers(tests: Tests) -> Iterator[str | None]:
-    """Yield, as Python expressions, what cases expect; None for what is no literal."""
+    """Yield the expected values of cases as Python expressions; None if one has no literal."""
     match tests:
         case StdinTests(cases=cases) | InteractiveTests(cases=cases):
             yield from (repr(case.expected) for case in cases)
@@ -304,7 +303,7 @@ def _answers(tests: Tests) -> Iterator[str | None]:
 
 
 def _raised(tests: Tests) -> Iterator[str]:
-    """Yield the names of the exceptions that code waits for."""
+    """Yield the names of the exceptions that the tests expect."""
     for node in _nodes(tests):
         match node:
             case ast.Call(func=ast.Attribute(attr=name), args=[wanted, *_]) if name in RAISES:
@@ -321,14 +320,14 @@ def _names(wanted: ast.expr) -> Iterator[str]:
 
 
 def _nodes(tests: Tests) -> Iterator[ast.AST]:
-    """Yield what the code of tests consists of; sources that do not parse are left out."""
+    """Yield the nodes of the tests' code, except of sources that do not parse."""
     for source in sources_of(tests):
         with suppress(*UNPARSABLE):
             yield from ast.walk(parse(source))
 
 
 def _literal(value: object) -> str | None:
-    """Return the expression of a value, or of a node; None where it is none that is a literal."""
+    """Return the literal of a value or node; None if it has none."""
     try:
         text = ast.unparse(value) if isinstance(value, ast.expr) else repr(value)
         ast.literal_eval(text)

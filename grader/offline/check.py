@@ -1,9 +1,9 @@
-"""Checking problems before they cost a training run.
+"""Checking problems before they are used for training.
 
-A problem's own reference solution is graded twice; then submissions that solve nothing
-(`grader.offline.attacks`) and small changes of the reference (`grader.offline.mutants`) are
-graded once each. What comes out says whether the tests are broken, flaky or slow, what they pay
-that they must not, and how much of what is wrong they notice.
+The reference of each problem is graded twice. Then attacks, which solve nothing
+(`grader.offline.attacks`), and mutants of the reference (`grader.offline.mutants`) are graded once
+each. The results show whether the tests are broken, flaky or slow, which attacks they pass, and
+which share of the mutants they notice.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,18 +34,18 @@ from grader.suites import ProblemIndex
 from grader.twins import confirmable
 
 SLOW_SHARE = 0.5
-"""Of the CPU time limit: a reference that takes more leaves a slower machine no room."""
+"""A reference that takes a larger share of the CPU time limit may fail on a slower machine."""
 
 _WAVE = 32
-"""How many problems are under way at once: attacks wait until the references are measured."""
+"""Problems that are checked at once. Their attacks wait until all references are measured."""
 
 _PATIENCE = CalibrationSettings(factor=10.0, floor_s=1.0)
-"""How much longer than the reference an attack or a mutant may take. Many mutants run for ever."""
+"""How much longer than the reference attacks and mutants may run. Many mutants never end."""
 
 _NO_LIMITS = LimitOverrides()
 
 _SUITE_ERROR = f"{SuiteError.__name__}: "
-"""How the feedback of a report begins whose tests are at fault."""
+"""The feedback of a report begins with this if its suite is broken."""
 
 
 def check_problems(
@@ -57,15 +57,15 @@ def check_problems(
     effort: Effort,
     winning: LimitOverrides = _NO_LIMITS,
 ) -> Iterator[ProblemCheck]:
-    """Check problems and yield what was found, as each is done.
+    """Check problems, and yield the result of each when it is done.
 
     Args:
-        problems: Where the problems are.
-        ids: Which of them.
-        grader: Must run every case, whatever came out of those before.
-        limits: In force where a suite has none of its own.
-        effort: How much is tried.
-        winning: Limits that win over those of suites.
+        problems: The file of problems.
+        ids: The problems to check.
+        grader: Must run every case, even after a case that did not pass.
+        limits: Used if a suite has none of its own.
+        effort: Which attacks and how many mutants are tried.
+        winning: Limits that override those of suites.
     """
     left = iter(ids)
     while wave := list(islice(left, _WAVE)):
@@ -88,7 +88,7 @@ def check_problems(
 
 
 _Tried = Attack | Mutant | None
-"""What a submission of a trial is; None: the reference."""
+"""What was submitted; None: the reference."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,29 +101,29 @@ class _Trial:
     effort: Effort
     runs: list[GradeReport] = field(default_factory=list)
     attacks: dict[Attack, tuple[str, GradeReport]] = field(default_factory=dict)
-    """With the source of each."""
+    """By attack: its source and its report."""
     mutants: list[tuple[Mutant, GradeReport]] = field(default_factory=list)
 
-    # ------------------------------------------------------------ what is graded
+    # ------------------------------------------------------------ submissions
 
     def references(self) -> list[tuple[_Tried, Submission]]:
-        """Return what has to be known first: two runs of the reference."""
+        """Return the submissions to grade first: the reference, twice."""
         if self.suite.reference is None:
             return []
         reference, limits = self.suite.reference, self.suite.limits
         return [(None, self._submission(reference, limits)) for _ in range(2)]
 
     def goes_on(self) -> bool:
-        """Return whether there is any use in attacks and mutants."""
+        """Return whether attacks and mutants are worth grading."""
         if self.suite.reference is None:
             return self.effort.attacks
         return not self._fault()
 
     def trials(self) -> list[tuple[_Tried, Submission]]:
-        """Return the attacks and the mutants."""
+        """Return the attacks and mutants to grade."""
         only = tuple(Attack) if self.effort.attacks else PLAIN
         limits = self._tight_limits()
-        # One case that is not passed is enough to know, but for those that look at each case.
+        # The first case that does not pass decides, except for the attacks that check every case.
         rules = GradingRules(stop_early=True)
         attacks: list[tuple[_Tried, Submission]] = [
             (attack, self._submission(source, limits, AS_SET if attack in PLAIN else rules))
@@ -135,7 +135,7 @@ class _Trial:
     def _submission(
         self, source: str, limits: LimitOverrides, rules: GradingRules = AS_SET
     ) -> Submission:
-        """Return a submission of complete code, taken as it stands."""
+        """Return a submission whose completion is the code itself."""
         suite = replace(
             self.suite,
             extraction=ExtractionRule.VERBATIM,
@@ -145,7 +145,7 @@ class _Trial:
         return Submission(id=self.id, completion=source, suite=suite, rules=rules)
 
     def _tight_limits(self) -> LimitOverrides:
-        """Return the suite's limits, those of time lowered to a multiple of the reference's."""
+        """Return the suite's limits, with times of at most a multiple of the reference's."""
         if not self.runs:
             return self.suite.limits
         usual = self.limits.override(self.suite.limits)
@@ -157,10 +157,10 @@ class _Trial:
             wall_time_s=min(usual.wall_time_s, enough.wall_time_s),
         )
 
-    # ------------------------------------------------------------ what came out
+    # ------------------------------------------------------------ results
 
     def note(self, tried: _Tried, submission: Submission, report: GradeReport) -> None:
-        """Take in a report."""
+        """Add a report."""
         if tried is None:
             self.runs.append(report)
         elif isinstance(tried, Mutant):
@@ -169,7 +169,7 @@ class _Trial:
             self.attacks[tried] = (submission.completion, report)
 
     def found(self) -> ProblemCheck:
-        """Return what the reports amount to."""
+        """Return the result of the check."""
         vacuous = self._vacuous_cases()
         paid = tuple(
             Paid(attack=attack, code=self.attacks[attack][0])
@@ -201,7 +201,7 @@ class _Trial:
             return fault
         if paid:
             names = ", ".join(each.attack for each in paid)
-            return ProblemHealth.EXPLOITABLE, f"submissions pass that solve nothing: {names}"
+            return ProblemHealth.EXPLOITABLE, f"submissions that solve nothing pass: {names}"
         if self.suite.reference is None:
             return ProblemHealth.NO_REFERENCE, "the problem has no reference solution"
         if slow := _slowness(self.runs, self.limits.override(self.suite.limits)):
@@ -209,12 +209,12 @@ class _Trial:
         if vacuous:
             return (
                 ProblemHealth.VACUOUS,
-                f"these cases pass whatever is answered: {', '.join(vacuous)}",
+                f"these cases pass with any answer: {', '.join(vacuous)}",
             )
         return ProblemHealth.OK, ""
 
     def _fault(self) -> tuple[ProblemHealth, str] | None:
-        """Return what is wrong with the reference or its tests; None where they fit."""
+        """Return what is wrong with the reference or the tests; None if the reference passes."""
         if not self.runs:
             return None
         first, second = self.runs
@@ -263,7 +263,7 @@ def _graded(
     grader: Grades,
     plan: Callable[[_Trial], list[tuple[_Tried, Submission]]],
 ) -> Iterator[_Trial]:
-    """Grade what each trial plans, and yield the trials as they are through."""
+    """Grade the planned submissions of each trial, and yield each trial when they are done."""
     left: dict[str, int] = {}
     idle: list[_Trial] = []
     in_flight: dict[int, tuple[_Trial, _Tried, Submission]] = {}
@@ -275,7 +275,7 @@ def _graded(
             if not planned:
                 idle.append(trial)
             for tried, submission in planned:
-                # Kept alive, since the key is its identity.
+                # The entry keeps the submission alive, because its id is the key.
                 in_flight[id(submission)] = (trial, tried, submission)
                 yield submission
 
@@ -289,7 +289,7 @@ def _graded(
 
 
 def _is_ours(report: GradeReport) -> bool:
-    """Return whether a report failed for a reason that does not lie in the suite."""
+    """Return whether grading failed for a reason other than the suite."""
     return not report.graded and not report.feedback.startswith(_SUITE_ERROR)
 
 
@@ -298,7 +298,7 @@ def _passed(report: GradeReport) -> set[str]:
 
 
 def _difference(first: GradeReport, second: GradeReport) -> str:
-    """Say where two runs of one program differ; empty where they do not."""
+    """Describe the first difference between two runs; "" if there is none."""
     if first.verdict is not second.verdict:
         return f"{first.verdict} in one run, {second.verdict} in another"
     before = {case.id: case.verdict for case in first.cases}
@@ -311,7 +311,7 @@ def _difference(first: GradeReport, second: GradeReport) -> str:
 
 
 def _slowness(runs: list[GradeReport], limits: Limits) -> str:
-    """Say what comes too close to the CPU time limit; empty where nothing does."""
+    """Describe how the reference comes close to the CPU time limit; "" if it does not."""
     longest_s = _cpu_time_s(runs)
     if longest_s <= SLOW_SHARE * limits.cpu_time_s:
         return ""
@@ -319,7 +319,7 @@ def _slowness(runs: list[GradeReport], limits: Limits) -> str:
 
 
 def _cpu_time_s(runs: list[GradeReport]) -> float:
-    """Return the CPU time of the longest process: of a case, or of all where they share one."""
+    """Return the CPU time of the longest process, which runs one case or all."""
     return max(usage.cpu_time_s or 0.0 for usage in _usages(runs))
 
 

@@ -1,4 +1,4 @@
-"""What checking problems tells: about each of them, as a row of a file, and about all."""
+"""The results of checking problems: of each one, as a row of a file, and of all together."""
 
 import zlib
 from collections import Counter
@@ -24,49 +24,49 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 SHOWN = 1000
-"""How many problems a `CheckSummary` remembers whole: those to look at first."""
+"""Problems that a `CheckSummary` keeps in full: the most urgent ones."""
 
 _STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 
 
 class ProblemHealth(StrEnum):
-    """What is to be said of a problem; the first that applies."""
+    """The state of a problem: the first of these that applies."""
 
     UNCHECKED = "unchecked"
-    """Our own failure: an internal error."""
+    """Grading failed with an internal error."""
     BROKEN = "broken"
     """The tests cannot be read, or the reference does not pass them."""
     FLAKY = "flaky"
-    """Two runs of the reference came out differently."""
+    """Two runs of the reference had different results."""
     EXPLOITABLE = "exploitable"
-    """A submission that solves nothing passes the tests."""
+    """An attack, which solves nothing, passes the tests."""
     SLOW = "slow"
     """The reference takes more than half of the CPU time limit."""
     VACUOUS = "vacuous"
-    """Some of the tests assert nothing."""
+    """Some cases assert nothing."""
     NO_REFERENCE = "no_reference"
-    """There is nothing to check the tests with, but for attacks, which they withstood."""
+    """There is no reference to check the tests with. No attack passed."""
     OK = "ok"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How much is tried on each problem."""
+    """What is tried on each problem."""
 
     attacks: bool
-    """False: only those that show which cases assert nothing."""
+    """Whether to try all attacks; if not, only those that find cases without assertions."""
     mutants: int
-    """How many changes of the reference, at most."""
+    """The most mutants of the reference."""
 
     @property
     def most_runs(self) -> int:
-        """How many submissions of a problem are graded at most."""
+        """The most submissions that are graded for one problem."""
         return 2 + len(Attack if self.attacks else PLAIN) + self.mutants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
-    """A submission that solves nothing and passes."""
+    """An attack that passes."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -76,7 +76,7 @@ class Paid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change of the reference that the tests did not notice."""
+    """A mutant that passes."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -87,7 +87,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutation:
-    """How many changes of the reference the tests noticed."""
+    """How many mutants the tests noticed."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
@@ -98,49 +98,49 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemCheck:
-    """What was found out about one problem."""
+    """The result of checking one problem."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     id: str
     health: ProblemHealth
     feedback: str = ""
-    """What was found, for a person; empty where all is well."""
+    """What was found, for a person; empty if the problem is ok."""
     format: str | None = None
-    """None: the tests could not be read."""
+    """None if the tests could not be read."""
     verdicts: tuple[Verdict, ...] = ()
-    """Of the reference, run by run."""
+    """Of each run of the reference."""
     cpu_time_s: float | None = None
-    """What the reference's longest process took, here and below; None: it was not run."""
+    """Of the reference's longest process, like `wall_time_s`; None if it did not run."""
     wall_time_s: float | None = None
     cases: int = 0
-    """How many the reference was judged by."""
+    """The number of cases that the reference ran."""
     confirmable: int | None = None
-    """Of these, how many have an expectation that can be changed, which confirms a pass; see
-    docs/twins.md. None: the expectations of such tests never enter the sandbox, or nothing ran."""
+    """The number of cases that a twin can confirm; see docs/twins.md. None if the tests need no
+    twins, because expected values never enter the sandbox, or if nothing ran."""
     vacuous_cases: tuple[str, ...] = ()
     """The ids of cases that assert nothing; see `grader.offline.attacks.PLAIN`."""
     paid: tuple[Paid, ...] = ()
     mutants: Mutation | None = None
-    """None: none was tried."""
+    """None if no mutant was tried."""
     runs: int = 0
-    """How many submissions were graded for this."""
+    """The number of submissions that were graded."""
     tests: str = ""
-    """The key of its tests; see `grader.scoring.calibration.key_of`."""
+    """See `grader.scoring.calibration.key_of`."""
 
     @property
     def measured(self) -> Measured | None:
-        """What the reference took at most; None: it did not pass, and so took what it took."""
+        """The reference's longest times; None if it did not pass."""
         if not self.verdicts or any(verdict is not Verdict.PASSED for verdict in self.verdicts):
             return None
         return Measured(cpu_time_s=self.cpu_time_s or 0.0, wall_time_s=self.wall_time_s or 0.0)
 
     @property
     def strength(self) -> float | None:
-        """How much of what is wrong the tests notice, in [0, 1].
+        """The strength of the tests, in [0, 1].
 
-        The share of the reference's mutants that do not pass, and 0 where a submission that
-        solves nothing does. None: nothing was tried that could tell.
+        It is the share of mutants that do not pass, or 0 if an attack passes. None if neither
+        mutants were tried nor an attack passed.
         """
         if self.paid:
             return 0.0
@@ -153,18 +153,18 @@ class ProblemCheck:
 
 
 def check_key(settings: Settings, effort: Effort) -> str:
-    """Return a short text that differs where other settings may find something else."""
+    """Return a short text that differs if settings differ that may change the results."""
     values = (astuple(settings.limits), settings.require_integrity, effort)
     return f"{zlib.crc32(repr(values).encode()):08x}"
 
 
 def row_of(check: ProblemCheck, problem: bytes, run: str) -> bytes:
-    """Return a checked problem as a line of JSON with its newline.
+    """Return the result of a check as a line of JSON with its newline.
 
     Args:
-        check: What was found.
-        problem: The problem's own row.
-        run: Of `check_key`.
+        check: The result.
+        problem: The text of the problem's row.
+        run: From `check_key`.
     """
     found = _adapter().dump_python(check, mode="json")
     origin = {"input": f"{zlib.crc32(problem):08x}", "run": run}
@@ -174,16 +174,16 @@ def row_of(check: ProblemCheck, problem: bytes, run: str) -> bytes:
 def read_checked(
     path: Path, run: str, problems: ProblemIndex, observe: Callable[[ProblemCheck], None]
 ) -> frozenset[str]:
-    """Read what an earlier run has written; return the ids of the problems.
+    """Read the results of an earlier run; return the ids of its problems.
 
     Args:
-        path: Ends with a whole line.
-        run: The key of the run that wants to continue it.
-        problems: Those that are being checked.
-        observe: Is given every row.
+        path: A file that ends with a whole line.
+        run: The `check_key` of the run that continues it.
+        problems: The problems that are being checked.
+        observe: Called with each result.
 
     Raises:
-        ConfigurationError: Something in it is no such row, or is of other problems or settings.
+        ConfigurationError: A line is invalid, or is of other problems or settings.
     """
     done: set[str] = set()
     with path.open("rb") as file:
@@ -217,47 +217,47 @@ def read_checked(
 
 @cache
 def _adapter() -> "TypeAdapter[ProblemCheck]":
-    from pydantic import TypeAdapter  # 100 ms, for those who write or read rows
+    from pydantic import TypeAdapter  # takes 100 ms
 
     return TypeAdapter(ProblemCheck)
 
 
-# ---------------------------------------------------------------- all of them
+# ---------------------------------------------------------------- summary
 
 
 class CheckSummary:
-    """What all problems come to, for a summary and a page."""
+    """The results of all problems, added up for a summary and a page."""
 
     def __init__(self) -> None:
         self.healths: Counter[ProblemHealth] = Counter()
         self.paid: Counter[Attack] = Counter()
-        """By attack, the problems that pay it."""
+        """By attack: the number of problems whose tests it passes."""
         self.tried = self.noticed = 0
-        """Mutants, and how many of them were noticed."""
+        """The number of mutants, and of those that were noticed."""
         self.cases = self.confirmable = 0
-        """Cases of tests that are code, and how many of them have a twin."""
+        """The number of cases of tests that are code, and of those that a twin can confirm."""
         self.runs = 0
-        """How many submissions were graded."""
+        """The number of submissions that were graded."""
         self._strengths: dict[str, tuple[ProblemHealth, float | None]] = {}
         self._worst: list[ProblemCheck] = []
 
     @property
     def problems(self) -> int:
-        """How many problems were checked."""
+        """The number of problems that were checked."""
         return self.healths.total()
 
     @property
     def strengths(self) -> list[float]:
-        """The strengths that are known."""
+        """The known strengths."""
         return [strength for _, strength in self._strengths.values() if strength is not None]
 
     @property
     def median_strength(self) -> float | None:
-        """The strength that half of the problems have; None: that of none is known."""
+        """The median of the known strengths; None if there are none."""
         return median(self.strengths) if self.strengths else None
 
     def add(self, check: ProblemCheck) -> None:
-        """Take in a problem."""
+        """Add a result."""
         self.healths[check.health] += 1
         self.paid.update(each.attack for each in check.paid)
         self.runs += check.runs
@@ -273,18 +273,18 @@ class CheckSummary:
             self._worst = self.worst(SHOWN)
 
     def worst(self, most: int) -> list[ProblemCheck]:
-        """Return the problems to look at first, at most `most` of them and `SHOWN`."""
+        """Return the most urgent problems, at most `most` and at most `SHOWN`."""
         return sorted(self._worst, key=_urgency)[: min(most, SHOWN)]
 
     def findings(self, min_strength: float | None) -> int:
-        """Return how many problems are not ok, or weaker than that; `worst` has them first."""
+        """Return how many problems are not ok or too weak; `worst` returns them first."""
         return sum(
             health is not ProblemHealth.OK or (strength or 0.0) < (min_strength or 0.0)
             for health, strength in self._strengths.values()
         )
 
     def kept(self, min_strength: float) -> set[str]:
-        """Return the ids of the problems that are at least so strong."""
+        """Return the ids of the problems with at least this strength."""
         return {
             problem_id
             for problem_id, (_, strength) in self._strengths.items()
@@ -292,7 +292,7 @@ class CheckSummary:
         }
 
     def as_json(self, min_strength: float | None) -> dict[str, Any]:
-        """Return the counts for a program; `min_strength` adds how many problems have it."""
+        """Return the counts for JSON; with `min_strength`, also how many problems reach it."""
         counts: dict[str, Any] = {
             "problems": self.problems,
             "healths": dict(self.healths.most_common()),

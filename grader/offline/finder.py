@@ -1,4 +1,4 @@
-"""Which tests a row asks for: a problem's, its label's, or those that it holds itself."""
+"""Finding the tests of a row: in the file of problems, in its label, or in the row itself."""
 
 import json
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from grader.suites import parse_label, parse_problem
 from grader.suites.cache import SuiteCache
 
 PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
-"""Which fields may name a row's problem; the first whose value is a known problem counts."""
+"""Fields that may name a row's problem. The first that names a known problem counts."""
 
 
 class ProblemLookup(Protocol):
-    """Tests by the id of their problem."""
+    """Finds the tests of a problem by its id."""
 
     def get(self, problem_id: str) -> TestSuite | None:
-        """Return the problem's tests; None: there is no such problem."""
+        """Return the problem's tests; None if there is no such problem."""
 
 
 class SuiteFinder:
-    """Finds the tests of rows, and remembers labels that it saw lately."""
+    """Finds the tests of rows, with a cache of recent labels."""
 
     def __init__(self, problems: ProblemLookup | None = None) -> None:
         self._problems = problems
@@ -30,16 +30,16 @@ class SuiteFinder:
     def find(self, row: Mapping[str, Any], size: int) -> TestSuite:
         """Return the tests of a row.
 
-        Looks among the problems by the row's id, then at the row's label, and without either
-        takes the row for a problem that carries a completion.
+        Looks for the row's id among the problems, then for a label. If there is neither, the row
+        itself is read as a problem that also has a completion.
 
         Args:
             row: Its fields.
-            size: Of its text, in bytes.
+            size: The size of its text, in bytes.
 
         Raises:
-            LabelError: There is no label, or none that can be read.
-            SuiteError: The tests are broken.
+            LabelError: There is no label that can be read.
+            SuiteError: The suite is broken.
         """
         ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
         if self._problems is not None:
@@ -49,7 +49,7 @@ class SuiteFinder:
         label = row.get("label")
         if label is None:
             return self._from_row_itself(row, ids)
-        # By its text: 1, 1.0 and true are equal in Python and different in a test.
+        # The key is text, because 1, 1.0 and true are equal in Python but not in a test.
         key = label if isinstance(label, str) else json.dumps(label)
         if (suite := self._seen.get(key)) is None:
             suite = parse_label(label, problems=self._problems)
@@ -65,7 +65,7 @@ class SuiteFinder:
 
     def _what_is_missing(self, ids: list[str]) -> str:
         if self._problems is None and ids:
-            return f"no label, and no file of problems (--problems) to find {ids[0]!r} in"
+            return f"no label, and no file of problems (--problems) that could have {ids[0]!r}"
         if self._problems is None:
             return "no label, no file of problems (--problems), and the row holds no tests itself"
         if ids:

@@ -1,8 +1,8 @@
-"""Small changes of a solution, to see how many of them its tests notice.
+"""Mutants: a solution with one small change, to count how many changes its tests notice.
 
-Each mutant is the source with one thing changed: an operator, a constant, a condition, a value
-that is returned, a statement left out. The same source has the same mutants, always. Some
-change nothing that a program could tell; which ones, no program can say.
+The change is in an operator, a constant, a condition or a returned value, or leaves a statement
+out. The same source always has the same mutants. Some mutants behave like the solution; it is
+undecidable which.
 """
 
 import ast
@@ -43,7 +43,7 @@ _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 _Put = Callable[[ast.AST], None]
-"""Puts a node into the place of another one."""
+"""Replaces one node by another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +52,17 @@ class Mutant:
 
     source: str
     line: int
-    """Of the solution, where the change is; from 1."""
+    """The changed line of the solution; from 1."""
     before: str
     after: str
 
 
 def mutants_of(source: str, most: int) -> list[Mutant]:
-    """Return mutants of a source, spread evenly over its text; none where it does not parse.
+    """Return mutants of a source, spread evenly over its text; none if it does not parse.
 
     Args:
         source: A solution.
-        most: At most so many.
+        most: The most mutants to return.
     """
     try:
         tree = parse(source)
@@ -76,7 +76,7 @@ def mutants_of(source: str, most: int) -> list[Mutant]:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """A node in its place."""
+    """A node, and how to replace it."""
 
     node: ast.AST
     put: _Put
@@ -100,7 +100,7 @@ def _shown(node: ast.AST) -> str:
 
 
 def _sites(root: ast.Module) -> Iterator[_Site]:
-    """Yield what does the work, in the order of the text: no annotation, name or docstring."""
+    """Yield the nodes that do work, in the order of the text: no annotations, names, docstrings."""
     waiting = [_Site(root, lambda _: None)]
     while waiting:
         site = waiting.pop()
@@ -144,7 +144,7 @@ def _into_list(items: list[ast.AST], index: int) -> _Put:
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what may stand in the place of a node."""
+    """Yield the possible replacements of a node."""
     match node:
         case ast.Compare(ops=ops):
             for index, each in enumerate(ops):
@@ -157,7 +157,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Constant(value=value):
             yield from _other_constants(value)
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            # The others are changed themselves.
+            # Other kinds of conditions are changed themselves.
             if not isinstance(test, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Constant):
                 yield _with(node, test=ast.UnaryOp(ast.Not(), test))
         case ast.Return(value=ast.expr() as value):
@@ -186,7 +186,7 @@ def _other_constants(value: object) -> Iterator[ast.Constant]:
 
 
 def _with(node: ast.AST, **changes: object) -> ast.AST:
-    """Return a copy of a node, its parts shared, with some of them changed."""
+    """Return a shallow copy of a node with some fields changed."""
     changed = copy.copy(node)
     for field, value in changes.items():
         setattr(changed, field, value)

@@ -1,4 +1,4 @@
-"""The file of graded rows: every row whole, whatever stops the run."""
+"""The output file of graded rows. It never holds a partial row, even if the run is stopped."""
 
 import fcntl
 import os
@@ -14,28 +14,27 @@ _OTHER_FORMATS = frozenset({".parquet", ".gz", ".csv", ".xz", ".zst"})
 
 
 class OutputError(GraderError):
-    """The output cannot be written, for a reason of the machine: a full disk, a quota."""
+    """The output cannot be written, for example because the disk is full."""
 
 
 class Output(Closing):
-    """Appends lines, each with one write, so that a crash leaves one partial line at most.
+    """Appends lines, each with one write, so that a crash leaves at most one partial line.
 
-    A regular file is locked while it is open: two runs into one file would grade every row
-    twice. Not safe to share between threads.
+    A regular file is locked while it is open, because two runs with the same output would grade
+    every row twice. Not safe for more than one thread.
     """
 
     def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
         """Open the file.
 
         Args:
-            path: `-` is standard output.
-            resume: Append to what an earlier run left; its partial last line is cut off.
-            force: Replace the file that is there.
+            path: The file; `-` is standard output.
+            resume: Append to the output of an earlier run. A partial last line is cut off.
+            force: Replace an existing file.
 
         Raises:
-            ConfigurationError: The file is there and neither `resume` nor `force` was asked
-                for, it cannot be opened, another run is writing it, or its name promises
-                another format.
+            ConfigurationError: The file exists and neither `resume` nor `force` is set, it cannot
+                be opened, another run is writing it, or its name has another format.
         """
         _refuse_other_format(path)
         self.path = path
@@ -49,10 +48,10 @@ class Output(Closing):
             raise
 
     def write(self, line: bytes) -> None:
-        """Append a line; `line` ends with its newline.
+        """Append a line, which must end with a newline.
 
         Raises:
-            OutputError: The line could not be written whole; nothing of it is left in the file.
+            OutputError: The line could not be written. No part of it is left in the file.
         """
         start = os.fstat(self._fd).st_size if self._regular else 0
         rest = memoryview(line)
@@ -68,7 +67,7 @@ class Output(Closing):
             raise OutputError(message) from error
 
     def close(self) -> None:
-        """Close the file and give up the lock. Repeats harmlessly."""
+        """Close the file and release the lock. Repeats harmlessly."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -94,7 +93,7 @@ class Output(Closing):
 
 def _refuse_other_format(path: Path) -> None:
     if path.suffix in _OTHER_FORMATS:
-        message = f"{path}: the output is plain JSONL, whatever its name; call it .jsonl"
+        message = f"the output {path} would be plain JSONL; give it a name that ends with .jsonl"
         raise ConfigurationError(message)
 
 
@@ -107,7 +106,7 @@ def _open(path: Path) -> int:
 
 
 def _end_of_last_line(fd: int, size: int, block: int = 1 << 16) -> int:
-    """Return the offset behind the last newline of the file."""
+    """Return the offset after the last newline of the file."""
     end = size
     while end > 0:
         start = max(0, end - block)

@@ -1,4 +1,4 @@
-"""Files of problems, in every format that files of samples may have."""
+"""Loading files of problems, in all formats of `grader.offline.source`."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ def load_problems(path: Path) -> ProblemIndex:
     """Index a file of problems by their ids; close the index when done.
 
     Raises:
-        InputError: It cannot be read, or a line has no id, or one that came before.
-        ConfigurationError: A Parquet file, and pyarrow is not installed.
+        InputError: It cannot be read, or the id of a line is missing or not unique.
+        ConfigurationError: It is a Parquet file, and pyarrow is not installed.
     """
     source = open_rows(path)
     if is_parquet(path):
         return ProblemIndex.from_rows((parse_object(row.text) for row in source), str(path))
-    next(iter(source), None)  # an array, say, is told as of any other file of rows
+    next(iter(source), None)  # refuses other formats, such as an array
     return ProblemIndex.load(path)

@@ -1,8 +1,8 @@
-"""Continuing an interrupted run: which rows are done, and whether they are still these rows.
+"""Resuming an interrupted run: which rows are done, and whether the input is still the same.
 
-Every output row says which input row it came from, a checksum of that row's text, and the
-settings that its verdict depends on. So a resumed run needs no file beside the output, and
-an output that belongs to another input or other settings is refused before anything is graded.
+Every output row holds the number of its input row, a checksum of that row's text, and a key of the
+settings that its verdict depends on. So resuming needs only the output, and an output of another
+input or other settings is refused before grading begins.
 """
 
 import zlib
@@ -42,9 +42,9 @@ def run_key(
     label_key: str | None = None,
     problems: Path | None,
 ) -> str:
-    """Return a short text that differs where verdicts may differ.
+    """Return a short text that differs if settings differ that may change a verdict.
 
-    Where submissions run, and how many at once, changes no verdict and is no part of it.
+    It does not depend on where, or how many at once, submissions run.
     """
     values = (
         settings.policy,
@@ -90,17 +90,17 @@ def _differences(found: str, expected: str) -> list[str]:
 
 
 class DoneRows:
-    """Which rows an output holds; four bytes a row, whatever the rows weigh."""
+    """Which rows an output holds. Needs eight bytes for each row, whatever its size."""
 
     def __init__(self) -> None:
         self._crcs = array("Q")
         self._samples: dict[int, int] = {}
-        """By row, the samples of it that are done, as bits; only rows that are lists."""
+        """By row: its finished samples, as bits; only for rows with a list of completions."""
         self.count = 0
-        """How many output rows there are."""
+        """The number of output rows."""
 
     def add(self, number: int, sample: int | None, crc: int) -> None:
-        """Note one output row."""
+        """Add one output row."""
         if number >= len(self._crcs):
             self._crcs.extend([0] * (number + 1 - len(self._crcs)))
         self._crcs[number] = crc | _PRESENT
@@ -109,7 +109,7 @@ class DoneRows:
         self.count += 1
 
     def whole(self, number: int) -> bool:
-        """Return whether the row is done and was not a list of samples."""
+        """Return whether the row is done and has a single completion."""
         return number < len(self._crcs) and self._crcs[number] > 0 and number not in self._samples
 
     def sample(self, number: int, sample: int | None) -> bool:
@@ -122,7 +122,7 @@ class DoneRows:
         """Compare the checksums with the input.
 
         Raises:
-            ConfigurationError: The output was made from another input.
+            ConfigurationError: The output belongs to another input.
         """
         seen = 0
         for row in source:
@@ -138,7 +138,7 @@ class DoneRows:
 
 
 _PRESENT = 1 << 32
-"""Tells a row with the checksum 0 from one that is not done."""
+"""Distinguishes a row with the checksum 0 from one that is not done."""
 
 
 def _other_input(output: Path, problem: str) -> str:
@@ -153,7 +153,7 @@ class DoneRow:
     """A row that an output holds."""
 
     number: int
-    """Of the input row that it came from."""
+    """The number of its input row."""
     sample: int | None
     crc: int
     run: str
@@ -163,15 +163,15 @@ class DoneRow:
 
 
 def read_done(output: Path, run: str, observe: Callable[[DoneRow], None]) -> DoneRows:
-    """Read what an output holds.
+    """Read the rows of an output.
 
     Args:
-        output: Ends with a whole line: `Output` has cut the rest off.
-        run: The key of the run that wants to continue it.
-        observe: Is given every row, for the summary.
+        output: A file that ends with a whole line, since `Output` has cut a partial one off.
+        run: The `run_key` of the run that continues it.
+        observe: Called with each row, for the summary.
 
     Raises:
-        ConfigurationError: Something in it did not come from a run with these settings.
+        ConfigurationError: A line is invalid, or of a run with other settings.
     """
     done = DoneRows()
     with output.open("rb") as file:

@@ -1,9 +1,8 @@
-"""One row in, one row out, in both directions without I/O, fit for another process.
+"""Reading input rows and making output rows, without I/O.
 
-A row holds a completion and says what grades it: by a label of its own, by the id of a problem
-in the file of problems, or by being a problem row itself. What a label asks for may be tests, or
-an answer, or the judgement of a model. A completion that is a list is several samples of one
-problem; each becomes a row of its own in the output.
+A row holds a completion. Its tests come from its label, from the problem with its id, or from the
+row itself. A label may also ask for an answer or for the rating of a model. If the completion is a
+list, each item is a sample of the problem and becomes its own output row.
 """
 
 import zlib
@@ -21,16 +20,16 @@ from grader.offline.source import Row, parse_object
 from grader.suites.plans import Plan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
-"""Where a completion is looked for, in this order."""
+"""Fields that may hold the completion, in this order."""
 ANSWER_KEYS = ("label", "answer", "ground_truth")
-"""Where a label that is no tests is looked for, in this order."""
+"""Fields that may hold a label that is not code, in this order."""
 REPORT_KEY = "report"
 ORIGIN_KEY = "_grader"
-"""Where an output row came from; `--resume` goes by it."""
+"""The field of an output row that describes its input row, for `--resume`."""
 
 _SHOWN_FIELDS = 12
 _RAW_TEXT_CHARS = 2000
-"""How much of a line that is not JSON is kept in its output row."""
+"""Characters of a line that is not JSON that its output row keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,53 +37,53 @@ class RowRules:
     """How rows are read."""
 
     run: str
-    """Stands for the settings of this run; see `grader.offline.resume`."""
+    """The key of the settings; see `grader.offline.resume.run_key`."""
     completion_key: str | None = None
-    """None: the first of `COMPLETION_KEYS` that is there."""
+    """None: the first of `COMPLETION_KEYS` in the row."""
     label_key: str | None = None
-    """None: `label`, or for what is no code the first of `ANSWER_KEYS`."""
+    """None: `label`, or the first of `ANSWER_KEYS` if the task is not code."""
     task: RewardTask = RewardTask.AUTO
-    """What grades rows whose label does not say."""
+    """The task of rows whose label names none."""
     limits: LimitOverrides = field(default_factory=LimitOverrides)
-    """These win over the limits that a suite brings."""
+    """They override the limits of suites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedCompletion:
-    """A completion that anything but tests alone grades."""
+    """A completion that tests alone do not grade."""
 
     completion: str
     prompt: str
     label: object
-    """Asks for an answer, the judgement of a model, or several graders at once."""
+    """Asks for an answer, for the rating of a model, or for several graders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSample:
-    """One completion of a row, on its way to a report."""
+    """One completion of a row."""
 
     row: Row
     index: int | None
-    """Which completion of the row; None: the row has just one."""
+    """The index of the completion in a list; None if the row has a single one."""
     head: bytes
-    """The output row's JSON up to where the report is added."""
+    """The JSON of the output row up to the report."""
     origin: bytes
-    """JSON for `ORIGIN_KEY`."""
+    """The JSON of `ORIGIN_KEY`."""
     id: str
     problem_id: str | None = None
     """Samples of one problem share it."""
     submission: Submission | None = None
-    """Where tests grade it."""
+    """Given if tests grade it."""
     question: RatedCompletion | None = None
-    """Where something else does. Without both the row cannot be graded, and `problem` says why."""
+    """Given if tests alone do not grade it. If neither is given, `problem` says why."""
     problem: str = ""
 
 
 def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
-    """Return what a row asks to be graded; at least one, and never an exception.
+    """Return the samples of a row, at least one. Never raises.
 
-    A row that cannot be graded is one sample that says why: bad input is neither the
-    model's fault nor a reason to stop.
+    A row that cannot be graded is one sample with the reason in `problem`, because bad input is
+    not the model's fault and must not stop the run.
     """
     crc = zlib.crc32(row.text)
     try:
@@ -103,7 +102,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
         return [_refused(row, _head(row, found, {}), origin, row_id, str(error))]
     prompt = found.get("prompt")
     if suite is not None and not isinstance(prompt, str):
-        prompt = ""  # No completion continues a chat.
+        prompt = ""  # A completion cannot continue a chat.
     prompt = _text(prompt, role="user") or ""
     problem_id = (suite.problem_id if suite else None) or _problem_id(found) or row_id
     return [
@@ -128,7 +127,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
 
 
 def output_line(sample: RowSample, report: GradeReport) -> bytes:
-    """Return a graded row as a line of JSON with its newline."""
+    """Return an output row as a line of JSON with its newline."""
     comma = b"" if sample.head == b"{" else b","
     return b'%s%s"report":%s,"%s":%s}\n' % (
         sample.head,
@@ -154,13 +153,13 @@ def refusal(sample: RowSample, policy: str) -> GradeReport:
 
 
 def id_of(row: Mapping[str, Any], number: int) -> str:
-    """Return the id that a row has: its own, else its problem's, else its number."""
+    """Return the id of a row: its own, else its problem's, else its number."""
     own = row.get("id")
     return str(own) if own is not None else _problem_id(row) or str(number)
 
 
 def completion_of(row: Mapping[str, Any]) -> str:
-    """Return the completion that an output row was graded for; "" where it has none."""
+    """Return the completion of an output row; "" if it has none."""
     origin = row.get(ORIGIN_KEY)
     field = origin.get("field") if isinstance(origin, dict) else None
     keys = (field,) if isinstance(field, str) else COMPLETION_KEYS
@@ -168,7 +167,7 @@ def completion_of(row: Mapping[str, Any]) -> str:
 
 
 def overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:
-    """Return the limits of a suite, but for those that were given."""
+    """Return the limits of a suite, overridden by the given ones."""
     values = {f.name: v for f in fields(given) if (v := getattr(given, f.name)) is not None}
     return replace(suite, **values)
 
@@ -182,10 +181,10 @@ def _problem_id(row_fields: Mapping[str, Any]) -> str | None:
 
 
 def _label(row: Mapping[str, Any], rules: RowRules) -> object:
-    """Return a row's label; None where it has none, or none of its own.
+    """Return a row's label; None if it has none.
 
     Raises:
-        InputError: There is none where there must be one.
+        InputError: It has none, but the task needs one.
     """
     is_code = rules.task in (RewardTask.AUTO, RewardTask.CODE)
     usual = ("label",) if is_code else ANSWER_KEYS
@@ -201,7 +200,7 @@ def _label(row: Mapping[str, Any], rules: RowRules) -> object:
 def _suite(
     row: Mapping[str, Any], plan: Plan, finder: SuiteFinder, rules: RowRules, size: int
 ) -> TestSuite | None:
-    """Return the tests of a row; None where something else grades it."""
+    """Return the tests of a row; None if tests alone do not grade it."""
     if not plan.is_tests:
         return None
     tests = plan.parts[0].label
@@ -216,11 +215,11 @@ def _names(row: Mapping[str, Any]) -> str:
 
 
 def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str], bool]:
-    """Return the field that holds completions, these, and whether it holds a list of them."""
+    """Return the field of the completions, the completions, and whether they are a list."""
     keys = COMPLETION_KEYS if key is None else (key,)
     found = next((k for k in keys if row.get(k) is not None), None)
     if found is None:
-        other = "" if key is not None else ", or another that --completion-key names"
+        other = "" if key is not None else ", or the field named by --completion-key"
         message = (
             f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}{other}"
         )
@@ -247,7 +246,7 @@ def _what(value: object) -> str:
 
 
 def _text(value: object, role: str = "assistant") -> str | None:
-    """Return a text: a string, or the last message of a role in a chat."""
+    """Return the text of a string, or of a chat's last message of a role."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list) or not value:
@@ -259,9 +258,9 @@ def _text(value: object, role: str = "assistant") -> str | None:
 
 
 def _head(row: Row, found: Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:
-    """Return the row's object without its closing brace.
+    """Return the row's JSON without its closing brace.
 
-    The text goes out as it came in, digit for digit, unless a field must change.
+    The text is kept byte for byte, unless a field must change.
     """
     if not changes and REPORT_KEY not in found and ORIGIN_KEY not in found:
         return row.text[:-1].rstrip() if found else b"{"

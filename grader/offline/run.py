@@ -1,4 +1,4 @@
-"""The loop from rows to graded rows."""
+"""Grading rows: the main loop of `grader grade`."""
 
 import functools
 import threading
@@ -15,7 +15,7 @@ from grader.offline.source import Row
 
 
 class Grades(Protocol):
-    """What is needed of a grader; `grader.grading.grader.Grader` is one."""
+    """The used part of a grader, such as `grader.grading.grader.Grader`."""
 
     def as_completed(
         self, submissions: Iterable[Submission]
@@ -24,20 +24,20 @@ class Grades(Protocol):
 
 
 class Answers(Protocol):
-    """What is needed of who grades questions; `grader.rewards.rows.RowRater` is one."""
+    """Grades what tests alone do not; implemented by `grader.rewards.rows.RowRater`."""
 
     def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
-        """Have a question graded and its report told, in another thread.
+        """Grade a completion in another thread, and call `tell` with its report.
 
-        Waits while too many are under way, and raises what an earlier `tell` raised.
+        Waits while too many are in flight. Raises what an earlier `tell` raised.
         """
 
     def finish(self) -> None:
-        """Wait until all reports were told; raises what a `tell` raised."""
+        """Wait until `tell` was called for all. Raises what a `tell` raised."""
 
 
 Observer = Callable[[RowSample, GradeReport], None]
-"""Is told of every row after it was written, by one thread at a time."""
+"""Called with every row after it was written, by one thread at a time."""
 
 
 def grade_rows(
@@ -52,18 +52,18 @@ def grade_rows(
     observe: Observer,
     done: DoneRows | None = None,
 ) -> None:
-    """Grade every row that is not done yet and write it as soon as it is.
+    """Grade every row that is not done yet, and write each when it is graded.
 
-    Holds in memory only what grader and rater have in flight. Rows that cannot be graded are
-    written too, with a report that says why.
+    Keeps only the rows in memory that grader and rater have in flight. Rows that cannot be graded
+    are written, too, with the reason in their report.
 
     Raises:
-        InputError: The file of rows broke off; what came before was graded and written.
+        InputError: The file of rows is damaged. The rows before that were graded and written.
         OutputError: A row could not be written.
     """
     in_flight: dict[int, RowSample] = {}
     broken: list[InputError] = []
-    lock = threading.Lock()  # The grader may pull submissions from a thread of its own.
+    lock = threading.Lock()  # The grader may take submissions in another thread.
 
     def finish(sample: RowSample, report: GradeReport) -> None:
         with lock:

@@ -1,8 +1,7 @@
 """Files of rows, read as a stream: JSONL, gzipped JSONL and Parquet.
 
-What a file is, its first bytes say, not its name. Every format yields the same thing: a
-row's number and its JSON text, so that all that follows knows one kind of input. Memory holds
-one row of a JSONL file, and one batch of a Parquet file.
+The first bytes of a file decide its format, not its name. Every format yields the number and the
+JSON text of each row. Memory holds one row of a JSONL file, or one batch of a Parquet file.
 """
 
 import gzip
@@ -38,24 +37,24 @@ _PARQUET_BATCH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row as it stands in the file."""
+    """One row of a file."""
 
     number: int
-    """Line of a JSONL file, row of a Parquet file; from 1."""
+    """The line of a JSONL file, or the row of a Parquet file; from 1."""
     text: bytes
-    """Its JSON, without blanks around it; not checked yet."""
+    """Its JSON, stripped of blanks; not checked yet."""
     progress: float | None
-    """How much of the file lies behind after this row, in [0, 1]; None: unknown."""
+    """The share of the file up to this row, in [0, 1]; None if unknown."""
 
 
 class RowSource(Protocol):
-    """A file of rows; each iteration reads it from the start."""
+    """A file of rows. Each iteration reads it from the start."""
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows in order.
 
         Raises:
-            InputError: The file ends early or is damaged; the rows before that were yielded.
+            InputError: The file is truncated or damaged. The rows before that were yielded.
         """
 
 
@@ -63,8 +62,8 @@ def open_rows(path: Path) -> RowSource:
     """Return the rows of a file; `-` is standard input, which can be read only once.
 
     Raises:
-        InputError: It cannot be opened, or is no format that is read here.
-        ConfigurationError: A Parquet file, and pyarrow is not installed.
+        InputError: It cannot be opened, or has an unknown format.
+        ConfigurationError: It is a Parquet file, and pyarrow is not installed.
     """
     if path == STDIN:
         return _Jsonl(path)
@@ -126,7 +125,7 @@ class _Jsonl:
                     continue
                 if number == 1:
                     self._refuse_array(text)
-                # Of gzipped files only the compressed size is known beforehand.
+                # Of a gzipped file only the compressed size is known in advance.
                 behind = file.tell() if gzipped and size else read
                 progress = min(1.0, behind / size) if size else None
                 yield Row(number=number, text=text, progress=progress)
@@ -135,22 +134,22 @@ class _Jsonl:
             raise InputError(message) from error
 
     def _refuse_array(self, first_line: bytes) -> None:
-        # A file of lines never starts with a bracket alone: this is one JSON document.
+        # JSONL never begins with a line like this: the file is one JSON document.
         if first_line in (b"[", b"{") or first_line.startswith(b"[{"):
             message = (
-                f"{self._path} is one JSON document; expected one object a line "
-                f"(an array becomes lines with: jq -c '.[]' {self._path})"
+                f"{self._path} is one JSON document; expected one object per line "
+                f"(to turn an array into lines: jq -c '.[]' {self._path})"
             )
             raise InputError(message)
 
 
 class _Parquet:
-    """A table; a row becomes a JSON object."""
+    """A Parquet table, each of whose rows becomes a JSON object."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            # The extra `parquet`: importing it takes 60 MB and 200 ms.
+            # Imported only here, because it takes 60 MB and 200 ms.
             self._parquet: Any = importlib.import_module("pyarrow.parquet")
         except ImportError as error:
             message = (
@@ -169,13 +168,13 @@ class _Parquet:
                         text = json_bytes(_plain(fields))
                         yield Row(number=number, text=text, progress=number / total)
         except (OSError, ValueError) as error:
-            # pyarrow's own errors derive from these two.
+            # The errors of pyarrow derive from these two.
             message = f"{self._path} is damaged after row {number}: {error}"
             raise InputError(message) from error
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a Parquet cell in terms of JSON."""
+    """Return the value of a Parquet cell as a JSON value."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict):
@@ -188,10 +187,10 @@ def _plain(value: Any) -> Any:
 
 
 def parse_object(text: bytes) -> dict[str, Any]:
-    """Return the object that a row's JSON text holds.
+    """Return the object in a row's JSON text.
 
     Raises:
-        InputError: It is not JSON, or not an object; says what was found and expected.
+        InputError: It is not JSON, or not an object.
     """
     try:
         value = json.loads(text.decode("utf-8"))
@@ -199,13 +198,13 @@ def parse_object(text: bytes) -> dict[str, Any]:
         message = f"not UTF-8: byte 0x{text[error.start]:02x} at offset {error.start}"
         raise InputError(message) from error
     except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg} at column {error.colno}; expected one object a line"
+        message = f"not JSON: {error.msg} at column {error.colno}; expected one object per line"
         raise InputError(message) from error
     except RecursionError as error:
         message = "JSON nested too deeply to read"
         raise InputError(message) from error
     except ValueError as error:
-        message = f"not JSON that can be read: {error}"
+        message = f"JSON that cannot be read: {error}"
         raise InputError(message) from error
     if not isinstance(value, dict):
         message = f"JSON, but {_KINDS[type(value)]}; expected an object with fields"

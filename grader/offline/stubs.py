@@ -1,8 +1,7 @@
-"""Programs with the names of another one and none of its work.
+"""Stubs: programs with the names of a solution, but without its work.
 
-A stub of a solution has all of its functions, classes and variables; each function does the one
-thing that the `Recipe` says. What a suite says of such programs tells what it can be made to
-believe: see `grader.offline.attacks`.
+A stub has all functions, classes and variables of the solution. Each function does only what the
+`Recipe` says. `grader.offline.attacks` grades stubs to find tests that they pass.
 """
 
 import ast
@@ -20,44 +19,44 @@ _KEPT_DECORATORS = {
     "setter",
     "staticmethod",
 }
-"""Decorators that decide how a name is used; others, such as dataclass, do the work themselves."""
+"""Decorators that change how a name is used. Others, such as dataclass, would do real work."""
 _EXCEPTIONS = {
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
 _KEPT_BASES = {"Generic"} | _EXCEPTIONS
-"""Bases that bring no answers with them; `list`, say, would make a working stack of a stub."""
+"""Bases that give a stub no behaviour; `list`, for example, would make a working stack."""
 _ANY_INIT = "def __init__(self, *args, **kwargs):\n    return None"
 _SILENT = {"__init__", "__post_init__", "__init_subclass__"}
-"""Methods that make an object. It answers nothing yet, so that every object can be made."""
+"""Methods that create objects. They always return None, so that objects can be created."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a stub has in the place of the work."""
+    """What a stub has instead of the solution's work."""
 
     body: str = "return None"
-    """The one statement of every function; `{argument}` in it is the first argument."""
+    """The only statement of every function. `{argument}` is replaced by the first argument."""
     value: str = "None"
-    """The expression that every variable gets."""
+    """The value of every variable, as an expression."""
     helpers: str = ""
-    """Source of what the other parts name."""
+    """Source that defines the names in the other fields."""
     base: str = ""
-    """A class that those of the solution derive from; exceptions keep their bases alone."""
+    """A base class of all classes of the stub, except of exceptions."""
     is_hollow: bool = False
-    """Whether classes have nothing but `base`."""
+    """Whether classes have no attributes but those of `base`."""
 
 
 def stub_of(source: str, recipe: Recipe) -> str | None:
-    """Return a stub of a solution's source; None: it does not parse."""
+    """Return a stub of a solution's source; None if it does not parse."""
     try:
         module = parse(source)
         stubber = _Stubber(recipe, module)
         body = [kept for node in module.body if (kept := stubber.stubbed(node)) is not None]
-        # `from __future__` has to stay in front.
+        # `from __future__` must stay first.
         future = [node for node in body if isinstance(node, ast.ImportFrom) and _is_future(node)]
         rest = [node for node in body if node not in future]
         helpers = parse(recipe.helpers).body
@@ -71,7 +70,7 @@ def _is_future(node: ast.ImportFrom) -> bool:
 
 
 class _Stubber:
-    """Takes the work out of statements and leaves their names; changes the nodes in place."""
+    """Turns statements into stubs, in place."""
 
     def __init__(self, recipe: Recipe, module: ast.Module) -> None:
         self._recipe = recipe
@@ -85,7 +84,7 @@ class _Stubber:
                 self._exceptions.add(node.name)
 
     def stubbed(self, node: ast.stmt, *, is_method: bool = False) -> ast.stmt | None:
-        """Return what is left of a statement; None: nothing."""
+        """Return the stub of a statement; None if nothing is left of it."""
         match node:
             case ast.Import() | ast.ImportFrom():
                 return node
@@ -104,7 +103,7 @@ class _Stubber:
             case ast.AnnAssign(target=ast.Name() as name, value=ast.expr()):
                 return ast.copy_location(ast.Assign(targets=[name], value=self._value), node)
             case _:
-                # What a module does as it is loaded is work, and a stub does none.
+                # Other statements do work when the module is loaded.
                 return None
 
     def _function(self, node: _Function, *, is_method: bool) -> _Function:
@@ -112,7 +111,7 @@ class _Stubber:
         is_bound = is_method and "staticmethod" not in map(_last_name, node.decorator_list)
         body = self._recipe.body.replace("{argument}", _first_argument(node.args, is_bound))
         node.body = ast.parse("return None" if node.name in _SILENT else body).body
-        # What stands in defaults and annotations may need what the stub lacks.
+        # Defaults and annotations may use names that the stub lacks.
         node.returns = None
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
@@ -127,7 +126,7 @@ class _Stubber:
         node.keywords = []
         node.decorator_list = []
         if self._recipe.base and not is_exception:
-            # Last, since a class that is kept as a base has it as a base of its own.
+            # Last, because a kept base class derives from it, too.
             node.bases.append(ast.Name(self._recipe.base))
             if self._recipe.is_hollow:
                 node.body = [ast.Pass()]
@@ -142,7 +141,7 @@ class _Stubber:
 
 
 def _first_argument(args: ast.arguments, is_bound: bool) -> str:
-    """Return an expression for what a function is called with first."""
+    """Return an expression for the first argument of a function."""
     names = [arg.arg for arg in (*args.posonlyargs, *args.args)][is_bound:]
     if names:
         return names[0]
@@ -156,7 +155,7 @@ def _kept(expressions: list[ast.expr], names: set[str]) -> list[ast.expr]:
 
 
 def _last_name(node: ast.expr) -> str:
-    """Return the name that an expression ends in: "setter" of `@size.setter`."""
+    """Return the last name of an expression: "setter" for `@size.setter`."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

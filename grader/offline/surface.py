@@ -1,4 +1,4 @@
-"""What a suite uses of its submission, told from the suite's code where there is no solution."""
+"""Which names a suite uses of a submission, found in the suite's code if there is no reference."""
 
 import ast
 import builtins
@@ -10,17 +10,17 @@ from grader.source.syntax import UNPARSABLE, parse
 
 _BUILTIN = {*dir(builtins), "__file__", "__builtins__"}
 RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-"""Methods by which tests wait for an exception, their first argument."""
+"""Methods that expect an exception, which is their first argument."""
 _ANY_ARGUMENTS = "(*args, **kwargs): pass"
 
 
 def skeleton_of(suite: TestSuite) -> str:
     """Return source that defines the names that a suite uses of a submission.
 
-    A name is a class where it is written as one, with every method that the suite calls on
-    anything; an exception where the suite waits for it to be raised; else a function, or a
-    variable where it is written in capitals and never called. "" where no name is found, as
-    for programs.
+    A name is an exception if the suite expects it to be raised or if its name says so; a variable
+    if it is in capitals and never called; a class, with every method that the suite calls on
+    anything, if it begins with a capital; else a function. Returns "" if no name is found, as for
+    programs.
     """
     uses = _Uses()
     match suite.tests:
@@ -41,7 +41,7 @@ def skeleton_of(suite: TestSuite) -> str:
 
 
 def sources_of(tests: Tests) -> list[str]:
-    """Return the code of tests, namespace by namespace; nothing where they have none."""
+    """Return the code of tests, one text for each namespace; empty if they have none."""
     match tests:
         case ScriptTests(cases=cases, setup=setup):
             return ["\n".join([setup, *(case.source for case in cases)])]
@@ -52,7 +52,7 @@ def sources_of(tests: Tests) -> list[str]:
 
 
 class _Uses:
-    """The names that code uses of a submission, and how."""
+    """The names that a suite's code uses of a submission, and how it uses them."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -61,12 +61,12 @@ class _Uses:
         self._raised: set[str] = set()
 
     def look_at(self, sources: Iterable[str], module: str | None) -> None:
-        """Take in code of a suite.
+        """Add the names in a suite's code.
 
         Args:
-            sources: Those that do not parse are left out.
-            module: By which name it imports the submission; None: the submission's names are
-                its own, as in a script.
+            sources: The code. Sources that do not parse are skipped.
+            module: The module name of the submission; None: the code shares its namespace, as a
+                script does.
         """
         for source in sources:
             try:
@@ -93,7 +93,7 @@ class _Uses:
         return "\n".join([f"class {name}:", "    pass", *own])
 
     def _imported(self, nodes: Iterable[ast.AST], module: str | None) -> set[str]:
-        """Take in what is imported of the submission; return what its module is called."""
+        """Add the names imported from the submission; return the names of its module."""
         aliases: set[str] = set()
         for node in nodes:
             match node:
@@ -112,7 +112,7 @@ class _Uses:
     def _use(self, node: ast.AST, aliases: set[str]) -> None:
         match node:
             case ast.Attribute(value=ast.Call(func=ast.Name()), attr=name):
-                self.called.add(name)  # `check(Solution().add)` hands a method over
+                self.called.add(name)  # `check(Solution().add)` passes a method
             case ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr=name):
                 if ast.unparse(owner) in aliases:
                     self.names.add(name)

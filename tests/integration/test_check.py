@@ -241,7 +241,7 @@ def test_strong_problems_are_kept_unchanged_and_the_rest_is_named(tmp_path: Path
     }
     assert {"attack": "empty-list", "code": "def f(xs):\n    return []\n"} in found["paid"]["paid"]
     assert found["paid"]["strength"] == 0.0
-    assert "paid: submissions pass that solve nothing: empty-list" in done.stdout
+    assert "paid: submissions that solve nothing pass: empty-list" in done.stdout
     assert "4 problems: " in done.stdout
     assert "Kept 2 of 4 problems, those with a strength of 0.75 or more" in done.stdout
     assert "4 problems, up to 29 runs each" in done.stderr

@@ -223,7 +223,7 @@ def test_submission_that_solves_nothing_and_passes_makes_tests_worthless() -> No
     assert [(each.attack, each.code) for each in found.paid] == [
         (Attack.EMPTY_LIST, "def add(a, b):\n    return []\n")
     ]
-    assert found.feedback == "submissions pass that solve nothing: empty-list"
+    assert found.feedback == "submissions that solve nothing pass: empty-list"
 
 
 def test_changes_that_pass_are_named_and_make_tests_weak() -> None:

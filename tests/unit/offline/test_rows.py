@@ -98,7 +98,7 @@ def test_list_of_chats_is_several_samples() -> None:
         pytest.param(
             {"text": "c", "label": ASSERTS},
             "no completion: found the fields text, label; expected completion or response"
-            " or solution or query, or another that --completion-key names",
+            " or solution or query, or the field named by --completion-key",
             id="no completion",
         ),
         pytest.param({"completion": 3, "label": ASSERTS}, "holds a number", id="number"),
@@ -111,7 +111,7 @@ def test_list_of_chats_is_several_samples() -> None:
         ),
         pytest.param(
             {"completion": "c", "task_id": "p1"},
-            "no label, and no file of problems (--problems) to find 'p1' in",
+            "no label, and no file of problems (--problems) that could have 'p1'",
             id="no file of problems",
         ),
         pytest.param({"completion": "c", "label": {"x": 1}}, "no known format", id="unknown label"),
