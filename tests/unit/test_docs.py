@@ -27,7 +27,8 @@ ADRS = sorted(REPO.glob("docs/adr/*.md"))
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MENTIONED_PATH = re.compile(
-    r"`((?:grader|sandbox_images|tests|docs|scripts|examples|benchmarks)/[\w./-]*\w/?)`"
+    r"`((?:grader|worker|sandbox_images|tests|docs|scripts|examples|benchmarks|agreement|deploy)"
+    r"/[\w./-]*\w/?)`"
 )
 
 
