@@ -11,7 +11,7 @@ from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
-from grader.extract.programs import find_program, language_of
+from grader.extract.programs import find_program, language_of, mention
 from grader.extract.source import Reader, Reading
 from grader.extract.text import after_prompt, encodable, normalise
 from grader.languages import ANY, PYTHON
@@ -87,6 +87,7 @@ class _Extractor:
     ) -> None:
         self._reader = Reader()
         self._prompt = prompt
+        self._continues = continues
         self._stub = read_stub(continues) if continues.strip() else None
         if entry_point is None and self._stub is not None:
             entry_point = self._stub.entry_point
@@ -127,15 +128,30 @@ class _Extractor:
             named = languages.find(language) or language_of(words.text, self._reader)
             if named is None:
                 continue
-            program = find_program(words.text, named, self._reader, rule)
+            program = find_program(
+                words.text,
+                named,
+                self._reader,
+                rule,
+                entry_point=None if self._wanted.is_program else self._wanted.entry_point,
+                continues=bool(self._continues),
+            )
             note = _UNFINISHED if program.code is None and words.unfinished else program.note
-            found = Extraction(code=program.code, note=note, language=named.name)
+            code = program.code and self._continued(program.code)
+            found = Extraction(code=code, note=note, language=named.name)
             if program.code is not None:
                 break
         if found is None and language != ANY:
             note = "The text holds no answer of the assistant."
             return Extraction(code=None, note=note, language=language)
         return found
+
+    def _continued(self, code: str) -> str:
+        """Return code of another language, behind the prompt's code where it goes on from there."""
+        entry_point = self._wanted.entry_point
+        if not self._continues or entry_point is None or mention(entry_point).search(code):
+            return code
+        return f"{self._continues}{code}"
 
     # ------------------------------------------------------------ AUTO
 

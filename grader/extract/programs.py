@@ -4,6 +4,7 @@ Nothing is parsed here: fences say which language a block is in, and a language 
 program is told from a part of one.
 """
 
+import re
 from dataclasses import dataclass
 
 from grader import languages
@@ -33,30 +34,42 @@ def language_of(text: str, reader: Reader) -> Language | None:
     blocks = find_blocks(text, reader)[-_MAX_BLOCKS:]
     named = [(block, languages.find(block.word)) for block in blocks]
     for block, language in reversed(named):
-        if language is not None and _is_whole(block.content(text), language):
+        whole = None if language is None else language.program
+        if whole is not None and whole.search(block.content(text)):
             return language
     if any(block.tag is Tag.PYTHON for block in blocks):
         return None
     return next((language for _, language in reversed(named) if language is not None), None)
 
 
-def find_program(text: str, language: Language, reader: Reader, rule: ExtractionRule) -> Found:
-    """Return the program of an answer.
+def find_program(
+    text: str,
+    language: Language,
+    reader: Reader,
+    rule: ExtractionRule,
+    *,
+    entry_point: str | None = None,
+    continues: bool = False,
+) -> Found:
+    """Return the code of an answer.
 
     Args:
         text: The answer, without what is no part of it.
         language: What it is in.
         reader: For what the text has of Python.
-        rule: `AUTO` takes the last block that holds a whole program; the rules of position take
-            what they say.
+        rule: `AUTO` takes the last block with a whole program or, if a function is wanted, the
+            longest one with its name; the rules of position take what they say.
+        entry_point: The function that is wanted; None for a program.
+        continues: Whether the answer may be what follows its definition's beginning.
     """
+    whole = language.program if entry_point is None else mention(entry_point)
     blocks = find_blocks(text, reader)[-_MAX_BLOCKS:]
     own = [block for block in blocks if block.word in language.names]
     pool = own or [block for block in blocks if block.tag is Tag.NONE]
     pool = [block for block in pool if block.content(text).strip()]
     pool = [block for block in pool if block.closed] or pool
     if pool:
-        block, which = _choose(text, pool, language, rule)
+        block, which = _choose(text, pool, whole, rule, longest=entry_point is not None)
         kind = f"of {language.title}" if own else "without a language"
         note = f"Took the {which} of {len(pool)} code blocks {kind}."
         return Found(code=block.content(text), note=note)
@@ -66,25 +79,32 @@ def find_program(text: str, language: Language, reader: Reader, rule: Extraction
         return Found(code=None, note=note)
     if not text.strip():
         return Found(code=None, note="The answer is empty.")
-    if language.program is not None and language.program.search(text) is None:
-        return Found(
-            code=None, note=f"The answer has no code block and no {language.title} program."
-        )
+    if whole is not None and not continues and whole.search(text) is None:
+        wanted = f"{language.title} program" if entry_point is None else entry_point
+        note = f"The answer has no code block and no {wanted}."
+        return Found(code=None, note=note)
     return Found(code=text, note="Took the whole answer, which has no code block.")
 
 
 def _choose(
-    text: str, pool: list[Block], language: Language, rule: ExtractionRule
+    text: str,
+    pool: list[Block],
+    whole: re.Pattern[str] | None,
+    rule: ExtractionRule,
+    *,
+    longest: bool,
 ) -> tuple[Block, str]:
     if rule is ExtractionRule.FIRST_BLOCK:
         return pool[0], "first"
-    if rule is ExtractionRule.AUTO:
-        for block in reversed(pool):
-            if _is_whole(block.content(text), language):
-                return block, "last whole program"
+    if rule is ExtractionRule.AUTO and whole is not None:
+        fit = [block for block in pool if whole.search(block.content(text))]
+        if fit and longest:
+            return max(fit, key=lambda block: block.end - block.start), "longest fitting one"
+        if fit:
+            return fit[-1], "last whole program"
     return pool[-1], "last"
 
 
-def _is_whole(code: str, language: Language) -> bool:
-    """Tell whether code is known to be a whole program."""
-    return language.program is not None and language.program.search(code) is not None
+def mention(name: str) -> re.Pattern[str]:
+    """Return what finds a name in code of any language."""
+    return re.compile(rf"\b{re.escape(name)}\b")

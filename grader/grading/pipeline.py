@@ -15,6 +15,7 @@ from grader.languages import COMPILE_LIMITS
 from grader.model import (
     CallTests,
     Conditions,
+    ExpressionTests,
     GradeReport,
     InteractiveTests,
     PytestTests,
@@ -26,7 +27,7 @@ from grader.model import (
 from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
-from grader.running import compared, interactive, judged
+from grader.running import compared, expressions, interactive, judged
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
@@ -128,7 +129,9 @@ def _report(
         integrity=graded.integrity,
         suspicion=find_suspicion(
             graded.outcomes,
-            reports_end=not isinstance(task.suite.tests, StdinTests | InteractiveTests),
+            reports_end=not isinstance(
+                task.suite.tests, StdinTests | InteractiveTests | ExpressionTests
+            ),
             tampered=graded.tampered,
             calls=_calls(task),
         ),
@@ -273,6 +276,8 @@ def _run(task: Task, slot: Slot, references: References) -> Graded:
             return interactive.run_interactive(task, tests, slot)
         case CallTests():
             return compared.run_calls(task, tests, slot, references)
+        case ExpressionTests():
+            return expressions.run_expressions(task, tests, slot, references)
         case ScriptTests() | PytestTests():
             return judged.run_judged(task, slot, references)
         case _ as unknown:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 
-from grader.languages.language import COMPILE_LIMITS, Language, Source, Words
+from grader.languages.language import COMPILE_LIMITS, Language, Source, Values, Words
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 
@@ -20,6 +20,7 @@ __all__ = [
     "PYTHON",
     "Language",
     "Source",
+    "Values",
     "Words",
     "find",
     "image_of",

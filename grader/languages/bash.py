@@ -2,12 +2,23 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import Language, Values, Words
 
 _WORDS = Words(
     message=re.compile(r"solution\.sh: line \d+: (?P<message>.+)"),
     line=re.compile(r"solution\.sh: line (?P<line>\d+): "),
 )
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth, quoted as Bash itself quotes."""
+    lines = [values.code, values.setup]
+    lines += [
+        f"printf '\\n%s %s %q\\n' {values.mark} {number} {expression}"
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join(lines)
+
 
 LANGUAGES = (
     Language(
@@ -20,6 +31,7 @@ LANGUAGES = (
         compile=("bash", "-n", "{source}"),
         run=("bash", "{source}"),
         time_factor=3.0,
+        show=show,
         compile_words=_WORDS,
         runtime_words=_WORDS,
     ),

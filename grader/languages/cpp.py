@@ -4,7 +4,89 @@ import re
 from dataclasses import replace
 
 from grader.languages.c import GCC_WORDS, MAIN
-from grader.languages.language import Language, Words
+from grader.languages.language import Language, Values, Words
+
+_SHOW = """
+#include <bits/stdc++.h>
+namespace shown_for_tests {
+using std::ostream;
+template <class T> void show(ostream &out, const std::vector<T> &all);
+template <class T> void show(ostream &out, const std::optional<T> &value);
+template <class A, class B> void show(ostream &out, const std::pair<A, B> &both);
+template <class... T> void show(ostream &out, const std::tuple<T...> &all);
+template <class A, class B> void show(ostream &out, const std::map<A, B> &all);
+template <class A, class B> void show(ostream &out, const std::unordered_map<A, B> &all);
+template <class T> void show(ostream &out, const std::set<T> &all);
+inline void show(ostream &out, bool value) { out << (value ? "true" : "false"); }
+inline void show(ostream &out, char value) { out << int(value); }
+inline void show(ostream &out, const std::nullopt_t &) { out << "nullopt"; }
+inline void show(ostream &out, const std::string &text) {
+    out << '"';
+    for (char c : text) {
+        if (c == '\\n') out << "\\\\n";
+        else if (c == '"' || c == '\\\\') out << '\\\\' << c;
+        else out << c;
+    }
+    out << '"';
+}
+inline void show(ostream &out, const char *text) { show(out, std::string(text)); }
+template <class T> std::enable_if_t<std::is_integral_v<T>> show(ostream &out, T value) {
+    out << value;
+}
+template <class T> std::enable_if_t<std::is_floating_point_v<T>> show(ostream &out, T value) {
+    out << std::setprecision(17) << double(value);
+}
+template <class All> void show_all(ostream &out, const All &all) {
+    out << '[';
+    for (const auto &item : all) { show(out, item); out << ", "; }
+    out << ']';
+}
+template <class T> void show(ostream &out, const std::vector<T> &all) {
+    out << '[';
+    for (size_t i = 0; i < all.size(); i++) { show(out, T(all[i])); out << ", "; }
+    out << ']';
+}
+template <class T> void show(ostream &out, const std::optional<T> &value) {
+    if (value) show(out, *value); else show(out, std::nullopt);
+}
+template <class A, class B> void show(ostream &out, const std::pair<A, B> &both) {
+    out << '('; show(out, both.first); out << ", "; show(out, both.second); out << ')';
+}
+template <class... T> void show(ostream &out, const std::tuple<T...> &all) {
+    out << '(';
+    std::apply([&](const auto &...item) { ((show(out, item), out << ", "), ...); }, all);
+    out << ')';
+}
+template <class A, class B> void show(ostream &out, const std::map<A, B> &all) {
+    show_all(out, all);
+}
+template <class A, class B> void show(ostream &out, const std::unordered_map<A, B> &all) {
+    show(out, std::map<A, B>(all.begin(), all.end()));
+}
+template <class T> void show(ostream &out, const std::set<T> &all) { show_all(out, all); }
+template <class T> void line(const char *start, const T &value) {
+    std::cout << start;
+    show(std::cout, value);
+    std::cout << std::endl;
+}
+}
+#define main main_of_the_answer
+#line 1 "solution.cpp"
+"""
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth, if they are numbers, texts and containers of these.
+
+    What the answer brings along to try it out is not what is run.
+    """
+    lines = [_SHOW + values.code, "#undef main", "int main() {", values.setup]
+    lines += [
+        f'shown_for_tests::line("\\n{values.mark} {number} ", {expression});'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join([*lines, "}"])
+
 
 _CPP17 = Language(
     name="cpp",
@@ -25,6 +107,7 @@ _CPP17 = Language(
     ),
     run=("./program",),
     program=MAIN,
+    show=show,
     compile_words=GCC_WORDS,
     runtime_words=Words(message=re.compile(r"terminate called .*\n\s*what\(\):\s+(?P<message>.+)")),
     out_of_memory=("std::bad_alloc",),

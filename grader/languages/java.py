@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import Language, Source, Words
+from grader.languages.language import Language, Source, Values, Words
 from grader.model import MiB
 
 _PUBLIC = re.compile(
@@ -16,6 +16,8 @@ _TOP_LEVEL = re.compile(
     re.MULTILINE,
 )
 _MAIN = re.compile(r"\bvoid\s+main\s*\(")
+_TUPLES = "/usr/share/java/javatuples.jar"
+"""Of Debian's libjavatuples-java, which MultiPL-E's rows import; no other program needs it."""
 _PACKAGE = re.compile(r"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
 
 
@@ -33,6 +35,66 @@ def prepare(code: str) -> Source:
     )
 
 
+_CLASS = re.compile(r"\bclass\b")
+_NAMED = re.compile(r"\bclass\s+Problem\b")
+_PUBLIC_CLASS = re.compile(r"^([ \t]*)public[ \t]+(?=(?:final[ \t]+)?class\b)", re.MULTILINE)
+_SHOW = """
+class Main extends Problem {
+    static String shownForTests(Object value) {
+        StringBuilder all = new StringBuilder();
+        if (value == null) return "null";
+        if (value instanceof String) {
+            String text = (String) value;
+            return '"' + text.replace("\\\\", "\\\\\\\\").replace("\\n", "\\\\n") + '"';
+        }
+        if (value instanceof java.util.Optional) {
+            return "Optional " + shownForTests(((java.util.Optional<?>) value).orElse(null));
+        }
+        if (value instanceof java.util.Map) {
+            java.util.TreeMap<String, String> sorted = new java.util.TreeMap<>();
+            for (java.util.Map.Entry<?, ?> entry : ((java.util.Map<?, ?>) value).entrySet()) {
+                sorted.put(shownForTests(entry.getKey()), shownForTests(entry.getValue()));
+            }
+            return sorted.toString();
+        }
+        if (value instanceof java.util.Set) {
+            java.util.TreeSet<String> sorted = new java.util.TreeSet<>();
+            for (Object item : (java.util.Set<?>) value) sorted.add(shownForTests(item));
+            return sorted.toString();
+        }
+        if (value instanceof Iterable) {
+            for (Object item : (Iterable<?>) value) all.append(shownForTests(item)).append(", ");
+            return "[" + all + "]";
+        }
+        if (value.getClass().isArray()) {
+            for (int i = 0; i < java.lang.reflect.Array.getLength(value); i++) {
+                all.append(shownForTests(java.lang.reflect.Array.get(value, i))).append(", ");
+            }
+            return "[" + all + "]";
+        }
+        return String.valueOf(value);
+    }
+
+    public static void main(String[] args) {
+"""
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth over the static methods of a class `Problem`.
+
+    The problem's imports stand in the first line of the answer, which keeps its line numbers.
+    """
+    code = _PUBLIC_CLASS.sub(r"\1", _MAIN.sub("void mainOfTheAnswer(", values.code))
+    if not _NAMED.search(code) and not _CLASS.search(code):
+        code = f"class Problem {{ {code}\n}}"
+    lines = [" ".join(values.head.split("\n")) + code, _SHOW, values.setup]
+    lines += [
+        f'System.out.println("\\n{values.mark} {number} " + shownForTests({expression}));'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join([*lines, "    }", "}"])
+
+
 LANGUAGES = (
     Language(
         name="java",
@@ -40,23 +102,32 @@ LANGUAGES = (
         image="java",
         aliases=frozenset({"java8", "java11", "java17", "java21", "java 8", "java 11", "openjdk"}),
         packages={"javac": "default-jdk-headless", "java": "default-jdk-headless"},
-        folders=("/etc/java-*",),
+        folders=("/etc/java-*", "/usr/share/java"),
         source="Main.java",
         prepare=prepare,
         compile=(
             *("javac", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData"),
             *("-J-Xmx512m", "-J-XX:ActiveProcessorCount=2", "-encoding", "UTF-8", "-proc:none"),
-            *("-nowarn", "-XDshould-stop.ifError=FLOW", "-d", "classes", "{source}"),
+            *(
+                "-nowarn",
+                "-XDshould-stop.ifError=FLOW",
+                "-cp",
+                _TUPLES,
+                "-d",
+                "classes",
+                "{source}",
+            ),
         ),
         run=(
             *("java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:ActiveProcessorCount=2"),
             *("-XX:ReservedCodeCacheSize=48m", "-XX:-UseContainerSupport", "-Xss64m"),
-            *("-Xmx{memory_mib}m", "-Dfile.encoding=UTF-8", "-cp", "classes", "{entry}"),
+            *("-Xmx{memory_mib}m", "-Dfile.encoding=UTF-8", "-cp", f"classes:{_TUPLES}", "{entry}"),
         ),
         program=_MAIN,
         time_factor=2.0,
         start_up_s=0.5,
         runtime_memory_bytes=128 * MiB,
+        show=show,
         compile_words=Words(
             message=re.compile(r"\.java:\d+: error: (?P<message>.+)"),
             line=re.compile(r"\.java:(?P<line>\d+): error: "),

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import Language, Source, Words
+from grader.languages.language import Language, Source, Values, Words
 from grader.model import MiB
 
 _MODULE = re.compile(
@@ -15,6 +15,30 @@ _MODULE = re.compile(
 def prepare(code: str) -> Source:
     """Name the file so that Node takes one that imports for the module that it is."""
     return Source(path="solution.mjs" if _MODULE.search(code) else "solution.js", code=code)
+
+
+_SHOW = """
+function shownForTests(value) {
+  return JSON.stringify(value, (_key, inner) => {
+    if (inner === undefined || typeof inner === "function") return `(${typeof inner})`;
+    if (typeof inner === "bigint") return String(inner);
+    if (typeof inner === "number") return Number.isFinite(inner) ? inner : String(inner);
+    if (inner === null || typeof inner !== "object" || Array.isArray(inner)) return inner;
+    if (inner instanceof Map || inner instanceof Set) return [...inner];
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+"""
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth as JSON, keys in order and 1.0 as 1."""
+    lines = [values.code, _SHOW, values.setup]
+    lines += [
+        f'console.log("\\n{values.mark} {number} " + shownForTests({expression}));'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join(lines)
 
 
 LANGUAGES = (
@@ -33,6 +57,7 @@ LANGUAGES = (
         time_factor=2.0,
         start_up_s=0.2,
         runtime_memory_bytes=64 * MiB,
+        show=show,
         compile_words=Words(
             message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
             line=re.compile(r"solution\.m?js:(?P<line>\d+)"),

@@ -28,6 +28,21 @@ class Source(NamedTuple):
     """What the commands call `{entry}`."""
 
 
+class Values(NamedTuple):
+    """Expressions whose values a program is to show."""
+
+    code: str
+    """The submission; empty for the program that shows what is expected."""
+    head: str
+    """What the problem's own code begins with, such as imports; empty if there is none."""
+    setup: str
+    """Statements ahead of the expressions."""
+    expressions: tuple[str, ...]
+    mark: str
+    """For each expression, the program prints a line of its own with this, the expression's number
+    from 0 and the value, in order, whatever the submission prints."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """How to read what a compiler or a runtime says. Nothing but feedback depends on it.
@@ -70,6 +85,9 @@ class Language:
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[str], Source] | None = None
     """Makes the file of the code that was found in an answer; None: the code as it is."""
+    show: Callable[[Values], str] | None = None
+    """Makes a program that shows what expressions are worth, in texts that are equal if and only if
+    tests in this language take the values for equal; None: only programs are graded."""
     program: re.Pattern[str] | None = None
     """What a whole program has, by which it is told from a part of one; None: nothing."""
     time_factor: float = 1.0

@@ -2,12 +2,42 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import Language, Values, Words
 
 _WORDS = Words(
     message=re.compile(r"solution\.lua:\d+: (?P<message>.+)"),
     line=re.compile(r"solution\.lua:(?P<line>\d+): "),
 )
+
+_SHOW = """
+local function shownForTests(value)
+    if type(value) == "string" then return (string.format("%q", value):gsub("\\n", "n")) end
+    if type(value) == "number" then
+        if value == math.floor(value) and math.abs(value) < 2^53 then
+            return string.format("%.0f", value)
+        end
+        return string.format("%.17g", value)
+    end
+    if type(value) ~= "table" then return tostring(value) end
+    local items = {}
+    for key, item in pairs(value) do
+        items[#items + 1] = "[" .. shownForTests(key) .. "] = " .. shownForTests(item)
+    end
+    table.sort(items)
+    return "{" .. table.concat(items, ", ") .. "}"
+end
+"""
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth: tables by their keys in order, and 1.0 as 1."""
+    lines = [values.code, _SHOW, values.setup]
+    lines += [
+        f'print("\\n{values.mark} {number} " .. shownForTests({expression}))'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join(lines)
+
 
 LANGUAGES = (
     Language(
@@ -21,6 +51,7 @@ LANGUAGES = (
         compile=("luac5.4", "-p", "{source}"),
         run=("lua5.4", "{source}"),
         time_factor=3.0,
+        show=show,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("not enough memory",),

@@ -2,12 +2,40 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import Language, Values, Words
 
 _WORDS = Words(
     message=re.compile(r"^(?P<message>.+) at solution\.pl line \d+", re.MULTILINE),
     line=re.compile(r" at solution\.pl line (?P<line>\d+)"),
 )
+
+_SHOW = """
+sub shown_for_tests {
+    my ($value) = @_;
+    return "undef" if !defined $value;
+    if (ref $value eq "ARRAY") {
+        return "[" . join(", ", map { shown_for_tests($_) } @$value) . "]";
+    }
+    if (ref $value eq "HASH") {
+        my @items = map { "$_ => " . shown_for_tests($value->{$_}) } sort keys %$value;
+        return "{" . join(", ", @items) . "}";
+    }
+    $value =~ s/([\\\\"])/\\\\$1/g;
+    $value =~ s/\\n/\\\\n/g;
+    return "\\"$value\\"";
+}
+"""
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth: 1 as "1", hashes by their keys in order."""
+    lines = [values.code, _SHOW, values.setup]
+    lines += [
+        f'print "\\n{values.mark} {number} ", shown_for_tests(scalar({expression})), "\\n";'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join(lines)
+
 
 LANGUAGES = (
     Language(
@@ -22,6 +50,7 @@ LANGUAGES = (
         compile=("perl", "-c", "{source}"),
         run=("perl", "{source}"),
         time_factor=3.0,
+        show=show,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Out of memory!", "Out of memory in perl"),

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import Language, Source, Words
+from grader.languages.language import Language, Source, Values, Words
 
 
 def prepare(code: str) -> Source:
@@ -17,6 +17,20 @@ _WORDS = Words(
     ),
     line=re.compile(r"(?: on line |solution\.php:)(?P<line>\d+)"),
 )
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth as PHP itself writes values, on one line."""
+    code = prepare(values.code).code
+    closed = code.rfind("?>") > code.rfind("<?")
+    lines = [code, "<?php" if closed else "", values.setup]
+    lines += [
+        f'echo "\\n{values.mark} {number} " . '
+        f'str_replace("\\n", "\\\\n", var_export({expression}, true)) . "\\n";'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join(lines)
+
 
 LANGUAGES = (
     Language(
@@ -34,6 +48,7 @@ LANGUAGES = (
             *("-d", "log_errors=0", "-d", "zend.assertions=1", "{source}"),
         ),
         time_factor=3.0,
+        show=show,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Allowed memory size of",),

@@ -2,7 +2,18 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import Language, Values, Words
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth as Ruby itself writes values."""
+    lines = [values.code, values.setup]
+    lines += [
+        f'puts "", "{values.mark} {number} #{{({expression}).inspect}}"'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join(lines)
+
 
 LANGUAGES = (
     Language(
@@ -18,6 +29,7 @@ LANGUAGES = (
         environment={"RUBY_THREAD_VM_STACK_SIZE": "50331648"},
         time_factor=3.0,
         start_up_s=0.1,
+        show=show,
         compile_words=Words(
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),

@@ -2,7 +2,21 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import Language, Values, Words
+
+_MAIN = re.compile(r"\bfn\s+main\s*\(")
+
+
+def show(values: Values) -> str:
+    """Show what expressions are worth as Rust itself writes values for debugging."""
+    # What the answer brings along to try it out is not what is run.
+    lines = [_MAIN.sub("fn main_of_the_answer(", values.code), "fn main() {", values.setup]
+    lines += [
+        f'println!("\\n{values.mark} {number} {{:?}}", {expression});'
+        for number, expression in enumerate(values.expressions)
+    ]
+    return "\n".join([*lines, "}"])
+
 
 LANGUAGES = (
     Language(
@@ -18,6 +32,7 @@ LANGUAGES = (
         ),
         run=("./program",),
         program=re.compile(r"\bfn\s+main\s*\("),
+        show=show,
         compile_words=Words(
             message=re.compile(r"^error(?:\[E\d+\])?: (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"--> solution\.rs:(?P<line>\d+):"),

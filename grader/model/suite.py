@@ -220,7 +220,35 @@ class PytestTests:
     """More command-line arguments, such as an option that the suite's conftest defines."""
 
 
-Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionCase:
+    """An expression over the submission's names, and the one that it must equal."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    id: str
+    actual: str
+    expected: str
+    points: float = 1.0
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionTests:
+    """Expressions in another language than Python, evaluated in order in one process.
+
+    What is expected is evaluated in a process of its own, which the submission is no part of, and
+    what both are worth is compared as text, outside of the sandbox.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    cases: tuple[ExpressionCase, ...]
+    setup: str = ""
+    """Statements ahead of the submission's expressions, such as the definition of a short name."""
+
+
+Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests | ExpressionTests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

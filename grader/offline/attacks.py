@@ -14,6 +14,7 @@ from typing import assert_never
 
 from grader.model import (
     CallTests,
+    ExpressionTests,
     InteractiveTests,
     PytestTests,
     ScriptTests,
@@ -289,6 +290,8 @@ def _answers(tests: Tests) -> Iterator[str | None]:
             yield from (repr(case.expected) for case in cases)
         case CallTests(cases=calls):
             yield from (_literal(call.expected) for call in calls)
+        case ExpressionTests():
+            return  # which are in no language that attacks are written in
         case ScriptTests() | PytestTests():
             for node in _nodes(tests):
                 match node:

@@ -6,7 +6,7 @@ To grade a row as if such a field were not there would pay wrong programs, or no
 from dataclasses import replace
 
 from grader import languages
-from grader.model import Checker, Comparator, Comparison, StdinTests, TestSuite
+from grader.model import Checker, Comparator, Comparison, ExpressionTests, StdinTests, TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.format import Row
@@ -83,8 +83,8 @@ def with_language(suite: TestSuite, language: object) -> TestSuite:
         LabelError: That is no language that is graded, or not with tests of this kind.
     """
     name = languages.named(language)
-    if name == suite.language:
-        return suite
+    if name == suite.language or isinstance(suite.tests, ExpressionTests):
+        return suite  # the latter are in the language that their format has read
     if not isinstance(suite.tests, StdinTests):
         message = (
             f"language is {language!r:.80}: with tests in the format {suite.format!r}, only Python "

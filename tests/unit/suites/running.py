@@ -10,6 +10,7 @@ from typing import Any
 from grader.judging.compare import compare_text, compare_value
 from grader.model import (
     CallTests,
+    ExpressionTests,
     InteractiveTests,
     PytestTests,
     ScriptTests,
@@ -82,8 +83,8 @@ def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
             ]
         case PytestTests() as tests:
             return [_passes_pytest(tests, code, work_dir)]
-        case InteractiveTests():
-            raise TypeError(suite.tests)  # they take a sandbox: two programs at once
+        case InteractiveTests() | ExpressionTests():
+            raise TypeError(suite.tests)  # they take a sandbox: two programs at once, or compilers
 
 
 def _returned(tests: CallTests, code: str) -> list[Any]:

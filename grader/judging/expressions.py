@@ -1,0 +1,125 @@
+"""Values that a program showed of expressions, held against those that are expected.
+
+The submission shares the process that shows its values and can print whatever it likes. That
+gains it nothing: a value that it forges has to be right, too.
+"""
+
+import re
+from collections.abc import Sequence
+
+from grader.judging import evidence
+from grader.judging.ending import Finding, find_fault
+from grader.judging.languages import find_runtime_error
+from grader.judging.report import read_report
+from grader.languages import Language
+from grader.model import CaseResult, ExpressionCase, Limits, Verdict
+from grader.sandbox.contract import RunOutcome
+from grader.text.inert import quote, shorten
+
+_EXPRESSION_CHARS = 160
+
+
+def shown_values(stdout: bytes, mark: str, count: int) -> list[str]:
+    """Return the values of expressions, in order, up to the first that was not shown.
+
+    Args:
+        stdout: What the program printed.
+        mark: See `grader.languages.language.Values`.
+        count: How many expressions there are.
+    """
+    line = re.compile(rb"^%b (\d{1,9}) (.*)$" % re.escape(mark.encode()), re.MULTILINE)
+    values: list[str] = []
+    for match in line.finditer(stdout):
+        if int(match[1]) == len(values) < count:
+            values.append(match[2].decode("utf-8", "replace"))
+    return values
+
+
+def find_run_fault(outcome: RunOutcome, language: Language, limits: Limits) -> Finding | None:
+    """Return why a program did not end in order, in its runtime's words; None where it did."""
+    fault = find_fault(outcome, read_report(outcome.report), limits)
+    if fault is not None and fault.verdict is Verdict.RUNTIME_ERROR:
+        return find_runtime_error(outcome, language, limits) or fault
+    return fault
+
+
+def judge_expressions(
+    cases: Sequence[ExpressionCase],
+    expected: Sequence[str],
+    got: Sequence[str],
+    outcome: RunOutcome,
+    fault: Finding | None,
+) -> list[CaseResult]:
+    """Judge the one run that evaluated all cases.
+
+    What ended the run is the result of the first case without a value, or of the last one; those
+    after it are skipped.
+
+    Args:
+        cases: At least one.
+        expected: The value that each must have, as text.
+        got: The values that the submission's expressions had, up to the first without one.
+        outcome: The run.
+        fault: Why it did not end in order, if it did not.
+    """
+    results = [
+        _compared(case, wanted, value, outcome)
+        for case, wanted, value in zip(cases, expected, got, strict=False)
+    ]
+    if fault is None and len(got) < len(cases):
+        words = "the program ended before this expression had a value"
+        fault = Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+    if fault is not None:
+        at = min(len(got), len(cases) - 1)
+        results[at:] = [result_of(cases[at], fault, outcome, expected[at])]
+    skipped = Finding(verdict=Verdict.SKIPPED, feedback="not run")
+    return results + [_plain(case, skipped) for case in cases[len(results) :]]
+
+
+def result_of(
+    case: ExpressionCase,
+    finding: Finding,
+    outcome: RunOutcome,
+    expected: str | None = None,
+    got: str | None = None,
+) -> CaseResult:
+    """Return the result of a case that did not pass.
+
+    Args:
+        case: The case.
+        finding: What became of it.
+        outcome: The run, or the compiler's end.
+        expected: The value that it must have, if that is known.
+        got: The value that it had, if it had one.
+    """
+    feedback = finding.feedback
+    if finding.verdict is not Verdict.COMPILE_ERROR:
+        feedback = f"{feedback}; evaluated: {quote(case.actual, _EXPRESSION_CHARS)}"
+    return CaseResult(
+        id=case.id,
+        verdict=finding.verdict,
+        feedback=shorten(feedback),
+        points=case.points,
+        group=case.group,
+        evidence=evidence.evidence(
+            input=case.actual, expected=expected, got=got, stderr=outcome.stderr
+        ),
+    )
+
+
+def _compared(case: ExpressionCase, expected: str, got: str, outcome: RunOutcome) -> CaseResult:
+    if expected == got:
+        return _plain(case, Finding(verdict=Verdict.PASSED, feedback=""))
+    words = f"expected {quote(expected)}, got {quote(got)}"
+    finding = Finding(verdict=Verdict.FAILED, feedback=words)
+    return result_of(case, finding, outcome, expected, got)
+
+
+def _plain(case: ExpressionCase, finding: Finding) -> CaseResult:
+    return CaseResult(
+        id=case.id,
+        verdict=finding.verdict,
+        feedback=finding.feedback,
+        points=case.points,
+        group=case.group,
+    )

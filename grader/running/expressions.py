@@ -1,0 +1,100 @@
+"""Tests that compare expressions of another language than Python.
+
+What is expected is evaluated by a program without the submission, whose values are compared here
+with those of the submission's program: neither process has ever held what the other one shows.
+"""
+
+import json
+import secrets
+from contextlib import closing
+from dataclasses import replace
+
+from grader.judging.expressions import find_run_fault, judge_expressions, result_of, shown_values
+from grader.judging.languages import find_compile_error
+from grader.languages import COMPILE_LIMITS, Language, Values
+from grader.model import ExpressionTests
+from grader.model.errors import SuiteError
+from grader.running.programs import stdin_job
+from grader.running.references import References
+from grader.running.task import Graded, Task, isolated, require_cases
+from grader.sandbox.contract import COMPILING, RunOutcome, Slot
+
+
+def run_expressions(
+    task: Task, tests: ExpressionTests, slot: Slot, references: References
+) -> Graded:
+    """Evaluate the expressions of all cases in one run of the submission, and compare.
+
+    Raises:
+        SuiteError: The suite has no case, or what it expects cannot be evaluated.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    language = task.language
+    if language is None or language.show is None:
+        title = "Python" if language is None else language.title
+        message = f"the tests are expressions, which are not evaluated in {title}"
+        raise SuiteError(message)
+    expected = _expected(task, tests, language, slot, references)
+    mark = secrets.token_hex(8)
+    outcome = _run(task, language, _values(task, tests, mark, is_submission=True), slot)
+    cases = tests.cases
+    if outcome.index == COMPILING:
+        why_not = find_compile_error(outcome, language, COMPILE_LIMITS)
+        if why_not is None:
+            raise AssertionError(outcome)
+        first = result_of(cases[0], why_not, outcome)
+        rest = judge_expressions(cases[1:], expected[1:], [], outcome, why_not)[1:]
+        return isolated([first, *rest], [replace(outcome, forbidden_calls=())])
+    got = shown_values(outcome.stdout, mark, len(cases))
+    fault = find_run_fault(outcome, language, task.limits)
+    return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
+
+
+def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: bool) -> Values:
+    return Values(
+        code=task.code if is_submission else "",
+        head=task.suite.prelude,
+        setup=tests.setup if is_submission else "",
+        expressions=tuple(case.actual if is_submission else case.expected for case in tests.cases),
+        mark=mark,
+    )
+
+
+def _run(task: Task, language: Language, values: Values, slot: Slot) -> RunOutcome:
+    """Return how the program ended that shows some values, or how compiling it did."""
+    if language.show is None:
+        raise AssertionError(language)
+    job = stdin_job(task, (b"",), source=language.show(values))
+    with closing(slot.run(job)) as running:
+        *_, outcome = running
+    return outcome
+
+
+def _expected(
+    task: Task, tests: ExpressionTests, language: Language, slot: Slot, references: References
+) -> list[str]:
+    """Return the values that are expected, evaluated once for all submissions to the suite.
+
+    Raises:
+        SuiteError: One has no value.
+        SandboxUnavailableError: The slot broke.
+    """
+
+    def find() -> bytes:
+        mark = secrets.token_hex(8)
+        outcome = _run(task, language, _values(task, tests, mark, is_submission=False), slot)
+        values = shown_values(outcome.stdout, mark, len(tests.cases))
+        if outcome.index == COMPILING:
+            fault = find_compile_error(outcome, language, COMPILE_LIMITS)
+        else:
+            fault = find_run_fault(outcome, language, task.limits)
+        if fault is not None or len(values) < len(tests.cases):
+            why = "not every expression has a value" if fault is None else fault.feedback
+            message = f"what the suite expects cannot be evaluated: {why}"
+            raise SuiteError(message)
+        return json.dumps(values).encode()
+
+    key = json.dumps([language.name, [case.expected for case in tests.cases]]).encode()
+    found: list[str] = json.loads(references.report(task.suite, key, find))
+    return found

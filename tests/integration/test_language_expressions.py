@@ -1,0 +1,88 @@
+"""Answers to problems with tests in their own language, graded in a native jail."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from grader import languages
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model import GradeReport, Submission, Verdict
+from grader.model.verdict import Integrity
+from grader.suites import parse_label
+from tests.conftest import missing
+from tests.language_rows import ROWS
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
+        yield opened
+
+
+def grade(grader: Grader, language: str, code: str) -> GradeReport:
+    if lacking := languages.missing([languages.languages()[language]]):
+        missing(language, f"there is no {', '.join(lacking)}")
+    rows = ROWS[language]
+    completion = f"Here it is:\n\n```{rows.language}\n{code}\n```\n"
+    suite = parse_label(rows.label)
+    return grader.grade(Submission(id="answer", completion=completion, suite=suite))
+
+
+@pytest.mark.parametrize("language", ROWS)
+def test_right_answer_passes_with_what_it_brings_along(grader: Grader, language: str) -> None:
+    report = grade(grader, language, ROWS[language].right)
+    assert (report.verdict, report.passed, report.total) == (Verdict.PASSED, 2, 2), report.feedback
+    assert report.integrity is Integrity.ISOLATED
+
+
+@pytest.mark.parametrize("language", ROWS)
+def test_wrong_answer_fails_with_both_values(grader: Grader, language: str) -> None:
+    report = grade(grader, language, ROWS[language].wrong)
+    assert (report.verdict, report.passed) == (Verdict.FAILED, 1), report.feedback
+    assert "expected" in report.feedback
+    assert "evaluated:" in report.feedback
+
+
+@pytest.mark.parametrize("language", ROWS)
+def test_answer_that_ends_with_exit_code_0_is_not_paid(grader: Grader, language: str) -> None:
+    report = grade(grader, language, ROWS[language].leaves)
+    assert (report.verdict, report.passed) == (Verdict.RUNTIME_ERROR, 0), report.feedback
+    assert "ended before this expression had a value" in report.feedback
+
+
+@pytest.mark.parametrize("language", ROWS)
+def test_answer_that_crashes_is_told_in_its_runtimes_words(grader: Grader, language: str) -> None:
+    report = grade(grader, language, ROWS[language].crashes)
+    assert (report.verdict, report.passed) == (Verdict.RUNTIME_ERROR, 0), report.feedback
+    assert "on purpose" in report.feedback
+
+
+def test_value_that_equals_everything_is_not_paid(grader: Grader) -> None:
+    code = (
+        "struct Any { template <class T> bool operator==(const T &) const { return true; } };\n"
+        "#include <vector>\nAny double_all(std::vector<long>) { return {}; }"
+    )
+    report = grade(grader, "cpp", code)
+    assert report.verdict is Verdict.COMPILE_ERROR
+
+
+def test_assertions_that_the_answer_takes_away_are_none_of_ours(grader: Grader) -> None:
+    code = "#define assert(x)\n#define NDEBUG\n" + ROWS["cpp"].wrong
+    assert grade(grader, "cpp", code).verdict is Verdict.FAILED
+
+
+def test_error_names_the_line_of_the_answer(grader: Grader) -> None:
+    report = grade(grader, "cpp", ROWS["cpp"].wrong.replace("return numbers", "return missing"))
+    assert report.verdict is Verdict.COMPILE_ERROR
+    assert "on line 3: " in report.feedback
+
+
+def test_expectation_that_has_no_value_is_a_fault_of_the_suite(grader: Grader) -> None:
+    label = ROWS["javascript"].label
+    label["tests"] = label["tests"].replace("[2, 4]", "missing")
+    suite = parse_label(label)
+    submission = Submission(id="x", completion=ROWS["javascript"].right, suite=suite)
+    report = grader.grade(submission)
+    assert not report.graded
+    assert "what the suite expects cannot be evaluated: ReferenceError" in report.feedback

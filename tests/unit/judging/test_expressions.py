@@ -1,0 +1,69 @@
+"""Values that a program shows: which lines count, and what becomes of each case."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.judging.ending import Finding
+from grader.judging.expressions import judge_expressions, shown_values
+from grader.model import ExpressionCase, Usage, Verdict
+from grader.sandbox.contract import RunOutcome
+
+CASES = tuple(ExpressionCase(id=str(n), actual=f"f({n})", expected=str(n)) for n in range(3))
+OUTCOME = RunOutcome(
+    index=0,
+    exit_code=0,
+    exit_signal=None,
+    stdout=b"",
+    stderr=b"",
+    dropped_bytes=0,
+    report=b"",
+    usage=Usage(),
+)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "values"),
+    [
+        pytest.param(b"\nmark 0 a\n\nmark 1 b\n\nmark 2 c\n", ["a", "b", "c"], id="all"),
+        pytest.param(b"hello\nmark 0 a\nmore\nmark 1 b\n", ["a", "b"], id="between other output"),
+        pytest.param(b"mark 0 a\nmark 2 c\n", ["a"], id="one is missing"),
+        pytest.param(b"mark 0 a\nmark 0 b\nmark 1 c\n", ["a", "c"], id="the first counts"),
+        pytest.param(b"x mark 0 a\n", [], id="inside a line"),
+        pytest.param(b"mark 0 a\nmark 1 b\nmark 2 c\nmark 3 d\n", ["a", "b", "c"], id="too many"),
+        pytest.param(b"mark 0 \xff\n", ["\N{REPLACEMENT CHARACTER}"], id="no text"),
+        pytest.param(b"mark 99999999999999999999 a\n", [], id="huge number"),
+        pytest.param(b"", [], id="nothing"),
+    ],
+)
+def test_values_are_read_in_order(stdout: bytes, values: list[str]) -> None:
+    assert shown_values(stdout, "mark", 3) == values
+
+
+@given(st.binary(), st.integers(min_value=0, max_value=5))
+def test_any_output_gives_no_more_values_than_expressions(stdout: bytes, count: int) -> None:
+    assert len(shown_values(stdout, "mark", count)) <= count
+
+
+CRASH = Finding(verdict=Verdict.RUNTIME_ERROR, feedback="on purpose")
+
+
+@pytest.mark.parametrize(
+    ("got", "fault", "verdicts"),
+    [
+        pytest.param(["0", "1", "2"], None, ["passed"] * 3, id="right"),
+        pytest.param(["0", "x", "2"], None, ["passed", "failed", "passed"], id="wrong"),
+        pytest.param(["0"], CRASH, ["passed", "runtime_error", "skipped"], id="crash"),
+        pytest.param(["0"], None, ["passed", "runtime_error", "skipped"], id="exit code 0"),
+        pytest.param(["0", "1", "2"], CRASH, ["passed", "passed", "runtime_error"], id="end"),
+        pytest.param([], CRASH, ["runtime_error", "skipped", "skipped"], id="at once"),
+    ],
+)
+def test_each_case_gets_its_verdict(
+    got: list[str], fault: Finding | None, verdicts: list[str]
+) -> None:
+    results = judge_expressions(CASES, ["0", "1", "2"], got, replace(OUTCOME), fault)
+    assert [str(result.verdict) for result in results] == verdicts
+    assert [result.id for result in results] == ["0", "1", "2"]
