@@ -21,7 +21,7 @@ check:  ## Lint, format, types, import rules
 	$(PYTHON) -m mypy
 	$(BIN)lint-imports
 
-format:  ## Rewrite the sources in the one format
+format:  ## Format the sources
 	$(BIN)ruff check --fix .
 	$(BIN)ruff format .
 
@@ -31,16 +31,16 @@ test:  ## The tests that need no service
 test-docker:  ## The tests that need a Docker engine and the sandbox image
 	$(PYTEST) -m docker --ignore=tests/acceptance
 
-acceptance:  ## The recorded data sets of ../shared, where that folder exists; large ones sampled
+acceptance:  ## The recorded data sets of ../shared, if that folder exists; large ones sampled
 	$(PYTEST) tests/acceptance
 
 acceptance-full:  ## The same with every row on every backend
 	ACCEPTANCE_FULL=1 $(PYTEST) tests/acceptance
 
-agreement:  ## The grader's verdicts against those of plain Python (docs/agreement.md)
+agreement:  ## Compare verdicts with those of plain Python (docs/agreement.md)
 	$(PYTHON) -m agreement
 
-bench:  ## Throughput against other ways to run the same programs
+bench:  ## Compare throughput with other ways to run the same programs
 	$(PYTHON) -m benchmarks
 
 images:  ## Build the sandbox image
@@ -49,25 +49,25 @@ images:  ## Build the sandbox image
 lock:  ## Write requirements.lock from the environment in use
 	./scripts/lock
 
-faults:  ## Workers, engines, Redis, networks and clients that fail, with 300 submissions each
+faults:  ## Let workers, engines, Redis, networks and clients fail, with 300 submissions each
 	FAULT_SUBMISSIONS=300 $(PYTEST) tests/faults
 
-soak:  ## The same with 3,000 submissions each, and half an hour of everything at work
+soak:  ## The same with 3,000 submissions each, and half an hour of all faults together
 	FAULT_SUBMISSIONS=3000 SOAK_S=1800 $(PYTEST) -s tests/faults
 
-fuzz:  ## Requests and tasks that no client means, many more than the tests of every commit send
+fuzz:  ## Malformed requests and tasks, many more than the tests of every commit send
 	FUZZ_S=60 FUZZ_EXAMPLES=50 $(PYTEST) tests/integration/test_server_fuzz.py tests/integration/test_queue_fuzz.py
 
-stability:  ## The same verdicts for 1,000 submissions on an idle machine and with 8 busy processes
+stability:  ## Check that 1,000 submissions get the same verdicts on an idle and on a busy machine
 	$(PYTEST) tests/acceptance/test_stability.py
 
-manifests:  ## The Kubernetes manifest against the schemas of its versions
+manifests:  ## Check the Kubernetes manifest against the schemas of its versions
 	$(PYTHON) -m pip install -qq -c requirements.lock kubernetes-validate==1.37.0
 	for version in 1.33 1.35 1.37; do \
 	    $(BIN)kubernetes-validate --strict -k $$version.0 deploy/kubernetes/workers.yaml || exit 1; \
 	done
 
-trainers:  ## Every release of the trainers over its adapter, and the tables of it (scripts/test-trainers)
+trainers:  ## Run every release of the trainers over its adapter, and write the tables (scripts/test-trainers)
 	./scripts/test-trainers
 
 screenshots:  ## The pictures of the documentation, from real runs in Chromium

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# Shared by the scripts beside it; sourced with the repository root as the current directory.
+# Shared by the scripts in this folder; sourced with the repository root as the current directory.
 
 VENV=.venv
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
-# Whether this is a machine on which packages may simply be installed: root, with apt.
+# True if packages may be installed here: as root, with apt.
 can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
-# Install those of these Debian packages that this release has. The daemons in them are not
-# started: the caller starts what it needs.
+# Install the given Debian packages, as far as this release has them. Their daemons are not started;
+# the caller starts what it needs.
 apt_install() (
     say "Installing $* with apt-get"
     policy=/usr/sbin/policy-rc.d
@@ -28,8 +28,8 @@ apt_install() (
         >/dev/null
 )
 
-# Install the compose plugin of Docker where one is packaged: by Ubuntu, by Debian from 13 on, and
-# for Debian 12 the one file of Debian 13's package, fetched with the checks of apt.
+# Install Docker's compose plugin from the packages of Ubuntu, or of Debian from 13 on. On Debian 12,
+# take the single file of Debian 13's package, fetched with apt's checks.
 install_compose() (
     for package in docker-compose-v2 docker-compose; do
         case $(apt-cache policy $package | sed -n 's/.*Candidate: //p') in
@@ -84,7 +84,7 @@ On Debian and Ubuntu: sudo apt-get install $package"
     "$VENV/bin/pip" install -qq --disable-pip-version-check -c requirements.lock 'pip>=25.1'
 }
 
-# Install what pip is told to, at the versions of requirements.lock; nothing where that was done.
+# Install what the arguments tell pip to, at the versions of requirements.lock, unless that was done.
 install_locked() {
     local stamp="$VENV/.installed" wanted
     wanted=$(cat pyproject.toml requirements.lock <(echo "$PWD $*") | sha256sum)

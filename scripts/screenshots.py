@@ -62,7 +62,7 @@ def take(browser: Browser, address: str, name: str, scheme: str, height: int) ->
 SERVED_S = 75.0
 """How long the service grades before its picture is taken."""
 PAUSE_S = 0.4
-"""Between two submissions at most."""
+"""Longest pause between two submissions."""
 
 
 @contextmanager

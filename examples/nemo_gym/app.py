@@ -1,4 +1,4 @@
-"""A resources server for NeMo-Gym, to be put into `resources_servers/grader/`; see config.yaml."""
+"""A resources server for NeMo-Gym: put it into `resources_servers/grader/`; see config.yaml."""
 
 from grader.trainers.nemo_gym import server_class
 

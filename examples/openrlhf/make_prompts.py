@@ -1,7 +1,7 @@
 """Write the prompts of a training run from a file of problems: make_prompts.py IN.jsonl OUT.jsonl.
 
-Each row gets a `prompt`, as chat messages, and a `label`: the whole problem as JSON text, which
-the grader reads in any of its formats.
+Each row gets a `prompt`, as chat messages, and a `label`: the whole problem as JSON text, in any
+format that the grader reads.
 """
 
 import json

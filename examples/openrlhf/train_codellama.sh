@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Train CodeLlama with OpenRLHF, rewarded by real tests: train_codellama.sh PROMPTS.jsonl OUT
 #
-# PROMPTS has a prompt and a label a row; make_prompts.py writes it from a file of problems. With
-# AGENT=1 the model may repair its code by the feedback of the tests. Needs a GPU or more.
+# PROMPTS has a prompt and a label in each row; make_prompts.py writes it from a file of problems. With
+# AGENT=1 the model may repair its code from the tests' feedback. This needs at least one GPU.
 # For OpenRLHF 0.8.0 to 0.11.2, which renamed an option in 0.9.8, and all of them in 0.10.2.
 set -euo pipefail
 prompts=$1 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 grader=$(cd "$here/../../grader" && pwd)
 
-# What grades: a queue of workers where one is set, else slots of each rollout engine.
+# A queue of workers grades if one is set, else slots of each rollout engine.
 # export GRADER_BROKER=redis://...   # or GRADER_URL=http://any:TOKEN@host:8080
 export GRADER_POLICY=${GRADER_POLICY:-graded}
-# Dynamic filtering drops prompts that are always or never solved; it needs whole scores.
+# Dynamic filtering drops prompts that are always or never solved; it needs binary scores.
 export GRADER_REWARD_SCORE=binary
 
 version=$(python3 -c 'from importlib.metadata import version; print(version("openrlhf"))')

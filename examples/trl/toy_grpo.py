@@ -1,4 +1,4 @@
-"""Train a model that knows nothing to finish one-line functions, on a CPU, in minutes.
+"""Train a random model to finish one-line functions, on a CPU, in minutes.
 
 A tiny model with random weights and a vocabulary of a dozen tokens learns by GRPO from
 `code_reward` alone which operator and which operand each function lacks; every completion runs
@@ -26,7 +26,7 @@ ANSWERS = {"add": " + b\n", "subtract": " - b\n", "multiply": " * b\n", "square"
 
 
 def rows() -> list[dict[str, Any]]:
-    """Return the dataset: rows of EvalPlus's layout, which are labels as they stand."""
+    """Return the data set: rows of EvalPlus's layout, which are labels without conversion."""
     return [
         {
             "prompt": f"def {name}(a, b):\n    return a",

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Train with verl's GRPO, rewarded by real tests: grpo_qwen.sh TRAIN.parquet TEST.parquet
 #
-# make_parquet.py writes both. Needs a GPU or more, and grader-rl
-# installed where verl's reward workers run.
+# make_parquet.py writes both files. This needs at least one GPU, and grader-rl installed where verl's
+# reward workers run.
 set -euo pipefail
 train=$1 test=$2
 
-# verl starts 8 processes for rewards. With a queue they share its workers; without one, each
-# has slots of its own, so that few are plenty: cores divided by processes.
+# verl starts 8 processes for rewards. With a queue they share its workers. Without one, each has slots
+# of its own: set GRADER_SLOTS to cores divided by processes.
 # export GRADER_BROKER=redis://...   # or GRADER_URL=http://any:TOKEN@host:8080
 export GRADER_SLOTS=${GRADER_SLOTS:-2}
 export GRADER_POLICY=${GRADER_POLICY:-graded}
