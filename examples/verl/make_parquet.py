@@ -1,7 +1,7 @@
 """Write verl's data: make_parquet.py PROMPTS.jsonl OUT.parquet.
 
-`examples/openrlhf/make_prompts.py` writes PROMPTS from a file of problems: a `prompt` and a `label` in
-each row.
+`examples/openrlhf/make_prompts.py` writes PROMPTS from a file of problems: a `prompt` and a
+`label` in each row.
 """
 
 import json
