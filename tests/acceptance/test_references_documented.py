@@ -5,6 +5,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from agreement.compared import SECTION
+from tests.acceptance import test_languages as languages
 from tests.acceptance import test_recorded as recorded
 from tests.acceptance import test_references as references
 
@@ -22,6 +23,7 @@ def asserted() -> set[str]:
         *recorded.FENCE_WANTED,
         *(id for each in recorded.ROLLOUTS for id in each.differing),
         *(id.partition("/trial_")[0].removeprefix(recorded.R1_RUN) for id in recorded.YIELDS),
+        *languages.RUST,
         *OTHERWISE_LISTED,
     }
 
