@@ -1,1 +1,1 @@
-"""Hold the grader's verdicts against those of plain Python, on material that nobody here tuned."""
+"""Compare the grader's verdicts with those of plain Python, on third-party programs and suites."""

@@ -1,4 +1,4 @@
-"""`make agreement`: where the grader and plain Python do not say the same.
+"""`make agreement`: find where the grader and plain Python differ.
 
 Sources are cpython, packages, and the names of files: examples, recorded problems and honest
 submissions; the default is all. What
@@ -105,7 +105,7 @@ def _of_file(read: Callable[[Path], Found], file: Path, _judge: object, _jobs: i
 
 
 def _chosen(pairs: Sequence[Pair], arguments: argparse.Namespace) -> list[Pair]:
-    """Return the pairs that were asked for."""
+    """Return the pairs that the options select."""
     wanted = [pair for pair in pairs if arguments.only is None or arguments.only.search(pair.id)]
     if arguments.sample is not None and arguments.sample < len(wanted):
         wanted = random.Random(len(pairs)).sample(wanted, arguments.sample)  # noqa: S311
@@ -134,7 +134,7 @@ def _judged(pairs: Sequence[Pair], plain: Plain, arguments: argparse.Namespace) 
         pair = graded.pair
         judged = compared.compare(outcomes[pair.id], graded)
         if judged.differences:
-            # Once more, alone: chance, and what the order of the pairs does, show themselves.
+            # Once more, alone: this shows chance, and the influence of the pairs' order.
             again = grade_alone(pair, graded.way, backend)
             judged = compared.confirm(judged, plain.judge_anew(pair), again)
         yield judged

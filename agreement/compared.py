@@ -1,4 +1,4 @@
-"""Both sides of pairs held against each other, and what is printed of it."""
+"""Compare both sides of pairs, and print the differences."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ from agreement.pairs import Difference, Found, Outcome, Pair, differences
 from grader.model.verdict import Verdict
 
 SECTION = "## Where plain Python says otherwise"
-"""The heading, in the documentation, of the table of what may differ."""
+"""The documentation's heading over the table of known differences."""
 
 _SHOWN_CASES = 5
 _SHOWN_CHARS = 300
@@ -26,13 +26,13 @@ class Judged:
     plain: Outcome
     differences: tuple[Difference, ...]
     note: str = ""
-    """What another run on both sides showed of a difference."""
+    """What a second run on both sides showed about a difference."""
     unsteady: bool = False
-    """Plain Python itself says one thing in one run, and another in the next."""
+    """Plain Python itself gives different results in two runs."""
 
     @property
     def differs(self) -> bool:
-        """Whether the two sides say different things, and not by chance."""
+        """Whether the two sides differ, and not by chance."""
         return bool(self.differences) and not self.unsteady
 
     @property
@@ -41,7 +41,7 @@ class Judged:
         return self.graded.pair
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a program may want to know of it."""
+        """Return it as data for JSON."""
         return {
             "id": self.pair.id,
             "mutation": self.pair.mutation,
@@ -59,7 +59,7 @@ def compare(plain: Outcome, graded: Graded) -> Judged:
     """Return a pair with the differences between its two outcomes."""
     ours = graded.outcome
     if not plain.passed and not graded.pair.mutation:
-        # A suite that its own program fails is broken: all that counts is that nothing is paid.
+        # If its own program fails a suite, the suite is broken; then it only must not pass.
         plain, ours = replace(plain, cases={}), replace(ours, cases={})
     found = differences(plain, ours)
     if plain.passed != ours.passed or ours.verdict != Verdict.INTERNAL_ERROR or not plain.cases:
@@ -124,7 +124,7 @@ def show_table(rows: Sequence[tuple[object, ...]]) -> None:
 
 
 def show_differences(judged: Judged) -> None:
-    """Print on what the two sides differ, with what either says."""
+    """Print the differences, with the result of each side."""
     if not judged.differences:
         return
     word = "unsteady" if judged.unsteady else "differs"

@@ -1,4 +1,4 @@
-"""Change a source at places of its syntax tree, and leave the rest of the text as it is."""
+"""Change a source at nodes of its syntax tree, and keep the rest of its text."""
 
 import ast
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Text in the place of some bytes of the source."""
+    """Text that replaces some bytes of the source."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Text:
             self._starts.append(self._starts[-1] + len(line))
 
     def over(self, node: ast.expr | ast.stmt, text: str) -> Edit:
-        """Return the edit that puts text in the place of a node."""
+        """Return the edit that replaces a node by text."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return Edit(

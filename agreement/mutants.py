@@ -1,4 +1,4 @@
-"""Small changes of a program, of which most are faults: what a suite is there to find."""
+"""Small changes of a program. Most are faults, which its suite should find."""
 
 import ast
 import random
@@ -9,7 +9,7 @@ from agreement.edits import Edit, Text
 from agreement.pairs import Pair
 
 MARK = "~"
-"""What stands between the id of a program and the number of its mutant."""
+"""Separates the id of a program from the number of its mutant."""
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -38,7 +38,7 @@ _Node = ast.expr | ast.stmt
 
 
 def mutants(pair: Pair, count: int) -> list[Pair]:
-    """Return so many mutants of a pair's program, or all where it has fewer; always the same."""
+    """Return up to so many mutants of a pair's program, always the same ones."""
     try:
         text = Text(pair.code)
     except (SyntaxError, ValueError, RecursionError):
@@ -66,7 +66,7 @@ def _compiles(code: str) -> bool:
 
 
 def _places(text: Text) -> Iterator[tuple[str, Edit]]:
-    """Yield each change with what it does."""
+    """Yield each change with its description."""
     for node in _nodes(text.tree):
         for what, target, changed in _changes(node):
             new = changed if isinstance(changed, str) else f"({ast.unparse(changed)})"
@@ -74,7 +74,7 @@ def _places(text: Text) -> Iterator[tuple[str, Edit]]:
 
 
 def _nodes(tree: ast.AST) -> Iterator[_Node]:
-    """Yield what can be changed: not the parts of an f-string, whose places are not known."""
+    """Yield the nodes that can be changed; parts of an f-string have no known positions."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -85,7 +85,7 @@ def _nodes(tree: ast.AST) -> Iterator[_Node]:
 
 
 def _changes(node: _Node) -> Iterator[tuple[str, _Node, ast.expr | str]]:
-    """Yield what may be changed of a node: in which node, and what stands there then."""
+    """Yield possible changes of a node: the node to replace, and its new text."""
     match node:
         case ast.Constant(value=bool(value)):
             yield f"{value} turned round", node, ast.Constant(not value)

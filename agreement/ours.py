@@ -19,12 +19,12 @@ class Way(StrEnum):
     KNOWN = "reference"
     """With the reference, among others."""
     ALONE = "alone"
-    """Without a reference, by a grader that grades nothing else."""
+    """Without a reference, in a grader that grades nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:
-    """What the grader says of a pair."""
+    """The grader's result for a pair."""
 
     pair: Pair
     way: Way
@@ -34,7 +34,7 @@ class Graded:
 
 def settings(backend: SandboxChoice, jobs: int) -> Settings:
     """Return settings under which every case is run."""
-    # The pairs' own limits are in force; this is what slots are opened with.
+    # The pairs' own limits are in force; slots are opened with these.
     limits = Limits(memory_bytes=2 << 30)
     return Settings(sandbox=backend, slots=jobs, stop_early=False, limits=limits)
 
@@ -42,7 +42,7 @@ def settings(backend: SandboxChoice, jobs: int) -> Settings:
 def grade_together(
     order: Iterable[tuple[Pair, Way]], backend: SandboxChoice, jobs: int
 ) -> Iterator[Graded]:
-    """Yield what one grader says of pairs that it is given in an order."""
+    """Yield the results of one grader that gets the pairs in an order."""
     ways: dict[int, tuple[Pair, Way]] = {}
 
     def submissions() -> Iterator[Submission]:
@@ -58,14 +58,14 @@ def grade_together(
 
 
 def grade_alone(pair: Pair, way: Way, backend: SandboxChoice) -> Graded:
-    """Return what a grader says that grades nothing else."""
+    """Return the result of a grader that grades nothing else."""
     with Grader(settings(backend, 1)) as grader:
         report = grader.grade(pair.submission(with_reference=way is Way.KNOWN))
     return graded(pair, way, report)
 
 
 def graded(pair: Pair, way: Way, report: GradeReport) -> Graded:
-    """Return a report as it is compared."""
+    """Return a report in the form in which it is compared."""
     cases: dict[str, bool] = {}
     for case in report.cases:
         cases[case.id] = cases.get(case.id, True) and case.verdict is Verdict.PASSED

@@ -1,4 +1,4 @@
-"""What is judged twice: a program with its suite, and what became of it on either side."""
+"""A program with its suite, which is judged twice, and its result on each side."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ LIMITS = LimitOverrides(
     work_bytes=256 * MiB,
     work_files=20_000,
 )
-"""So much that limits decide nothing that plain Python would not decide as well."""
+"""Generous limits, so that they decide nothing which plain Python would not decide too."""
 
 MUTANT_LIMITS = replace(LIMITS, cpu_time_s=20.0, wall_time_s=30.0)
-"""What a mutant loops for ever with."""
+"""Limits for a mutant, which may loop for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +43,12 @@ class Pair:
 
     @property
     def asks_reference(self) -> bool:
-        """Whether the suite cannot do without its reference."""
+        """Whether the suite needs its reference."""
         tests = self.suite.tests
         return isinstance(tests, CallTests) and tests.asks_reference
 
     def submission(self, *, with_reference: bool) -> Submission:
-        """Return the pair as the grader takes it."""
+        """Return the pair as a submission."""
         suite = replace(
             self.suite,
             extraction=ExtractionRule.VERBATIM,
@@ -60,7 +60,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a pair on one side."""
+    """The result of a pair on one side."""
 
     passed: bool
     verdict: str
@@ -68,30 +68,30 @@ class Outcome:
     cases: Mapping[str, bool] = field(default_factory=dict)
     """Whether each case passed, by its id."""
     details: Mapping[str, str] = field(default_factory=dict)
-    """Why a case did not pass, by its id; under "" what is said of the whole."""
+    """Why a case did not pass, by its id; "" stands for the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a source has to offer."""
+    """The pairs of a source."""
 
     pairs: Sequence[Pair] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Tests that plain Python does not pass here, and pairs without any other, with the reason."""
     missing: Mapping[str, str] = field(default_factory=dict)
-    """What could not be had, with the reason: neither agreement nor difference."""
+    """What could not be fetched or judged, with the reason: neither agreement nor difference."""
 
 
 Judge = Callable[[Pair], Outcome]
 """Runs a pair in plain Python."""
 
 Source = Callable[[Judge, int], Found]
-"""Finds pairs, with plain Python to say which tests they pass, and so many runs at a time."""
+"""Finds pairs; plain Python tells which tests they pass, in so many runs at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One case, or the whole (`case` is empty), on which the two sides differ."""
+    """A difference between the two sides in one case, or in the whole if `case` is empty."""
 
     case: str
     plain: str
@@ -99,13 +99,13 @@ class Difference:
 
 
 def differences(plain: Outcome, ours: Outcome) -> list[Difference]:
-    """Return on what two outcomes of one pair differ; the whole comes first."""
+    """Return the differences between two outcomes of one pair; the whole comes first."""
     found = []
     if plain.passed != ours.passed:
         whole = Difference(case="", plain=_said(plain, ""), ours=_said(ours, ""))
         found.append(whole)
     for case in _ids(plain.cases, ours.cases):
-        # A case that one side never got to has not passed there.
+        # If one side did not reach a case, it has not passed there.
         if plain.cases.get(case, False) != ours.cases.get(case, False):
             found.append(Difference(case=case, plain=_said(plain, case), ours=_said(ours, case)))
     return found

@@ -27,10 +27,10 @@ from grader.text.inert import inert
 from sandbox_images.harness.wire import values
 
 PROGRAMS = Path(__file__).with_name("programs")
-"""What plain Python runs of ours: a pytest plugin, and the programs that run cases one by one."""
+"""Our programs that plain Python runs: a pytest plugin, and runners of single cases."""
 
 _INSIDE = Path("/mnt")
-"""Where the throwaway process finds its folder, as root."""
+"""Where the throwaway process finds its folder, if this process is root."""
 
 _USER = 65534
 _ADDRESS_SPACE_KIB = 4 << 20
@@ -43,22 +43,22 @@ class NotPlainError(Exception):
 
 
 def can_hide() -> bool:
-    """Tell whether the throwaway process can be another user's."""
+    """Tell whether the throwaway process can run as another user."""
     return os.geteuid() == 0
 
 
 class Plain:
-    """Plain Python with a memory: what was run once is read from a folder the next time."""
+    """Plain Python with a cache: results of earlier runs are read from a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep outcomes in a folder, which is made where it is missing."""
+        """Keep outcomes in a folder, which is made if it is missing."""
         sources = [Path(__file__), *sorted(PROGRAMS.glob("*.py"))]
         version = hashlib.sha256(b"".join(each.read_bytes() for each in sources)).hexdigest()[:12]
         self._folder = folder / f"{sys.version_info.major}.{sys.version_info.minor}-{version}"
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def judge(self, pair: Pair) -> Outcome:
-        """Return what becomes of a pair; from memory where it is known.
+        """Return the result of a pair, from the cache if it is known.
 
         Raises:
             NotPlainError: The suite needs a checker or an interactor.
@@ -69,7 +69,7 @@ class Plain:
         return self.judge_anew(pair)
 
     def judge_anew(self, pair: Pair) -> Outcome:
-        """Return what becomes of a pair this time."""
+        """Run a pair now and return its result."""
         outcome = _run(pair)
         partial = self._folder / f"{pair.key}.{os.getpid()}"
         partial.write_text(json.dumps(asdict(outcome)))
@@ -96,7 +96,7 @@ def _run(pair: Pair) -> Outcome:
 
 @contextmanager
 def _base() -> Iterator[Path]:
-    """Make a folder with what the process works in, and what it is told and tells beside it."""
+    """Make a folder with the process's work area, its input and its report."""
     base = Path(tempfile.mkdtemp(prefix="agreement-"))
     try:
         for name in ("run", "tmp", "told"):
@@ -150,7 +150,7 @@ def _run_cases(pair: Pair, kind: str, payload: Mapping[str, Any], base: Path) ->
 
 
 def _calls(pair: Pair, tests: CallTests) -> dict[str, Any]:
-    """Return the calls as JSON can hold them."""
+    """Return the calls in a form that JSON can hold."""
     comparison = asdict(tests.comparison)
     del comparison["checker"]
     return {
@@ -197,7 +197,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _told(base: Path) -> Iterator[dict[str, Any]]:
-    """Yield what the process told, up to a line that it did not finish."""
+    """Yield what the process reported, without a last unfinished line."""
     file = base / "told/results"
     for line in file.read_bytes().splitlines() if file.exists() else ():
         try:
@@ -210,7 +210,7 @@ def _told(base: Path) -> Iterator[dict[str, Any]]:
 
 
 class _Ended:
-    """A process that ended, or was ended."""
+    """A process that has ended."""
 
     def __init__(self, status: int | None, stdout: bytes, stderr: bytes) -> None:
         self.status = status
@@ -268,12 +268,12 @@ def _start(
             },
         )
         try:
-            # CPU time decides; a busy machine may take its time.
+            # CPU time decides, so a busy machine may take longer.
             status: int | None = process.wait(timeout=_PATIENCE * (limits.wall_time_s or 0))
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            # Also what it left behind: its process group, or as root its whole pid namespace.
+            # Also kill what it left behind: its process group, or as root its whole pid namespace.
             _end(process)
         stdout.seek(0)
         stderr.seek(0)
@@ -287,7 +287,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _script(base: Path, command: list[str], cpu_time_s: float) -> str:
-    """Return the shell's program that goes into the folder and becomes Python there."""
+    """Return the shell command that enters the folder and executes Python there."""
     limits = f"ulimit -v {_ADDRESS_SPACE_KIB}; ulimit -t {round(cpu_time_s)}; ulimit -c 0"
     if not can_hide():
         return f"cd {shlex.quote(str(base))}/run; {limits}; exec {shlex.join(command)}"
@@ -304,7 +304,7 @@ def _script(base: Path, command: list[str], cpu_time_s: float) -> str:
         limits,
         f"exec setpriv {user} -- {shlex.join(command)}",
     ]
-    # It ends with this process, however that ends, and all that it started with it.
+    # It and all its processes end with this process, however that ends.
     outside = "setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc"
     return f"exec {outside} --net --ipc sh -c {shlex.quote('; '.join(inner))}"
 

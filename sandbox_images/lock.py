@@ -30,7 +30,7 @@ def platform_options(machine: str) -> list[str]:
 
 
 def main() -> None:
-    """Write the locks, each on top of the one before."""
+    """Write the locks; each includes the one before."""
     pinned: list[str] = []
     for variant in ("python", "science"):
         found: dict[str, set[str]] = {}

@@ -1,1 +1,1 @@
-"""Where pairs come from; each source says what it could not have."""
+"""Where pairs come from. Each source reports what it could not fetch."""

@@ -36,10 +36,10 @@ MODULES = """
     types typing urllib.parse:urlparse urllib.robotparser:robotparser uu uuid wave weakref
     webbrowser xdrlib xml.dom.minidom:minidom zipapp zipfile
 """.split()
-"""Modules with their tests, if those are not named after them."""
+"""Modules, with their tests if these have another name."""
 
 KEEP = frozenset({"collections"})
-"""Modules that cannot do without what C gives them."""
+"""Modules that need their counterpart in C."""
 
 _PACKAGES = ("libpython{}-testsuite", "libpython{}-stdlib", "libpython{}-minimal")
 
@@ -114,7 +114,7 @@ def _source_of(library: Path, module: str) -> str:
 
 
 def _without_accelerator(source: str, module: str) -> str:
-    """Return a module's source without its attempt to import the same from C."""
+    """Return a module's source without its import from its counterpart in C."""
     if module in KEEP:
         return source
     text = Text(source)
@@ -173,7 +173,7 @@ _HELPER = re.compile(
 
 
 def _helpers(library: Path, sources: Iterable[bytes]) -> dict[str, bytes]:
-    """Return the files of CPython's package of tests that sources import, and what those import."""
+    """Return the files of CPython's test package that sources import, directly or indirectly."""
     found: dict[str, bytes] = {}
     pending = list(sources)
     while pending:

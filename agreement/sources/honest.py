@@ -14,7 +14,7 @@ _FENCED = re.compile(r"\A\s*```(?:python)?\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
 def read(file: Path) -> Found:
-    """Return the submissions of a file, with the code that stands between their fences."""
+    """Return the submissions of a file, with the code between their fences."""
     pairs = []
     for line in file.read_text("utf-8").splitlines():
         row = json.loads(line)

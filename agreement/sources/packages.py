@@ -1,4 +1,4 @@
-"""Small packages whose source distributions bring their tests."""
+"""Small packages whose source distributions contain their tests."""
 
 import fnmatch
 import subprocess
@@ -33,13 +33,13 @@ _NOT_WANTED = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """A release, and which of its modules its tests are about."""
+    """A release, and the modules that its tests test."""
 
     release: str
     modules: Mapping[str, str]
-    """The tests of each module, as a pattern; `*` in a module is any that has such tests."""
+    """The tests of each module, as a pattern; `*` in a module stands for any with such tests."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """Modules that are not taken, with the reason."""
+    """Modules that are left out, with the reason."""
 
 
 PACKAGES = (
@@ -151,7 +151,7 @@ def _pairs(package: Package, files: Mapping[str, bytes]) -> Iterator[Pair]:
         for module in sorted(path for path in files if fnmatch.fnmatch(path, modules)):
             name = Path(module).stem
             own = [path for path in test_paths if Path(path).stem.startswith(f"test_{name}")]
-            # A module that is named has the tests that it is named with.
+            # If a module is named, it has the tests that are named with it.
             if own and module not in {**package.left_out, **package.modules}:
                 yield _pair(package, files, module, own)
 

@@ -1,4 +1,4 @@
-"""Take out of a suite what plain Python does not pass here, so that the rest must pass."""
+"""Remove tests from a suite that plain Python does not pass here, so that the rest must pass."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,16 +15,16 @@ _REASON_CHARS = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trimmed:
-    """A pair that passes in plain Python, or the reason why there is none."""
+    """A pair that passes in plain Python, or why there is none."""
 
     pair: Pair | None
     left_out: dict[str, str]
-    """The tests that were taken out, with what plain Python says of them."""
+    """The removed tests, with plain Python's message."""
     reason: str = ""
 
 
 def trim(pairs: Iterable[Pair], judge: Judge, jobs: int) -> Found:
-    """Take tests out of pytest suites until plain Python passes all that are left."""
+    """Remove tests from pytest suites until plain Python passes the rest."""
     with ThreadPoolExecutor(jobs) as threads:
         trimmed = list(threads.map(lambda pair: (pair.id, _trim(pair, judge)), pairs))
     return Found(
@@ -101,7 +101,7 @@ def _without(content: bytes, passed: Mapping[Name, bool]) -> bytes:
             lines = "\n".join(f"{name} = None" for name in hidden)
             made.append(text.after(_class_of(text.tree, owner).body[-1], lines))
         else:
-            # What inherits from it may well pass.
+            # Classes that inherit from it may pass.
             made.append(text.after(_class_of(text.tree, owner).body[-1], "__test__ = False"))
             made += [
                 text.after(heir.body[-1], "__test__ = True")
