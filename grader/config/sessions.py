@@ -25,6 +25,7 @@ class SessionSettings:
             "states of a session that are kept as processes, so that a branch from one costs "
             "nothing",
             least=3,
+            most=512,
         ),
     ] = 128
     idle_s: Annotated[

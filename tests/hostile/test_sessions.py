@@ -64,7 +64,13 @@ OTHERS = "others = [int(n) for n in os.listdir('/proc') if n.isdigit() and int(n
         pytest.param("os.kill(-1, 9)", id="kill-all"),
         pytest.param("os.kill(-os.getpgid(os.getppid()), 9)", id="kill-group"),
         pytest.param("os.kill(os.getppid(), 18)", id="wake-parent"),
-        pytest.param("os.pidfd_open(os.getppid())", id="pidfd"),
+        pytest.param(
+            "signal.pidfd_send_signal(os.pidfd_open(os.getppid()), signal.SIGKILL)", id="pidfd"
+        ),
+        pytest.param(
+            "signal.pidfd_send_signal(os.open(f'/proc/{os.getppid()}', 0), signal.SIGKILL)",
+            id="proc-folder",
+        ),
         pytest.param(
             "resource.prlimit(os.getppid(), resource.RLIMIT_AS, (1, 1))", id="limits-of-parent"
         ),
@@ -161,6 +167,38 @@ cells.Cells.run = lambda self, source, reporter: reporter.emit('value', text='fo
     still_holds(session, secret)
 
 
+def test_state_that_does_something_else_when_it_is_to_be_forked_leaves_nothing(
+    session: SlotSession, secret: int
+) -> None:
+    cell = """
+import os
+from sandbox_images.harness.kernel import namespaces
+def clone(flags):
+    for _ in range(3):
+        if os.fork() == 0:
+            while True:
+                open('s', 'w').write('overwritten')
+    return 1
+namespaces.clone = clone
+"""
+    poisoned = must(take(session, secret, cell))
+    assert take(session, poisoned, "1").is_gone
+    still_holds(session, secret)
+    state = must(take(session, secret, "open('s', 'w').write('mine')"))
+    assert value(session, state, "import time; time.sleep(0.2); open('s').read()") == "'mine'"
+
+
+def test_files_that_have_grown_make_room_for_those_of_another_state(session: SlotSession) -> None:
+    half = LIMITS.work_bytes * 3 // 4
+    write = f"with open({{!r}}, 'wb') as f: f.write(b'x' * {half})"
+    one = must(take(session, 0, write.format("a") + "\nopen('b', 'w').close()"))
+    other = must(take(session, 0, write.format("b") + "\nopen('a', 'w').close()"))
+    look = "import os; [os.path.getsize(n) for n in 'ab']"
+    for _ in range(2):
+        assert value(session, one, look) == str([half, 0])
+        assert value(session, other, look) == str([0, half])
+
+
 def test_fork_bomb_ends_with_its_step(session: SlotSession, secret: int) -> None:
     cell = """
 import os
@@ -205,6 +243,10 @@ if os.fork() == 0:
         pytest.param("open(b'\\xff\\xfe', 'w')", id="undecodable-name"),
         pytest.param("f = open('big', 'wb'); f.truncate(4 << 20)", id="sparse"),
         pytest.param("os.link('s', 't'); open('t', 'w').write('x')", id="hard-link"),
+        pytest.param(
+            f"os.truncate('s', 1); open('t', 'wb').write(bytes({LIMITS.work_bytes - 16384}))",
+            id="no-room",
+        ),
         pytest.param("os.unlink('other'); os.link('s', 'other')", id="linked-to-another"),
         pytest.param("__import__('shutil').rmtree('.', 1)", id="removed"),
         pytest.param(

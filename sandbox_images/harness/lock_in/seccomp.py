@@ -192,16 +192,20 @@ SESSION_RULES: Mapping[str, Rule] = {
 }
 """As above for a session, in which a process may not change those of states that are parked."""
 
-ASKED = frozenset({"kill", "pidfd_open", "tgkill"})
+ASKED = frozenset({"kill", "tgkill"})
 """Calls of a session that the supervisor decides on one by one: a filter does not know whom they
 are about. Without a listener they are allowed."""
+
+_NOT_IN_SESSIONS = frozenset({"pidfd_send_signal"})
+"""Takes a folder of /proc for the process that it is about, which nobody here can look up."""
 
 
 def build_session_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
     """Return the filter for a session's processes; arguments and errors as below."""
     watched = WATCHED if telling else frozenset()
     asked = ASKED if telling else frozenset()
-    return build_filter(CANDIDATE_ALLOWED, SESSION_RULES, machine, watched, asked)
+    allowed = CANDIDATE_ALLOWED - _NOT_IN_SESSIONS
+    return build_filter(allowed, SESSION_RULES, machine, watched, asked)
 
 
 def build_candidate_filter(machine: str | None = None, *, telling: bool = False) -> bytes:

@@ -281,6 +281,7 @@ class Session:
         if child is None:
             del self._states[state]
             self._end([parent])
+            self._sweep(spare=None)
             return _refused("no process could be forked from the state", is_gone=True)
         self._inherited_bytes = child.inherited_bytes
         source = StepSource(child, self._listener, reap=lambda: self._reap(parent))
