@@ -9,6 +9,7 @@ import base64
 import contextlib
 import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -118,24 +119,27 @@ class QueueSlots:
             ConfigurationError: There is no usable broker.
         """
         self._lists = SessionLists(settings)
+        self._closed = threading.Event()
 
     @contextmanager
     def borrow(self, *, image: str, memory_bytes: int) -> Iterator["QueueSlot"]:
         """Lend a slot of any worker of an image. It is taken when its session is opened."""
         del memory_bytes  # the limits of the session say so
-        yield QueueSlot(self._lists, image)
+        yield QueueSlot(self._lists, image, self._closed)
 
     def close(self) -> None:
-        """Close the connections. Repeats harmlessly."""
+        """Let nothing wait for a worker any longer. Repeats harmlessly."""
+        self._closed.set()
         self._lists.close()
 
 
 class QueueSlot:
     """A slot that is yet to be found."""
 
-    def __init__(self, lists: SessionLists, image: str) -> None:
+    def __init__(self, lists: SessionLists, image: str, closed: threading.Event) -> None:
         self._lists = lists
         self._image = image
+        self._closed = closed
 
     def open_session(
         self, limits: Limits, *, states: int, preload: Sequence[str] = ()
@@ -160,20 +164,25 @@ class QueueSlot:
         with _reaching():
             body = self._lists.ask(key, request)
             while (told := self._lists.take([SessionKey.ANSWER + id])) is None:
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or self._closed.is_set():
                     if self._lists.withdraw(key, body):
                         message = f"no worker for {self._image} has room for a session"
                         raise SessionsFullError(message)
                     deadline += _BACKSTOP_S
         answer = _read(told)
-        return _QueueSession(self._lists, worker=answer["worker"], session=answer["session"])
+        return _QueueSession(
+            self._lists, self._closed, worker=answer["worker"], session=answer["session"]
+        )
 
 
 class _QueueSession:
     """A `grader.sandbox.contract.SlotSession` on a worker."""
 
-    def __init__(self, lists: SessionLists, *, worker: str, session: str) -> None:
+    def __init__(
+        self, lists: SessionLists, closed: threading.Event, *, worker: str, session: str
+    ) -> None:
         self._lists = lists
+        self._closed = closed
         self._worker = worker
         self._session = session
         self._has_ended = False
@@ -226,6 +235,9 @@ class _QueueSession:
         with _reaching():
             id = self._send(op, **fields)
             while (told := self._lists.take([SessionKey.ANSWER + id])) is None:
+                if self._closed.is_set():
+                    message = "nothing waits for the answer any more"
+                    raise SandboxUnavailableError(message)
                 if not self._lists.has_worker(self._worker) or time.monotonic() > deadline:
                     self._has_ended = True
                     message = f"the worker {self._worker}, which had the session, does not answer"

@@ -19,6 +19,7 @@ from grader.sessions.result import StepResult
 from grader.sessions.tree import Node, Tree
 
 _CLOSED = "the session is closed"
+_ENDED = "the process that held the session has ended"
 _PATH_CHARS = 200
 _EXPIRY_GRAIN = 0.05
 """Idle sessions are looked for this often, as a part of the time after which they expire."""
@@ -31,7 +32,7 @@ class SlotSource(Protocol):
         """Lend a slot; see `grader.sandbox.pool.SlotPool.borrow`."""
 
     def close(self) -> None:
-        """Close what is open. Repeats harmlessly."""
+        """End what waits for a slot or a step, and close what is open. Repeats harmlessly."""
 
 
 class Session:
@@ -243,14 +244,19 @@ class Sessions:
         with self._changed:
             self._closed = True
             trees = list(self._trees)
-            pool, self._slots = self._slots, None
+            slots, self._slots = self._slots, None
             sandbox, self._sandbox = self._sandbox, None
-        if sandbox is not None:
-            sandbox.close()  # also ends steps that are under way
         for tree in trees:
-            self._close_tree(tree, "the process that held the session has ended")
-        if pool is not None:
-            pool.close()
+            tree.forbid(_ENDED)
+        # Steps that are under way end with their slots.
+        if slots is not None:
+            slots.close()
+        if sandbox is not None:
+            sandbox.close()
+        for tree in trees:
+            self._close_tree(tree, _ENDED)
+        if slots is not None:
+            slots.close()
         forget_at_exit(self)
 
     def _open_slots(self) -> SlotSource:

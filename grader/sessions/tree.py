@@ -131,14 +131,17 @@ class Tree:
         with self._using():
             return self._retrying(lambda: dict(self._session().list_files(self._number(node)[0])))
 
-    def close(self, why: str) -> None:
-        """Free the slot. Repeats harmlessly.
+    def forbid(self, why: str) -> None:
+        """Let no further step begin, and none that is under way be tried again.
 
         Args:
-            why: What later steps are told.
+            why: What those who ask are told.
         """
-        # Before it is this call's turn, so that a step under way is not tried again.
         self._closed_because = self._closed_because or why
+
+    def close(self, why: str) -> None:
+        """Free the slot when the step under way has ended. Repeats harmlessly; see `forbid`."""
+        self.forbid(why)
         with self._lock:
             self._release(None)
 

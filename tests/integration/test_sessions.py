@@ -4,12 +4,14 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from grader.config.sessions import SessionSettings
 from grader.config.settings import SandboxChoice, Settings
+from grader.model.errors import SessionLostError
 from grader.sessions.local import Sessions
 
 SETTINGS = Settings(sandbox=SandboxChoice.NATIVE, sessions=SessionSettings(most=2))
@@ -65,6 +67,20 @@ def test_session_outlives_its_slot(
         eventually(lambda: not held._slot.is_alive(), 10.0)
         result = session.run("x + 1")
         assert (result.value, result.replayed) == ("42", True)
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_step_under_way_ends_when_the_sessions_are_closed() -> None:
+    opened = Sessions(SETTINGS)
+    session = opened.open()
+    with ThreadPoolExecutor(1) as thread:
+        step = thread.submit(session.run, "import time; time.sleep(15)")
+        time.sleep(0.3)
+        before = time.monotonic()
+        opened.close()
+        assert time.monotonic() - before < 8
+        with pytest.raises(SessionLostError, match="has ended"):
+            step.result()
 
 
 def test_closed_session_leaves_its_slot_as_it_was(sessions: Sessions) -> None:
