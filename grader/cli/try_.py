@@ -48,7 +48,7 @@ def try_(
 
     Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
     time. FILE may also be the name of a file that comes with the grader, such as
-    `reward_func.py`. Prints the call, its reward and every log that is not 0. A row without a
+    `reward_func.py`. Prints each sample, its reward and every log that is not 0. A row without a
     response, as in a file of prompts, is tried with the reference solution of its label.
 
     **Examples**

@@ -306,7 +306,7 @@ def test_stopped_run_is_continued(
         (("--keep", "k.jsonl"), "give both"),
         (("--min-strength", "0.5"), "give both"),
         (("--keep", "k.jsonl", "--min-strength", "0.5", "--mutants", "0"), "raise --mutants"),
-        (("--resume",), "name it with -o"),
+        (("--resume",), "name OUT with -o"),
         (("-o", "a.jsonl", "--report", "a.jsonl"), "give each its own"),
         (("--report", "problems.jsonl"), "is the file of problems"),
         (("--report", "there.html"), "exists"),

@@ -288,10 +288,16 @@ def test_doctor_looks_at_machine_and_backends(run: Run) -> None:
     done = run("doctor", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert set(found) == {"Machine", "Docker engine", "Sandbox native", "Sandbox docker"}
-    names = {finding["name"] for finding in found["Machine"]}
+    assert set(found) == {
+        "Machine",
+        "Docker engine",
+        "Sandbox native",
+        "Sandbox docker",
+        "Languages (native)",
+    }
+    names = {row["name"] for row in found["Machine"]}
     assert {"user namespaces", "cgroups", "seccomp", "cores"} <= names
-    native = {finding["name"]: finding["health"] for finding in found["Sandbox native"]}
+    native = {row["name"]: row["health"] for row in found["Sandbox native"]}
     assert native["network"] == "ok"
     assert run("doctor").returncode == 0
 
@@ -303,9 +309,9 @@ def test_doctor_names_gvisor_with_its_platform_and_what_slots_lack_on_it(
 ) -> None:
     environment["GRADER_DOCKER_RUNTIME"] = "runsc"
     found = json.loads(run("doctor", "--json").stdout)
-    engine = {finding["name"]: finding["state"] for finding in found["Docker engine"]}
+    engine = {row["name"]: row["state"] for row in found["Docker engine"]}
     assert "runsc (platform ptrace)" in engine["runtimes"]
-    docker = {finding["name"]: finding for finding in found["Sandbox docker"]}
+    docker = {row["name"]: row for row in found["Sandbox docker"]}
     assert "runtime runsc" in docker["engine"]["state"]
     assert docker["submissions"]["health"] == "warning"
     assert docker["submissions"]["state"].startswith("reduced: no mount namespace")
