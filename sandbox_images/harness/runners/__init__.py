@@ -29,6 +29,6 @@ _RUNNERS = {
 
 def execute(run: Run) -> None:
     """Carry out the run and end the process."""
-    streams.renew()
+    streams.renew(has_input=run.program == "stdin")
     _RUNNERS[run.program](run, Reporter(run.report))
     judging.end(0)

@@ -22,6 +22,7 @@ from typing import Any
 
 from sandbox_images.harness.kernel import namespaces, processes
 from sandbox_images.harness.lock_in import confinement, reduced
+from sandbox_images.harness.runners import streams
 from sandbox_images.harness.wire import orders
 from sandbox_images.harness.wire.orders import RunOrder
 
@@ -58,6 +59,7 @@ def main(args: list[str]) -> None:
     _add_interactive_names()
     for name in [*COMMON_MODULES, *json.loads(preload)]:
         importlib.import_module(name)
+    streams.prepare()
     if kind == "pytest":
         from sandbox_images.harness.runners import pytest_suite
 
@@ -69,7 +71,7 @@ def main(args: list[str]) -> None:
 
 
 def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
-    from sandbox_images.harness.runners import loading, streams
+    from sandbox_images.harness.runners import loading
 
     run = wait_for_run(control, room)
     streams.renew()
@@ -122,13 +124,15 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     while (received := orders.receive(control)) is not None:
         order = RunOrder.parse(*received)
         enter = confined.prepare(order)
+        random.seed()  # or every run would draw the same numbers, the tests' among them
+        # What is new since the last run, too: or its fork would begin with a collection.
+        gc.freeze()
         init = pid_namespaces.enter_new()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
         if pid == 0:
             for number in (signal.SIGTERM, signal.SIGHUP):  # which the supervisor ignores
                 signal.signal(number, signal.SIG_DFL)
-            random.seed()  # or every run would draw the same numbers, the tests' among them
             return enter()
         for descriptor in order.descriptors:
             os.close(descriptor)
