@@ -1,7 +1,7 @@
 """`make bench`: print rates and ratios measured in one run on this machine, and keep them.
 
 python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [http]
-                     [--rounds N]
+                     [--rounds N] [--slots N]
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
 from benchmarks.measure import Entry, as_json, show, throughput
 from benchmarks.queued import compare as compare_queue
-from benchmarks.rewards import THREADS, compare
+from benchmarks.rewards import compare, threads_for
 from benchmarks.served import compare as compare_service
 from benchmarks.workloads import REPO, check_samples, pytest_samples, renumbered, stdin_samples
 from grader.config.settings import SandboxChoice, Settings
@@ -28,18 +28,20 @@ from grader.sandbox.choice import choose_sandbox
 PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue", "http")
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
 AGAINST = (USUAL, DOCKER_RUN, BARE)
-JOBS = 2
-"""How many samples every contestant works on at once, ours included."""
 
 
 def main() -> None:
     """Run the parts that were asked for and write what they gave to a file."""
     arguments = _arguments()
     backends = _usable_backends()
-    results: dict[str, Any] = {"machine": _machine(), "rounds": arguments.rounds}
+    results: dict[str, Any] = {
+        "machine": _machine(),
+        "rounds": arguments.rounds,
+        "slots": arguments.slots,
+    }
     print(" ".join(f"{name}: {value}" for name, value in results["machine"].items()))
     if "throughput" in arguments.parts:
-        results["throughput"] = _throughput(backends, arguments.rounds)
+        results["throughput"] = _throughput(backends, arguments.rounds, arguments.slots)
     if "latency" in arguments.parts:
         results["latency"] = _latency(backends, arguments.rounds)
     if "scaling" in arguments.parts:
@@ -47,11 +49,13 @@ def main() -> None:
     if "memory" in arguments.parts:
         results["memory"] = _memory(backends[0], arguments.rows or 100_000)
     if "rewards" in arguments.parts:
-        results["rewards"] = _rewards(backends[0], arguments.rows or 1000, arguments.rounds)
+        results["rewards"] = _rewards(
+            backends[0], arguments.rows or 1000, arguments.rounds, arguments.slots
+        )
     if "queue" in arguments.parts:
-        results["queue"] = _queue(arguments.rounds)
+        results["queue"] = _queue(arguments.rounds, arguments.slots)
     if "http" in arguments.parts:
-        results["http"] = _http(arguments.rows or 1000, arguments.rounds)
+        results["http"] = _http(arguments.rows or 1000, arguments.rounds, arguments.slots)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(results, indent=2) + "\n")
     print(f"written to {arguments.output}")
@@ -61,6 +65,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--slots", type=int, default=2, help="samples that every contestant works on at once"
+    )
     parser.add_argument("--rows", type=int, help="of the memory, rewards and http parts")
     parser.add_argument("-o", "--output", type=Path, default=REPO / "build/bench.json")
     arguments = parser.parse_args()
@@ -98,7 +105,7 @@ def _grader(backend: SandboxChoice, *, slots: int) -> Grader:
     return Grader(Settings(sandbox=backend, slots=slots))
 
 
-def _throughput(backends: list[SandboxChoice], rounds: int) -> list[dict[str, object]]:
+def _throughput(backends: list[SandboxChoice], rounds: int, slots: int) -> list[dict[str, object]]:
     rows = []
     for (workload, samples), others in (
         (check_samples(), AGAINST),
@@ -108,25 +115,25 @@ def _throughput(backends: list[SandboxChoice], rounds: int) -> list[dict[str, ob
         with ExitStack() as stack:
             entries = {}
             for backend in backends:
-                grader = stack.enter_context(_grader(backend, slots=JOBS))
+                grader = stack.enter_context(_grader(backend, slots=slots))
                 entries[f"grader {backend}"] = Entry(run=ours(grader))
             if USUAL in others:
-                entries[USUAL] = Entry(run=usual_pytest(JOBS), stride=max(1, len(samples) // 20))
+                entries[USUAL] = Entry(run=usual_pytest(slots), stride=max(1, len(samples) // 20))
             if DOCKER_RUN in others and SandboxChoice.DOCKER in backends:
                 image = Settings().images.python
                 stride = max(1, len(samples) // 8)
-                entries[DOCKER_RUN] = Entry(run=docker_run(JOBS, image), stride=stride)
+                entries[DOCKER_RUN] = Entry(run=docker_run(slots, image), stride=stride)
             if BARE in others:
-                entries[BARE] = Entry(run=bare_fork(JOBS))
+                entries[BARE] = Entry(run=bare_fork(slots))
             found = throughput(workload, renumbered(samples), entries, rounds=rounds)
         show(found, [name for name in AGAINST if name in entries])
         rows += as_json(found)
     return rows
 
 
-def _queue(rounds: int) -> list[dict[str, object]]:
+def _queue(rounds: int, slots: int) -> list[dict[str, object]]:
     _, samples = check_samples()
-    found = compare_queue(samples * 3, rounds=rounds, slots=JOBS)
+    found = compare_queue(samples * 3, rounds=rounds, slots=slots)
     for way in found:
         line = f"{way.way}: {way.local_per_second:.0f}/s here, {way.queued_per_second:.0f}/s queued"
         line += f", ratio {way.ratio:.2f}"
@@ -136,8 +143,8 @@ def _queue(rounds: int) -> list[dict[str, object]]:
     return [asdict(way) for way in found]
 
 
-def _http(rows: int, rounds: int) -> list[dict[str, object]]:
-    found = compare_service(rows=rows, rounds=rounds, slots=JOBS)
+def _http(rows: int, rounds: int, slots: int) -> list[dict[str, object]]:
+    found = compare_service(rows=rows, rounds=rounds, slots=slots)
     for way in found:
         print(
             f"{way.way}: {way.local_per_second:.0f}/s here, {way.served_per_second:.0f}/s served,"
@@ -190,11 +197,11 @@ def _memory(backend: SandboxChoice, rows: int) -> dict[str, object]:
     return {"backend": backend, "rows": rows, "peak_bytes": peak}
 
 
-def _rewards(backend: SandboxChoice, rows: int, rounds: int) -> dict[str, object]:
-    found = compare(rows=rows, rounds=rounds, backend=backend, slots=JOBS)
+def _rewards(backend: SandboxChoice, rows: int, rounds: int, slots: int) -> dict[str, object]:
+    found = compare(rows=rows, rounds=rounds, backend=backend, slots=slots)
     print(
         f"{rows:,} completions, {backend}: `grader grade` {rows / found.command.wall_s:.0f}/s and"
-        f" {found.command.cpu_s:.1f} s of CPU; single calls from {THREADS} threads"
+        f" {found.command.cpu_s:.1f} s of CPU; single calls from {threads_for(slots)} threads"
         f" {rows / found.single_calls.wall_s:.0f}/s and {found.single_calls.cpu_s:.1f} s of CPU;"
         f" ratio {found.wall_ratio:.2f} by the clock, {found.cpu_ratio:.2f} by CPU"
     )

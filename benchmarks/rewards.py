@@ -19,7 +19,7 @@ from benchmarks.workloads import REPO, find_recorded
 
 _LOOK_S = 0.2
 _TICKS = os.sysconf("SC_CLK_TCK")
-THREADS = 32
+_THREADS = 32
 """As a rollout engine of OpenRLHF has on 28 cores or more."""
 
 
@@ -67,8 +67,15 @@ def compare(*, rows: int, rounds: int, backend: str, slots: int) -> Comparison:
         first.write_text(lines[0])
         for _ in range(rounds):
             commands.append(_less(_command(whole, environment), _command(first, environment)))
-            singles.append(_less(_singles(whole, environment), _singles(first, environment)))
+            singles.append(
+                _less(_singles(whole, slots, environment), _singles(first, slots, environment))
+            )
     return Comparison(rows=rows, command=_median(commands), single_calls=_median(singles))
+
+
+def threads_for(slots: int) -> int:
+    """Return how many threads make single calls, so that no slot waits for one."""
+    return max(_THREADS, 2 * slots)
 
 
 def completions(count: int) -> list[dict[str, str]]:
@@ -95,8 +102,9 @@ def _command(rows: Path, environment: dict[str, str]) -> tuple[Cost, list[float]
     return cost, [row["report"]["reward"] for row in graded]
 
 
-def _singles(rows: Path, environment: dict[str, str]) -> tuple[Cost, list[float]]:
-    words = [sys.executable, "-m", "benchmarks.single_calls", str(rows), str(THREADS)]
+def _singles(rows: Path, slots: int, environment: dict[str, str]) -> tuple[Cost, list[float]]:
+    threads = str(threads_for(slots))
+    words = [sys.executable, "-m", "benchmarks.single_calls", str(rows), threads]
     cost, printed = _timed(words, environment)
     rewards: list[float] = json.loads(printed)["rewards"]
     return cost, rewards

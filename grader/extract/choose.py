@@ -208,7 +208,7 @@ class Chooser:
 
     def _completed(self, candidate: _Candidate) -> Choice | None:
         """Put before a block what it uses of others; None where that is nothing."""
-        if not candidate.reading.missing:
+        if len(self._blocks) == 1 or not candidate.reading.missing:
             return None
         candidates = self._read_blocks(all_of_them=True)
         own = next(i for i, each in enumerate(candidates) if each.block is candidate.block)
