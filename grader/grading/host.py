@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
-from grader.grading.host_messages import Remembered, decode_settings, read_order
+from grader.grading.host_messages import REMEMBERED_BYTES, decode_settings, read_order
 from grader.grading.pipeline import not_graded
 from grader.grading.run import Run
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError
 from grader.process.threads import Threads
+from grader.suites.cache import SuiteCache
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class _HostProcess:
         self._other = other
         self._settings = settings
         self._engine = engine
-        self._suites: Remembered[TestSuite] = Remembered()
+        self._suites: SuiteCache[TestSuite] = SuiteCache(REMEMBERED_BYTES)
         self._runs: dict[int, Run] = {}
         self._threads = Threads(settings.slots, "host-slot")
         # Killing a slot takes longer than the thread that reads has.
@@ -95,7 +96,7 @@ class _HostProcess:
         match header["op"]:
             case "suite":
                 suite = wire.decode_suite(blobs[0])
-                self._suites.add(header["digest"], suite, size=len(blobs[0]))
+                self._suites.keep(header["digest"], suite, len(blobs[0]))
             case "grade":
                 self._start(header, blobs)
             case "stop":
@@ -107,7 +108,7 @@ class _HostProcess:
                 raise ValueError(message)
 
     def _start(self, header: Header, texts: list[bytes]) -> None:
-        suite = self._suites.use(header["suite"])
+        suite = self._suites.get(header["suite"])
         if suite is None:
             message = "the grader took a suite for known"
             raise ValueError(message)

@@ -18,11 +18,10 @@ The grader first sends `settings`. Then come any number of these:
 The host process ends when the grader hangs up.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from grader.config.settings import Settings
 from grader.model import MiB, Submission, TestSuite
@@ -32,42 +31,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 REMEMBERED_BYTES = 64 * MiB
-
-_Value = TypeVar("_Value")
-
-
-class Remembered(Generic[_Value]):
-    """The suites that were used last, by a key. After the same calls, two remember the same."""
-
-    def __init__(self) -> None:
-        self._values: OrderedDict[object, tuple[_Value, int]] = OrderedDict()
-        self._bytes = 0
-
-    def __contains__(self, key: object) -> bool:
-        """Tell whether a suite is remembered, without using it."""
-        return key in self._values
-
-    def use(self, key: object) -> _Value | None:
-        """Return what is remembered for a key; None if that is nothing."""
-        known = self._values.get(key)
-        if known is None:
-            return None
-        self._values.move_to_end(key)
-        return known[0]
-
-    def add(self, key: object, value: _Value, *, size: int) -> None:
-        """Remember a value, and forget the oldest ones if all together are too large.
-
-        Args:
-            key: One that is not remembered.
-            value: What `use` returns.
-            size: Of the encoded suite, in bytes.
-        """
-        self._values[key] = (value, size)
-        self._bytes += size
-        while self._bytes > REMEMBERED_BYTES and len(self._values) > 1:
-            _, (_, freed) = self._values.popitem(last=False)
-            self._bytes -= freed
+"""Of the suites that either side remembers of the other, in one `SuiteCache` each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ from dataclasses import replace
 
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.host_messages import (
+    REMEMBERED_BYTES,
     EncodedSuite,
     Order,
-    Remembered,
     differ_in_rules_alone,
     encode_settings,
     make_order,
@@ -33,6 +33,7 @@ from grader.model import GradeReport, Submission, TestSuite, wire
 from grader.model.errors import ConfigurationError, SandboxUnavailableError, WireError
 from grader.process.exits import Closeable, keep_from_forks
 from grader.sandbox.pool import SlotCounts
+from grader.suites.cache import SuiteCache
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
@@ -74,8 +75,7 @@ class Hosts:
         self._hosts: list[Host] = []
         self._failed_starts = 0
         self._closed = False
-        self._suites_lock = threading.Lock()
-        self._suites: Remembered[tuple[TestSuite, EncodedSuite]] = Remembered()
+        self._suites: SuiteCache[tuple[TestSuite, EncodedSuite]] = SuiteCache(REMEMBERED_BYTES)
 
     def grade(
         self,
@@ -249,16 +249,12 @@ class Hosts:
         return make_order(submission, suite, settings)
 
     def _encode(self, suite: TestSuite) -> EncodedSuite:
-        with self._suites_lock:
-            # The suite is kept along, so its id stays its own.
-            known = self._suites.use(id(suite))
-        if known is not None:
+        key = str(id(suite))  # The suite is kept along, so its id stays its own.
+        if (known := self._suites.get(key)) is not None:
             return known[1]
         message = wire.encode_suite(suite)
         encoded = EncodedSuite(digest=hashlib.sha256(message).hexdigest(), message=message)
-        with self._suites_lock:
-            if id(suite) not in self._suites:
-                self._suites.add(id(suite), (suite, encoded), size=len(message))
+        self._suites.keep(key, (suite, encoded), len(message))
         return encoded
 
 
@@ -291,7 +287,7 @@ class Host:
         self._tell_ready = ready
         self._tell_ended = ended
         self._sending = threading.Lock()
-        self._suites: Remembered[bool] = Remembered()
+        self._suites: SuiteCache[bool] = SuiteCache(REMEMBERED_BYTES)
         self._orders: dict[int, queue.SimpleQueue[bytes | None]] = {}
         self._last_id = 0
         self._has_ended = False
@@ -349,9 +345,9 @@ class Host:
                 raise HostLostError(_LOST)
             self._last_id += 1
             frames = [encode({**order.header, "id": self._last_id}, *order.texts)]
-            if not self._suites.use(order.suite.digest):
+            if not self._suites.get(order.suite.digest):
                 message = order.suite.message
-                self._suites.add(order.suite.digest, True, size=len(message))
+                self._suites.keep(order.suite.digest, True, len(message))
                 frames.insert(0, encode({"op": "suite", "digest": order.suite.digest}, message))
             self._orders[self._last_id] = answers
             self._send(b"".join(frames))

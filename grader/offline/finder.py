@@ -25,7 +25,7 @@ class SuiteFinder:
 
     def __init__(self, problems: ProblemLookup | None = None) -> None:
         self._problems = problems
-        self._seen = SuiteCache()
+        self._seen: SuiteCache[TestSuite] = SuiteCache()
 
     def find(self, row: Mapping[str, Any], size: int) -> TestSuite:
         """Return the tests of a row.

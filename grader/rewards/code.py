@@ -20,6 +20,7 @@ from grader.rewards.patience import Patience
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.scoring.policies import score_report
 from grader.suites import parse_label
+from grader.suites.cache import SuiteCache
 
 if TYPE_CHECKING:
     from grader.grading.futures import FutureGrader, ReportFuture
@@ -81,8 +82,7 @@ class CodeRater:
         self._grader: FutureGrader | None = None
         self._failure: tuple[float, GraderError] | None = None
         self._closed = False
-        # Samples of one prompt come together; a label may have megabytes, so few are kept.
-        self._parse = lru_cache(maxsize=64)(self._parse_text)
+        self._labels: SuiteCache[TestSuite] = SuiteCache()
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
         """See `Rater.rate`."""
@@ -167,7 +167,7 @@ class CodeRater:
             return self._ungraded(f"{type(error).__name__}: {error}")
 
     def _submission(self, sample: Sample, label: object) -> Submission:
-        suite = self._parse(label) if isinstance(label, str) else self._parse_any(label)
+        suite = self._parse_text(label) if isinstance(label, str) else self._parse(label)
         return Submission(
             id=suite.problem_id or "sample",
             completion=sample.query,
@@ -176,9 +176,13 @@ class CodeRater:
         )
 
     def _parse_text(self, label: str) -> TestSuite:
-        return self._parse_any(label)
+        """Parse a label once for the samples of its prompt, which come at about the same time."""
+        if (suite := self._labels.get(label)) is None:
+            suite = self._parse(label)
+            self._labels.keep(label, suite, len(label))
+        return suite
 
-    def _parse_any(self, label: object) -> TestSuite:
+    def _parse(self, label: object) -> TestSuite:
         return parse_label(label, problems=_problems(self._settings))
 
     def _rating(self, report: GradeReport, elapsed_s: float) -> Rating:

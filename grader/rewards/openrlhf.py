@@ -10,6 +10,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,7 @@ def _at(values: list[object], index: int) -> object:
     return values[index] if index < len(values) else None
 
 
+@cache
 def _takes_rewards_alone() -> bool:
     """Whether the installed OpenRLHF reads a tensor, as up to 0.8.2, where later ones read a dict.
 
@@ -130,16 +132,18 @@ def _takes_rewards_alone() -> bool:
 def _tensors(ratings: list[Rating], *, drop_ungraded: bool) -> "dict[str, Any]":
     import torch
 
-    def column(values: list[float]) -> "torch.Tensor":
-        # A trainer may have set another default device.
-        return torch.tensor(values, dtype=torch.float32, device="cpu")
-
     logs = [rating.all_logs() for rating in ratings]
-    return {
-        "rewards": column([rating.reward for rating in ratings]),
-        "scores": column([score_for_filter(r, drop_ungraded=drop_ungraded) for r in ratings]),
-        "extra_logs": {key: column([each[key] for each in logs]) for key in LOG_KEYS},
-    }
+    columns = [
+        [rating.reward for rating in ratings],
+        [score_for_filter(rating, drop_ungraded=drop_ungraded) for rating in ratings],
+        *([each[key] for each in logs] for key in LOG_KEYS),
+    ]
+    # One tensor with a row for each: to make them one by one takes 0.4 ms, for one sample too.
+    # A trainer may have set another default device.
+    table = torch.tensor(columns, dtype=torch.float32, device="cpu")
+    rewards, scores, *others = table.unbind()
+    extra_logs = dict(zip(LOG_KEYS, others, strict=True))
+    return {"rewards": rewards, "scores": scores, "extra_logs": extra_logs}
 
 
 def _show(samples: list[Sample], ratings: list[Rating]) -> None:

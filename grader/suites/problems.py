@@ -35,7 +35,7 @@ class ProblemIndex(Closing):
         self._file = file
         self._spans = spans
         self._opened = opened
-        self._suites = SuiteCache()
+        self._suites: SuiteCache[TestSuite] = SuiteCache()
 
     @classmethod
     def load(cls, path: Path | str) -> Self:

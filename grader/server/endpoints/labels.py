@@ -23,7 +23,7 @@ class LabelReader:
         """
         self._lock = threading.Lock()
         self._finder = SuiteFinder(problems)
-        self._decoded = SuiteCache()
+        self._decoded: SuiteCache[TestSuite] = SuiteCache()
         self._metrics = metrics
 
     def decode(self, message: str) -> TestSuite:

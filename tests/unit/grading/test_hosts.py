@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.host_messages import (
-    REMEMBERED_BYTES,
     EncodedSuite,
-    Remembered,
     decode_settings,
     differ_in_rules_alone,
     encode_settings,
@@ -133,29 +131,6 @@ def test_close_turns_away_who_waits() -> None:
 
 
 # ---------------------------------------------------------------- what travels
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abcdefgh"), st.integers(1, REMEMBERED_BYTES * 2)), max_size=50
-    )
-)
-def test_two_that_see_the_same_suites_remember_the_same(uses: list[tuple[str, int]]) -> None:
-    sender: Remembered[bool] = Remembered()
-    receiver: Remembered[str] = Remembered()
-    for key, size in uses:
-        if not sender.use(key):
-            sender.add(key, True, size=size)
-            receiver.add(key, key.upper(), size=size)
-        assert receiver.use(key) == key.upper()
-
-
-def test_large_suites_are_forgotten_and_the_last_is_kept() -> None:
-    remembered: Remembered[int] = Remembered()
-    remembered.add("small", 1, size=1)
-    remembered.add("large", 2, size=REMEMBERED_BYTES)
-    assert "small" not in remembered
-    assert remembered.use("large") == 2
 
 
 texts = st.text(st.characters(codec=None, exclude_categories=[]))

@@ -1,0 +1,38 @@
+"""Suites that were read lately."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.suites.cache import SuiteCache
+
+MOST_BYTES = 1000
+
+uses = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 2 * MOST_BYTES)), max_size=50)
+
+
+@given(uses)
+def test_two_caches_that_see_the_same_hold_the_same(seen: list[tuple[str, int]]) -> None:
+    sender: SuiteCache[bool] = SuiteCache(MOST_BYTES)
+    receiver: SuiteCache[str] = SuiteCache(MOST_BYTES)
+    for key, size in seen:
+        if not sender.get(key):
+            sender.keep(key, True, size)
+            receiver.keep(key, key.upper(), size)
+        assert receiver.get(key) == key.upper()
+
+
+def test_those_used_longest_ago_make_room() -> None:
+    cache: SuiteCache[int] = SuiteCache(MOST_BYTES)
+    for number, key in enumerate("abc"):
+        cache.keep(key, number, 400)
+    assert cache.get("b") == 1
+    cache.keep("d", 3, 400)
+    assert [key in cache for key in "abcd"] == [False, True, False, True]
+
+
+def test_last_suite_stays_whatever_its_size() -> None:
+    cache: SuiteCache[int] = SuiteCache(MOST_BYTES)
+    cache.keep("small", 1, 1)
+    cache.keep("large", 2, MOST_BYTES)
+    assert "small" not in cache
+    assert cache.get("large") == 2
