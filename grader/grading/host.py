@@ -21,7 +21,8 @@ from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
 
 
 def main(descriptor: int) -> None:

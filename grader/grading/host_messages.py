@@ -20,7 +20,7 @@ The host process ends when the grader hangs up.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from grader.config.settings import Settings
@@ -59,7 +59,7 @@ def make_order(submission: Submission, suite: EncodedSuite, settings: Settings) 
         "op": "grade",
         "suite": suite.digest,
         "name": submission.id,
-        "rules": _rules().dump_python(_in_force(settings.under(submission.rules))),
+        "rules": _encoded(_in_force(settings.under(submission.rules))),
     }
     texts = (submission.completion, submission.prompt)
     encoded = tuple(text.encode("utf-8", "surrogatepass") for text in texts)
@@ -96,6 +96,12 @@ def encode_settings(settings: Settings) -> bytes:
 def decode_settings(message: bytes) -> Settings:
     """Return the settings of a message."""
     return _settings().validate_json(message)
+
+
+@lru_cache(maxsize=64)
+def _encoded(rules: GradingRules) -> Mapping[str, Any]:
+    encoded: dict[str, Any] = _rules().dump_python(rules)
+    return encoded
 
 
 def _in_force(settings: Settings) -> GradingRules:

@@ -42,7 +42,8 @@ SLOTS_PER_PROCESS = 4
 _FAILED_STARTS = 3
 """So many in a row, and no further host process is started."""
 _END_TIMEOUT_S = 10.0
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
 
 _ENTER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"

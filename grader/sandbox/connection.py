@@ -18,7 +18,8 @@ from grader.model.verdict import LimitKind
 from grader.sandbox.contract import Dialogue, Job, RunOutcome, SlotSession, StepOutcome
 from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
 _HANG_UP = getattr(select, "POLLRDHUP", 0)
 """Beside POLLHUP and POLLERR, which are always told; the system may have none (macOS)."""
 

@@ -59,7 +59,8 @@ from sandbox_images.harness.wire import frames, orders
 from sandbox_images.harness.wire.frames import Header
 
 _STDIN = 0
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
 _CGROUP_ROOT = "/sys/fs/cgroup"
 _COMPILING = -1
 """The index of the outcome of compiling, before those of a job's runs."""
