@@ -46,7 +46,7 @@ def throughput(
     shares = {name: samples[:: entry.stride] for name, entry in entries.items()}
     rates: dict[str, list[float]] = {name: [] for name in entries}
     for name, entry in entries.items():
-        entry.run(shares[name][:4])
+        _take_turn(entry, shares[name])
     for _ in range(rounds):
         for name, entry in entries.items():
             rates[name].append(_take_turn(entry, shares[name]))
