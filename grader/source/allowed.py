@@ -1,4 +1,4 @@
-"""What tests may contain that are judged apart from the submission; see `by_value`."""
+"""What tests may contain if they are judged apart from the submission; see `by_value`."""
 
 import ast
 import builtins
@@ -26,8 +26,8 @@ MODULES: dict[str, frozenset[str]] = {
         "Mapping Optional Sequence Set Tuple Type Union".split()
     ),
 }
-"""Modules of which nothing that is reachable by these names can be changed or observes anything but
-its arguments. Of those with no names listed, every public one may be used."""
+"""Modules and the names that tests may use of them; without names, every public one. Nothing that
+these names reach can be changed, or observes anything but its arguments."""
 
 TEST_MODULES = {
     "pytest": frozenset("approx fail fixture mark param raises".split()),
@@ -44,20 +44,20 @@ BUILTINS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
-"""`type` only in comparisons, where it makes no class and leads to none."""
+"""`type` is allowed in comparisons only, where it makes no class and leads to none."""
 
 OTHER_BUILTINS = (
     frozenset(dir(builtins)) | frozenset("copyright credits exit help license quit".split())
 ) - BUILTINS
 
 TAKE_FUNCTIONS = frozenset("filter map max min sorted".split())
-"""Builtins that call the function that they are given with plain items."""
+"""Builtins that call a function argument with plain items."""
 
 EXPECT_ERRORS = frozenset("assertRaises assertRaisesRegex raises".split())
-"""Methods that call the function that they are given second with the arguments that follow."""
+"""Methods that call their second argument with the arguments after it."""
 
 LEADING_ON = ("_", "ag_", "co_", "cr_", "f_", "gi_", "tb_")
-"""How attributes begin that lead from an object to its insides, to frames or to globals."""
+"""Prefixes of attributes that lead from an object to its internals, to frames or to globals."""
 
 CHANGING = frozenset(
     "add append appendleft clear difference_update discard extend extendleft insert "
@@ -83,7 +83,7 @@ SYNTAX = (
     *(ast.Slice, ast.Starred, ast.Tuple, ast.UnaryOp, ast.arguments, ast.keyword, ast.alias),
     *(ast.comprehension, ast.boolop, ast.cmpop, ast.expr_context, ast.operator, ast.unaryop),
 )
-"""Kinds of syntax that say nothing by themselves; the rest has a rule below or is not allowed."""
+"""Kinds of syntax that are always allowed; others need a rule in `by_value`."""
 
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SAME_WHEREVER = (type(None), bool, type(...))
@@ -91,7 +91,7 @@ STAR = "*"
 
 
 def is_same_wherever(node: ast.expr) -> bool:
-    """Tell whether a constant is one object in each process, so that `is` may compare with it."""
+    """Tell whether a constant is a single object in each process, so that `is` may compare it."""
     return isinstance(node, ast.Constant) and isinstance(node.value, _SAME_WHEREVER)
 
 

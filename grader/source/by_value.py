@@ -1,16 +1,16 @@
-"""Which suites can be judged apart from the submission, by reading them.
+"""Tell by reading a suite whether it can be judged apart from the submission.
 
-Tests that only call functions of the submission with plain data, and only look at the plain data
-that comes back, observe the same if both run in processes of their own and values are copied
-between them. Three things could tell a copy from the original: its identity, a change that the
-tests make to it, and anything else that two parts of one process share (random numbers, files,
-warnings, the environment). So this reads a suite against lists of what is allowed: kinds of syntax,
-builtins, modules with the names that may be used of them, no attribute that starts with an
-underscore. A suite with anything else in it is run in one process with the submission.
+If tests only call functions of the submission with plain data, and only look at the plain data that
+they return, they observe the same when both run in processes of their own and values are copied.
+Three things could distinguish a copy from the original: its identity, a change that the tests make
+to it, and anything else that two parts of one process share (random numbers, files, warnings, the
+environment). So a suite is compared with lists of what is allowed: kinds of syntax, builtins, and
+names of modules. No attribute may start with an underscore. If a suite contains anything else, it
+is run in one process with the submission.
 
-What is allowed also leaves the process of the tests as it was, so that it may stay for the next
-suite (`sandbox_images.harness.runners.standing`). What cannot be seen beforehand, such as a result
-that is not plain data or an argument that was changed in place, is found out while the tests run.
+What is allowed also leaves the process of the tests unchanged, so that it may judge the next suite
+too (`sandbox_images.harness.runners.standing`). Some things show only while the tests run, such as
+a result that is not plain data, or an argument that was changed in place.
 """
 
 import ast
@@ -56,12 +56,12 @@ from grader.source.trees import module_tree, script_trees
 
 
 class _NotAllowed(Exception):
-    """The suite does something that could tell a copy from the original."""
+    """The suite does something that could distinguish a copy from the original."""
 
 
 _Loop = frozenset[str] | None
-"""What may be run several times, by the names that have another value each time; None at the top
-of a module, which is run once. A function counts as a loop."""
+"""Code that may run several times, by the names that have another value each time. None stands for
+the top of a module, which runs once. A function counts as a loop."""
 
 
 def _deny(why: str) -> NoReturn:
@@ -81,11 +81,11 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         solution = tests.solution_path.removesuffix(".py").replace("/", ".")
         return _Reading([tree for tree in trees if tree], solution=solution).apart()
     except (SuiteError, _NotAllowed):
-        return None  # what does not parse is refused as such
+        return None  # source that does not parse is refused elsewhere
 
 
 class _Reading:
-    """One look at the sources of a suite, node by node; `_NotAllowed` ends it."""
+    """Reads the sources of a suite, node by node; `_NotAllowed` ends the reading."""
 
     def __init__(self, trees: Iterable[ast.Module], *, solution: str | None) -> None:
         """Read nothing yet.
@@ -103,7 +103,7 @@ class _Reading:
         self._solution_names: set[str] = set()
         """Local names of the submission's module."""
         self._imported: dict[str, str] = {}
-        """Local names of what was imported from the submission, and its own names for it."""
+        """Names imported from the submission: the local name, and the submission's own."""
         self._has_star = False
         self._functions = {
             node.name: node
@@ -131,7 +131,7 @@ class _Reading:
         self._type_calls: set[int] = set()
         self._changed: set[str] = set()
         self._fresh: dict[str, bool] = {}
-        """Names by whether they are only ever bound to what the tests have made themselves."""
+        """Whether a name is only ever bound to objects that the tests made themselves."""
 
     def apart(self) -> Apart:
         """Return what the suite uses of the submission.
@@ -163,7 +163,7 @@ class _Reading:
         )
 
     def _before_star(self) -> set[str]:
-        """Return the names that an import of all that the submission has may replace."""
+        """Return the names that a star import from the submission may replace."""
         found: set[str] = set()
         for tree in self._trees:
             stars = [
@@ -222,12 +222,12 @@ class _Reading:
         return not listed or name in listed
 
     def _settle_meanings(self) -> None:
-        """See that no name is the submission's in one place and the tests' own in another.
+        """Check that no name belongs to the submission in one place and to the tests in another.
 
-        In `def check(double): ...` with `check(double)` after it, it is the same in both.
+        In `def check(double): ...` followed by `check(double)`, both are the same function.
 
         Raises:
-            _NotAllowed: One is.
+            _NotAllowed: A name belongs to both.
         """
         free = {name for tree in self._trees for name in free_names(tree)}
         local = self._bound - set(bound_names(self._trees, walk_scope))
@@ -237,7 +237,7 @@ class _Reading:
             self._bound.remove(name)
 
     def _is_handed_down(self, name: str) -> bool:
-        """Tell whether a name is only bound as a parameter that is given what it means outside."""
+        """Tell whether a name is bound only as a parameter that receives its outer object."""
         takers = {
             function.name
             for function in self._functions.values()
@@ -253,7 +253,7 @@ class _Reading:
         return bindings == len(takers) and bool(given) and all(given)
 
     def _follow_parameters(self) -> None:
-        """Find the parameters of the suite's functions that are given functions to call."""
+        """Find the parameters of the suite's functions that receive functions to call."""
         grown = True
         while grown:
             grown = False
@@ -291,7 +291,7 @@ class _Reading:
         return from_there and name not in self._bound and not is_builtin(name)
 
     def _follow_origins(self) -> None:
-        """Count as an argument whatever an argument may have been taken from."""
+        """Treat everything that an argument may have been taken from as an argument too."""
         pending = list(self._arguments)
         while pending:
             new = self._origins[pending.pop()] - self._arguments
@@ -301,15 +301,15 @@ class _Reading:
     # ------------------------------------------------------------ node by node
 
     def _visit(self, node: ast.AST, loop: _Loop) -> None:
-        """Read a node and all that is in it.
+        """Read a node and everything in it.
 
         Args:
             node: What to read.
-            loop: Where it stands.
+            loop: The loop that contains it.
         """
         match node:
             case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
-                return  # true in a module that is run, not in one that is imported
+                return  # true in a script, not in an imported module
             case _ if holds_constants(node):
                 return
             case ast.Import() | ast.ImportFrom():
@@ -339,7 +339,7 @@ class _Reading:
                 self._bind(target, value)
                 self._come_from(target, value)
                 parts = [target, *([value] if value else [])]
-                for part in parts:  # and not its annotation, which does nothing that counts
+                for part in parts:  # without its annotation, which has no effect
                     self._visit(part, loop)
                 return
             case ast.AugAssign(target=ast.Name() as target):
@@ -493,7 +493,7 @@ class _Reading:
                 self._wanted |= names
 
     def _own_names(self, function: ast.expr) -> set[str]:
-        """Return the submission's own name for what an expression stands for, if it has one."""
+        """Return the submission's own name for an expression's object, if it has one."""
         match function:
             case ast.Name(id=name) if name in self._imported or self._is_free(name):
                 return {self._imported.get(name, name)}
@@ -503,7 +503,7 @@ class _Reading:
                 return set()
 
     def _data_names(self, node: ast.AST) -> set[str]:
-        """Return the names in an expression, those of functions and modules left out."""
+        """Return the names in an expression, without those of functions and modules."""
         found = set()
         for child in walk(node):
             match child:
@@ -551,7 +551,7 @@ class _Reading:
                 for name in names:
                     self._origins[name] |= self._data_names(decorator)
             if len(node.decorator_list) > 1:
-                self._loads.update(names)  # each row of one goes with each of the other
+                self._loads.update(names)  # each row of one is combined with each of the other
         if makes_fixture:
             self._origins[node.name] |= {n for part in node.body for n in self._data_names(part)}
         own = frozenset(bound_names([node]))

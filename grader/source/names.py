@@ -1,13 +1,13 @@
-"""Names, as the source of a suite binds them."""
+"""Names that the source of a suite binds and reads."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
 
 def walk(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all that is in it, but for what is in displays of constants.
+    """Yield a node and all nodes in it, without the contents of displays of constants.
 
-    Most of a suite is those, which is why this is not `ast.walk`.
+    Most of a suite consists of those, so this is faster than `ast.walk`.
     """
     pending = [root]
     while pending:
@@ -18,7 +18,7 @@ def walk(root: ast.AST) -> Iterator[ast.AST]:
 
 
 def holds_constants(node: ast.AST) -> bool:
-    """Tell whether nothing but constants is in a node."""
+    """Tell whether a node contains only constants."""
     match node:
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             return all(type(item) is ast.Constant for item in items)
@@ -60,7 +60,7 @@ def parametrised(names: ast.expr) -> Iterator[str]:
 
 
 def targets_of(loop: ast.AST) -> Iterator[str]:
-    """Yield the names that a loop or comprehension binds anew each time it comes round."""
+    """Yield the names that a loop or comprehension binds in each round."""
     if isinstance(loop, ast.For):
         targets = [loop.target]
     else:
@@ -80,7 +80,7 @@ _SCOPES = (
 
 
 def walk_scope(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield what `walk` does, but for what is in the functions and comprehensions in it."""
+    """Yield what `walk` does, without the contents of inner functions and comprehensions."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -90,11 +90,11 @@ def walk_scope(root: ast.AST) -> Iterator[ast.AST]:
 
 
 def free_names(root: ast.AST, around: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield the names that are read where no function or comprehension binds them.
+    """Yield the names that are read and that no function or comprehension around them binds.
 
     Args:
         root: What to read.
-        around: Names that are bound by what is around it.
+        around: Names that the surrounding code binds.
     """
     for node in walk_scope(root):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in around:
@@ -107,7 +107,7 @@ def free_names(root: ast.AST, around: frozenset[str] = frozenset()) -> Iterator[
 def bound_names(
     trees: Iterable[ast.AST], walk: Callable[[ast.AST], Iterator[ast.AST]] = walk
 ) -> Iterator[str]:
-    """Yield every name that the sources bind somewhere, or in what another `walk` finds."""
+    """Yield every name that the sources bind somewhere, or in the nodes of another `walk`."""
     for tree in trees:
         for node in walk(tree):
             match node:
@@ -124,7 +124,7 @@ def bound_names(
 
 
 def top_level_names(trees: Iterable[ast.Module]) -> Iterator[str]:
-    """Yield what a script defines in the submission's namespace, but for imports."""
+    """Yield what a script defines in the submission's namespace, without imports."""
     for tree in trees:
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):

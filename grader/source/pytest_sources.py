@@ -1,4 +1,4 @@
-"""The source of a suite's tests by their ids, to show what a test that was not passed asks."""
+"""The source of a suite's tests by their ids, to show what a failed test checks."""
 
 import ast
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from grader.source.trees import module_tree
 
 
 def source_of(tests: PytestTests, id: str) -> str:
-    """Return the source of the test with a pytest node id; "" where it cannot be found.
+    """Return the source of the test with a pytest node id; "" if it cannot be found.
 
     Inherited tests and tests that are made at run time are not found.
     """

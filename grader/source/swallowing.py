@@ -1,6 +1,6 @@
-"""Whether the tests of a suite catch the failures of their own assertions.
+"""Tell whether the tests of a suite catch their own failed assertions.
 
-In all other suites, a case that passes although one of its assertions failed has been cheated: the
+In all other suites, a case that passes although one of its assertions failed is a cheat: the
 submission has caught the error (`sandbox_images.harness.runners.swallowed`).
 """
 
@@ -13,17 +13,17 @@ from grader.model.errors import SuiteError
 from grader.source.trees import module_tree, script_trees
 
 CAUGHT = "an assertion failed, but the code that was tested caught the error"
-"""The message of a case that failed for this reason alone, in a run's report."""
+"""The message in a run's report, if a case failed for this reason alone."""
 
 _FAILURES = frozenset("AssertionError BaseException Exception Failed failureException".split())
 _CATCHERS = frozenset("assertRaises assertRaisesRegex raises suppress".split())
 _ELSEWHERE = frozenset("Process ProcessPoolExecutor Thread ThreadPoolExecutor Timer".split())
-"""What runs code where its errors end, or are kept for others to ask for."""
+"""Names of APIs that run code and keep its errors, or drop them."""
 
 
 @lru_cache(maxsize=4096)
 def catches_failures(tests: ScriptTests | PytestTests) -> bool:
-    """Tell whether a suite may go on after a failed assertion by its own doing."""
+    """Tell whether a suite itself may continue after a failed assertion."""
     return any(any(map(_catches, ast.walk(tree))) for tree in _trees(tests))
 
 
@@ -32,7 +32,7 @@ def _trees(tests: ScriptTests | PytestTests) -> Iterator[ast.Module]:
         try:
             yield from script_trees(tests)
         except SuiteError:
-            return  # which is refused as such
+            return  # which is refused elsewhere
     else:
         for file in tests.files:
             if file.path.endswith(".py"):

@@ -1,8 +1,8 @@
-"""Python source as trees, for those who look at it without running it.
+"""Parse Python source safely, without running it.
 
-Nobody here should parse in another way. The parser tells of doubtful escapes through the warning
-filters of the whole process: as noise on a terminal, or as an error where warnings are errors,
-which would refuse a label for how the trainer was started. And hostile text can hurt it.
+All parsing must go through this module. The parser reports doubtful escapes through the warning
+filters of the whole process: as noise on a terminal or, if warnings are errors, as an error. Then a
+label would be refused because of how the trainer was started. And hostile text can crash it.
 """
 
 import ast
@@ -13,21 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What `parse` raises for a source that is no Python."""
+"""What `parse` raises if a source is not Python."""
 
 MAX_PARSE_CHARS = 64 * 1024
 """Dense hostile text of this size costs 0.15 s and 70 MB."""
 MAX_NESTING = 100
-"""Of brackets, and of unary operators in a row. The parser's own bound of 6000 levels needs up
-to 1 MiB of C stack, which a thread has unless somebody made it smaller."""
+"""Most levels of brackets, and of unary operators in a row. The parser's own bound of 6000 levels
+needs up to 1 MiB of C stack, which a thread has unless it was made with less."""
 MAX_FSTRING_FIELDS = 4000
 """CPython 3.11 needs quadratic time for them."""
 
 _BRACKET = re.compile(r"[(\[{)\]}]")
 _UNARY_RUN = re.compile(rf"[-+~]{{{MAX_NESTING}}}")
 _FSTRING = re.compile(r"[fF][rR]?[\"']")
-# Filters can only be set aside for the whole process, not for a thread. The parser holds the
-# interpreter lock anyway, so this one costs nothing.
+# Warning filters belong to the whole process, not to a thread. The parser holds the interpreter
+# lock anyway, so this lock costs nothing.
 _lock = threading.Lock()
 
 
@@ -35,7 +35,7 @@ def parse(source: str | bytes, name: str = "<source>") -> ast.Module:
     """Return the tree of a source; `name` is that of its file.
 
     Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: It is no Python; see `UNPARSABLE`.
+        SyntaxError, ValueError, RecursionError, MemoryError: It is not Python; see `UNPARSABLE`.
     """
     with quiet():
         return ast.parse(source, name)
@@ -43,7 +43,7 @@ def parse(source: str | bytes, name: str = "<source>") -> ast.Module:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Have the parser warn of nothing."""
+    """Silence the parser's warnings."""
     with _lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -59,7 +59,7 @@ def may_be_parsed(source: str) -> bool:
 
 
 def _nesting(source: str) -> int:
-    """Return how deep brackets are nested at most, those in texts and comments included."""
+    """Return the deepest nesting of brackets, including those in texts and comments."""
     if source.count("(") + source.count("[") + source.count("{") <= MAX_NESTING:
         return 0
     depth = deepest = 0

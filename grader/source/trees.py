@@ -1,7 +1,7 @@
-"""The trees of a suite's sources, parsed once for all who look at them one after another.
+"""The trees of a suite's sources, parsed once and shared by all readers.
 
-Trees take many times the memory of their sources, so only the last ones are kept. They are
-shared: nobody may change them.
+Trees take many times the memory of their sources, so only the last ones are kept. They are shared
+and must not be changed.
 """
 
 import ast
@@ -19,7 +19,7 @@ def script_trees(tests: ScriptTests) -> tuple[ast.Module, ...]:
     """Return the trees of a script's setup and of each of its cases.
 
     Raises:
-        SuiteError: One of them is no Python; the message says which.
+        SuiteError: One of them is not Python; the message says which.
     """
     trees = []
     for name, source in (("setup", tests.setup), *((c.id, c.source) for c in tests.cases)):
@@ -33,7 +33,7 @@ def script_trees(tests: ScriptTests) -> tuple[ast.Module, ...]:
 
 @lru_cache(maxsize=_KEPT)
 def module_tree(source: str) -> ast.Module | None:
-    """Return the tree of a module; None where it is no Python."""
+    """Return the tree of a module; None if it is not Python."""
     try:
         return parse(source)
     except UNPARSABLE:
