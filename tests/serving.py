@@ -67,7 +67,7 @@ class Service:
         return answer
 
     def metric(self, name: str) -> float:
-        """Return a sample of /metrics by its whole name, labels included; 0 where it is not."""
+        """Return a metric by its full name with labels; 0 if it is missing."""
         lines = self.get("/metrics").text.splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
 

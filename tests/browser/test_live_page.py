@@ -182,7 +182,7 @@ def test_playground_names_the_error_in_a_label(open_page: OpenPage, service: Ser
     assert page.locator("#try-report").inner_text() == ""
 
 
-# ---------------------------------------------------------------- for everybody
+# ---------------------------------------------------------------- accessibility
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

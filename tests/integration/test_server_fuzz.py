@@ -83,7 +83,7 @@ RUN_CODE_CHECKS = (
 def test_schemathesis_finds_nothing(service: Service, tmp_path: Path, options: list[str]) -> None:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{service.url}/openapi.json"]
     command += ["--max-time", str(FUZZ_S), "--max-response-time", "20", "--no-color", *options]
-    # A body may fit its schema and hold tests that nobody can read.
+    # A body may fit its schema, but have tests that cannot be read.
     command += ["--exclude-checks", "positive_data_acceptance"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:]

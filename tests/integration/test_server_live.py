@@ -54,7 +54,7 @@ def kept(service: Service, **params: Any) -> list[dict[str, Any]]:
     return samples
 
 
-# ---------------------------------------------------------------- who may look
+# ---------------------------------------------------------------- access
 
 
 @pytest.mark.parametrize(

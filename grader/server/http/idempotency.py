@@ -42,7 +42,7 @@ class _Stored:
     digest: bytes
     response: KeyedResponse
     expires: float
-    """Of `time.monotonic`."""
+    """By `time.monotonic`."""
 
 
 class IdempotencyStore:

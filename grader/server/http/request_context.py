@@ -17,7 +17,7 @@ class RequestContext:
     endpoint: str
     """The path of its endpoint, for logs and metrics."""
     arrived: float = field(default_factory=time.monotonic)
-    """Of `time.monotonic`."""
+    """By `time.monotonic`."""
     has_begun: bool = False
     """Whether any of its submissions or programs has had a slot."""
     leader: "RequestContext | None" = None

@@ -10,7 +10,7 @@ class WaitEntry:
     """One submission or program that waits or waited."""
 
     since: float
-    """Of `time.monotonic`."""
+    """By `time.monotonic`."""
 
 
 class WaitQueue:
