@@ -59,6 +59,9 @@ class Metrics:
             buckets=BUCKETS_S,
             registry=self.registry,
         )
+        self.open_sessions = Gauge(
+            "grader_sessions_open", "Sessions that are open.", registry=self.registry
+        )
         self.open_requests = Gauge(
             "grader_http_open_requests", "Requests that are not answered.", registry=self.registry
         )

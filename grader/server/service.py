@@ -82,6 +82,7 @@ class Service:
             self.rating_threads = Threads(_RATING_THREADS, "get-reward")
             held.callback(self.rating_threads.shutdown, wait=False, cancel_futures=True)
             self.sessions = SessionRegistry(settings)
+            metrics.open_sessions.set_function(self.sessions.count)
             held.callback(self.sessions.end)
             self.session_threads = Threads(_SESSION_THREADS, "session")
             held.callback(self.session_threads.shutdown, wait=False, cancel_futures=True)

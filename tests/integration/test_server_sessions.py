@@ -160,6 +160,7 @@ def test_metrics_have_no_ids_of_sessions(session: Client) -> None:
     lines = session.service.get("/metrics").text
     assert "/v1/sessions/{id}/run" in lines
     assert session.id not in lines
+    assert session.service.metric("grader_sessions_open") == 1
 
 
 def test_idle_session_expires(tmp_path: Any, eventually: Callable[..., None]) -> None:
