@@ -1,6 +1,6 @@
 """Fixtures that every kind of test shares: real backends, recorded data, and the leak check.
 
-A service that is missing skips its tests on a developer's machine and fails them where `CI`
+A service that is missing skips its tests on a developer's machine and fails them if `CI`
 is set: a green CI run has run everything.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REPO = Path(__file__).resolve().parent.parent
 
 TIMEOUTS_S = {"docker": 120, "slow": 900}
-"""How long a test of a marker may take where it does not say so itself; 60 s else."""
+"""How long a test with a marker may take if it does not say so itself; else 60 s."""
 
 LEAK_GRACE_S = 5.0
 """How long what is being torn down may take to vanish."""
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def missing(service: str, reason: str) -> Never:
-    """Skip the test for want of a service, or fail it where everything has to be there."""
+    """Skip the test because a service is missing, or fail it if all services must be there."""
     message = f"{service} is not available: {reason}"
     if os.environ.get("CI"):
         pytest.fail(message)
@@ -61,7 +61,7 @@ def repo_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_dir() -> Path:
-    """The folder of recorded data beside the repository; its tests skip where it is absent."""
+    """The folder of recorded data beside the repository; its tests skip if it is absent."""
     folder = REPO.parent / "shared"
     if not (folder / "data").is_dir():
         pytest.skip(f"no recorded data: {folder.name}/data is not beside the repository")
@@ -94,7 +94,7 @@ def docker_sandbox() -> "Iterator[DockerSandbox]":
 
 @pytest.fixture(scope="session")
 def runsc_sandbox() -> "Iterator[DockerSandbox]":
-    """The real Docker backend with gVisor's kernel under it, where the engine has that runtime."""
+    """The real Docker backend with gVisor's kernel under it, if the engine has that runtime."""
     from grader.config.settings import DockerSettings
     from grader.model.errors import GraderError
     from grader.sandbox.docker.backend import DockerSandbox
@@ -219,7 +219,7 @@ def _is_below(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
 
 
 def _reap_orphans() -> None:
-    """Reap dead children that nobody waits for; called when no test is running."""
+    """Reap dead children that no code waits for; called when no test is running."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -53,7 +53,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, what: str) -> No
 
 
 def free_port() -> int:
-    """Return a port of the loopback address that nobody listens at now."""
+    """Return a port of the loopback address that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -160,7 +160,7 @@ class RedisServer(Process):
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a worker runs, if not simply on this machine."""
+    """Where a worker runs, if not on this machine."""
 
     prefix: Sequence[str] = ()
     """A command that becomes the worker."""
@@ -269,5 +269,5 @@ class Deployment:
             self.redis.kill()
 
     def leftovers(self) -> set[str]:
-        """Return the keys that should not be there when nobody waits and no worker runs."""
+        """Return the keys that should not be there when no client waits and no worker runs."""
         return {key for key in self.redis.key_names() if not key.startswith(LASTING_KEYS)}

@@ -33,7 +33,7 @@ KINDS = {"sleeping": "time.sleep(1)", "spinning": "pass"}
 LABEL = '{"assert_case": ["assert f() == 1"]}'
 
 End = Callable[[], bool]
-"""Ends the process, or lets it be ended: True where the main program goes on meanwhile."""
+"""Ends the process, or lets it be ended: True if the main program goes on meanwhile."""
 Caller = Callable[[list[str], End], None]
 
 

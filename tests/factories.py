@@ -7,7 +7,7 @@ from grader.model.verdict import Integrity, Verdict
 
 
 def make_tests(*statements: str) -> ScriptTests:
-    """Return one assert case per statement; one that `add` must meet where none is given."""
+    """Return one assert case per statement; without statements, one that `add` must pass."""
     sources = statements or ("assert add(1, 2) == 3",)
     return ScriptTests(
         cases=tuple(ScriptCase(id=str(n), source=source) for n, source in enumerate(sources))

@@ -22,7 +22,7 @@ from tests.releases import order
 
 
 def release(version: str) -> Path:
-    """Return the folder of an unpacked release; skips where pip cannot get it."""
+    """Return the folder of an unpacked release; skips if pip cannot get it."""
     return releases.release("openrlhf", version) / f"openrlhf-{version}.data" / "purelib"
 
 

@@ -50,7 +50,7 @@ class Span:
     first: str = "0"
     last: str = "9999"
     differing: tuple[str, ...] = ()
-    """Those that stand for the others where not all are run; none: the last."""
+    """Releases that stand for the others if not all are run; none: the last."""
 
 
 def cells(trainer: str, mode: str, span: Span, *, cannot: str = "") -> list[Any]:
@@ -60,7 +60,7 @@ def cells(trainer: str, mode: str, span: Span, *, cannot: str = "") -> list[Any]
         trainer: One of `RELEASES`.
         mode: How it calls us: a column of the table.
         span: Which releases the test is about.
-        cannot: Why they cannot be served, where the test shows that.
+        cannot: Why they cannot be served, if the test shows that.
     """
     within = [
         version
@@ -76,12 +76,12 @@ def cells(trainer: str, mode: str, span: Span, *, cannot: str = "") -> list[Any]
 
 
 def release(name: str, version: str, *, python: str = "") -> Path:
-    """Return the folder of an unpacked wheel, never installed; skips where pip cannot get it.
+    """Return the folder of an unpacked wheel, never installed; skips if pip cannot get it.
 
     Args:
         name: Of the package, as in its wheel's name.
         version: Of the package.
-        python: The version of Python that it asks for, where that is not this one: what tests
+        python: The version of Python that it asks for, if that is not this one: what tests
             import of it has to work with this one.
     """
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -111,9 +111,9 @@ def release(name: str, version: str, *, python: str = "") -> Path:
 
 
 def installed(*modules: str) -> Any:
-    """Return the first of these modules; skips the tests of this file where one is missing.
+    """Return the first of these modules; skips the tests of this file if one is missing.
 
-    Where TEST_TRAINERS is set, as by `make trainers`, they fail instead.
+    If TEST_TRAINERS is set, as by `make trainers`, they fail instead.
     """
     try:
         found = [import_module(name) for name in modules]

@@ -22,7 +22,7 @@ def family(pid: int) -> set[Known]:
 
 
 def start_time(pid: int) -> str:
-    """Return when a process was started; raises `OSError` where there is none."""
+    """Return when a process was started; raises `OSError` if there is none."""
     return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
 
 
@@ -50,7 +50,7 @@ def cgroups_of(known: set[Known]) -> set[Path]:
 
 
 def mounts() -> set[str]:
-    """Return where something is mounted, of all that this process sees.
+    """Return all mount points that this process sees.
 
     Without what Docker and tests mount for themselves, for others may be at work meanwhile.
     """

@@ -26,7 +26,7 @@ CLIENT = Path("verl/utils/reward_score/sandbox_fusion")
 
 
 def load_client() -> ModuleType:
-    """Return verl's module `sandbox_fusion`; skips where pip cannot get it."""
+    """Return verl's module `sandbox_fusion`; skips if pip cannot get it."""
     name = "verl_sandbox_fusion"
     if name in sys.modules:
         return sys.modules[name]

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 FULL_VARIABLE = "ACCEPTANCE_FULL"
-"""Where it is set nothing is sampled: `make acceptance-full`."""
+"""If it is set, all rows are graded: `make acceptance-full`."""
 
 QUIXBUGS_SUPPORT_ROW = "_support"
 
@@ -57,11 +57,11 @@ def everything_is_wanted() -> bool:
 def sample(items: Sequence[T], size: int | None) -> list[T]:
     """Return so many of the items, the same ones in every run.
 
-    All of them where `size` is None, and where everything is wanted.
+    All of them if `size` is None, or if all are wanted.
     """
     if size is None or size >= len(items) or everything_is_wanted():
         return list(items)
-    return random.Random(len(items)).sample(items, size)  # noqa: S311 - nobody is to be surprised
+    return random.Random(len(items)).sample(items, size)  # noqa: S311 - not for security
 
 
 def grade_all(grader: Grader, submissions: Iterable[Submission]) -> dict[str, GradeReport]:

@@ -24,7 +24,7 @@ FILES = {
     "leetcodedataset_v0.3.1_test.jsonl.gz": (6, Integrity.SPLIT, 0.8),
     "classeval.jsonl.gz": (8, Integrity.CONFIRMED, 0.8),
 }
-"""How many suites of each are taken where not all are, and which share of those whose reference
+"""How many suites of each are taken if not all are, and which share of those whose reference
 passes has at least what integrity."""
 
 

@@ -1,7 +1,7 @@
-"""Recorded model outputs, whose verdicts somebody else's harness gave, through the whole grader.
+"""Recorded model outputs with verdicts of other harnesses, through the whole grader.
 
 Completions are extracted as for anybody, tests are read from the rows; limits and imports are
-those that each record was made with. Where we differ, the rows are named here and the reason in
+those that each record was made with. If we differ, the rows are named here and the reason in
 docs/known-disagreements.md, and nothing else may differ.
 """
 
@@ -134,7 +134,7 @@ def trials(rows: list[Row], recorded: set[str]) -> Iterator[Submission]:
         except SuiteError:
             assert trial_id(row) not in recorded
             continue
-        # The solution of the row is what is graded; it is nobody's reference.
+        # The row's solution is what is graded, so it cannot be the reference.
         suite = replace(
             suite,
             reference=None,

@@ -1,7 +1,7 @@
 """The reference solutions of every recorded problem set, through the whole grader.
 
 The counts are those of the References table of the recorded data's README, which plain Python
-gave. Where ours differ the reason stands here and in docs/known-disagreements.md; a test holds
+gave. If ours differ, the reason is here and in docs/known-disagreements.md; a test holds
 the two together. The native backend grades every row; Docker all of those that are quick, and
 of the others a sample that is the same in every run, unless `ACCEPTANCE_FULL` is set. So do both
 with problems whose modules the science image does not have.
@@ -59,7 +59,7 @@ class References:
     limits: LimitOverrides | None = None
     """None: those of the suites."""
     docker: int | None = None
-    """How many of the rows Docker grades where not everything is wanted; None: all."""
+    """How many of the rows Docker grades if not all are wanted; None: all."""
 
     @property
     def total(self) -> int:
@@ -278,7 +278,7 @@ def stub_of(problem: Problem) -> str:
 def test_sigmoid_of_kodcode_passes_for_what_it_computes(
     native_grader: Grader, data_dir: Path
 ) -> None:
-    """The record has it fail; plain pytest passes it where scipy is there, and so do we.
+    """It fails on record. If scipy is installed, plain pytest passes it, and so do we.
 
     No wrong answer passes: the tests do run. They call themselves when they are imported, so that
     a failed assertion is an error of their module.

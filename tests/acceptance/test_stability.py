@@ -1,7 +1,7 @@
 """The same submissions get the same verdicts on an idle machine and on an overloaded one.
 
 Among them are programs that take more than half of their CPU time limit, that run into it, that
-sleep, and that end for every other reason, and recorded reference solutions where there are any.
+sleep, and that end for every other reason, and recorded reference solutions if there are any.
 """
 
 import os
@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 SUBMISSIONS = int(os.environ.get("STABILITY_SUBMISSIONS", "1000"))
 RECORDED = 0.3
-"""The share of recorded reference solutions, where there are any."""
+"""The share of recorded reference solutions, if there are any."""
 BUSY = 8
 CORES = 2
 
@@ -88,13 +88,13 @@ PROGRAMS: Mapping[str, tuple[Tests, str, Verdict]] = {
 }
 
 RARE = {"waits for ever": 40}
-"""Programs that are taken once where others are taken so many times: they take their time."""
+"""Slow programs, each taken once while others are taken many times."""
 
 
 def make_submissions(shared: Path | None) -> dict[str, tuple[Submission, Verdict]]:
     """Return submissions with the verdicts that are right, by their ids, in a mixed order."""
     names = [name for name in PROGRAMS for _ in range(1 if name in RARE else max(RARE.values()))]
-    drawing = random.Random(7)  # noqa: S311 - nobody is to be surprised
+    drawing = random.Random(7)  # noqa: S311 - not for security
     recorded = _recorded(shared, round(SUBMISSIONS * RECORDED))
     mixed = recorded + [
         _generated(drawing.choice(names)) for _ in range(SUBMISSIONS - len(recorded))
@@ -166,7 +166,7 @@ def grade_all(submissions: dict[str, tuple[Submission, Verdict]]) -> dict[str, s
 
 @pytest.fixture(scope="module")
 def submissions(request: pytest.FixtureRequest) -> dict[str, tuple[Submission, Verdict]]:
-    """The submissions, with recorded ones where there are any."""
+    """The submissions, with recorded ones if there are any."""
     shared = request.config.rootpath.parent / "shared"
     return make_submissions(shared if (shared / "data").is_dir() else None)
 

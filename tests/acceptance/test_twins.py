@@ -28,7 +28,7 @@ class Changed:
     share: float
     """At least, of the cases that pass."""
     size: int | None
-    """How many suites are run where not everything is wanted."""
+    """How many suites are run if not all are wanted."""
 
 
 CHANGED = (

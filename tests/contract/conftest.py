@@ -54,7 +54,7 @@ def make_job(
     limits: dict[str, Any] | None = None,
     **fields: Any,
 ) -> Job:
-    """Return a job; of one run with nothing on standard input where no runs are given."""
+    """Return a job; without `runs`, it has one run with empty standard input."""
     return Job(
         program=program,
         source=source,

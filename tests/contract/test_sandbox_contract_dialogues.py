@@ -51,7 +51,7 @@ def sees_waiting(backend: str) -> bool:
 
 
 def wait_s(backend: str) -> float:
-    """Return a wall time limit for two that wait for each other: where it counts, a short one."""
+    """Return a wall time limit for a deadlock: a short one if only that limit can end it."""
     return 60.0 if sees_waiting(backend) else 1.0
 
 

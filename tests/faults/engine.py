@@ -117,7 +117,7 @@ def _read(file: Path) -> bytes:
 
 
 def obstacle() -> str | None:
-    """Return why no engine can be started here; None where one can."""
+    """Return why no engine can be started here; None if one can."""
     if os.geteuid() != 0:
         return "it needs root"
     lacking = [p for p in ("dockerd", "unshare", "mkfs.ext4") if shutil.which(p) is None]

@@ -26,7 +26,7 @@ class Cable:
         return Place(prefix=("ip", "netns", "exec", self._name))
 
     def cut(self) -> None:
-        """Pull it: what is sent is lost, and nobody is told."""
+        """Pull it: what is sent is lost without an error."""
         _ip("link", "set", self._near, "down")
 
     def mend(self) -> None:

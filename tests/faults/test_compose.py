@@ -114,7 +114,7 @@ def workers_serving(where: Settings) -> int:
     return len(read_status(where).workers)
 
 
-@pytest.mark.usefixtures("docker_sandbox")  # which skips where the image does not match
+@pytest.mark.usefixtures("docker_sandbox")  # skips if the image does not match
 def test_everything_serves_scales_and_stops_without_a_trace(
     projects: Callable[..., Project],
 ) -> None:
@@ -144,7 +144,7 @@ def test_everything_serves_scales_and_stops_without_a_trace(
         shown = json.loads(fetch(project.environ["FLOWER_PORT"], "/workers?json=1"))["data"]
         return len(shown) == 2 and any(worker.get("task-received") for worker in shown)
 
-    # It has to find a worker first, and to tell it that somebody looks.
+    # It has to find a worker first, and tell it that a client looks.
     wait_until(flower_sees_tasks, 30, "Flower sees tasks of two workers")
 
     project("stop", "workers")

@@ -1,4 +1,4 @@
-"""Slots in containers: their engine dies, their disk fills up, somebody removes them."""
+"""Slots in containers: their engine dies, their disk fills up, or they are removed."""
 
 import random
 import time
@@ -21,7 +21,7 @@ KILLS = 10 if SUBMISSIONS >= 300 else 2
 
 @pytest.fixture(scope="module")
 def engine(
-    docker_sandbox: object,  # noqa: ARG001 - which skips where the image does not match
+    docker_sandbox: object,  # noqa: ARG001 - skips if the image does not match
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Engine]:
     reason = obstacle()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
 GONE_S = 20.0 if SUBMISSIONS >= 3000 else 1.0
-"""How long nobody listens at its port, the first time."""
+"""How long its port is closed, the first time."""
 FULL_S = 20.0 if SUBMISSIONS >= 3000 else 3.0
 ROOM_BYTES = 16 * MiB
 
@@ -151,7 +151,7 @@ def test_redis_that_is_too_small_for_what_clients_send_goes_on(
 def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    """Finished verdicts go, oldest first, then suites that nobody used for a while."""
+    """Finished verdicts are dropped, oldest first, then suites that were not used for a while."""
     limit_memory(deployment)
     piece = b"x" * (ROOM_BYTES // 64)
     with deployment.redis.connect() as client:
@@ -160,7 +160,7 @@ def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
             if number % 8:
                 client.set(names.Key.SUITE + key, piece)
                 dumped = client.execute_command("DUMP", names.Key.SUITE + key, NEVER_DECODE=True)
-                # As if nobody had asked for it for an hour.
+                # As if it had not been used for an hour.
                 client.execute_command(
                     "RESTORE", names.Key.SUITE + key, 3600_000, dumped, "REPLACE", "IDLETIME", 3600
                 )

@@ -181,7 +181,7 @@ class Target:
         program: Program = Program.STDIN,
         limits: Mapping[str, Any] | None = None,
     ) -> list[RunOutcome]:
-        """Run an attack, on nothing where no runs are given, and return every outcome."""
+        """Run an attack and return every outcome; without `runs`, on empty input."""
         job = Job(
             program=program,
             source=PRELUDE + source,

@@ -24,7 +24,7 @@ from grader.sandbox.contract import Program
 from tests.hostile.conftest import LIMITS, Lender, Target
 
 CPU_TIME_S = 0.6
-"""Of the grader's own process, for 16 MB: some 0.1 s, where reading it all takes up to 11 s."""
+"""CPU time of the grader's own process for 16 MB: about 0.1 s. Reading it all takes up to 11 s."""
 
 FORGE = """
 def f():

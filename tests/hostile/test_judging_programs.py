@@ -161,7 +161,7 @@ def test_program_that_fails_on_what_is_right_is_the_suites_fault(grader: Grader)
 
 @pytest.mark.parametrize("judges", ["checks", "interacts"])
 def test_program_that_calls_its_suite_wrong_is_believed(grader: Grader, judges: str) -> None:
-    """A best answer that is not the best is the suite's fault, whoever finds the better one."""
+    """If a suite's best answer is not the best, the suite is at fault, whichever side beats it."""
     better = "if int({0}) > int(open(sys.argv[3]).read()): sys.exit(3)\nsys.exit({0} != '42')"
     if judges == "checks":
         source = f"import sys\nsaid = open(sys.argv[2]).read().strip()\n{better.format('said')}"

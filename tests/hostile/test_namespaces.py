@@ -1,4 +1,4 @@
-"""Every run, a judge's too, has namespaces that nobody else is in."""
+"""Every run, a judge's too, has namespaces that no other process is in."""
 
 import json
 import os

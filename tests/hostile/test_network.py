@@ -1,4 +1,4 @@
-"""Nobody to talk to: no network, no loopback, no socket of ours or of the host."""
+"""Nothing to connect to: no network, no loopback, no socket of ours or of the host."""
 
 import socket
 from collections.abc import Iterator

@@ -103,7 +103,7 @@ def test_orphan_ends_with_its_run(target: Target, source: str) -> None:
 
 
 def test_orphans_of_every_generation_are_counted_and_killed(target: Target) -> None:
-    # Each child outlives its parent, so none is ever somebody's child for long.
+    # Each child outlives its parent, so none keeps a parent for long.
     source = """
 deadline = time.monotonic() + 60
 while time.monotonic() < deadline:
@@ -168,6 +168,6 @@ def test_nobody_else_is_to_be_seen(target: Target) -> None:
 
 
 def test_no_number_belongs_to_a_process_of_ours(target: Target) -> None:
-    # Process 1 answers; whatever else did would be somebody who should not be there.
+    # Process 1 answers; any other process that did should not be there.
     seen = "[pid for pid in range(1, 70000) if attempt(lambda: os.kill(pid, 0)) is None]"
     assert target.tell(seen) == [1, 2]

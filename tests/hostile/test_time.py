@@ -6,7 +6,7 @@ from grader.model.verdict import LimitKind
 from tests.hostile.conftest import Target
 
 PATIENCE = {"wall_time_s": 60.0}
-"""So that the limit of CPU time comes first, also where others leave little of it."""
+"""So that the CPU time limit is hit first, even if other processes leave little CPU time."""
 
 SLEEPERS = {
     "sleep": "time.sleep(60)",
@@ -68,7 +68,7 @@ def test_busy_program_hits_the_cpu_time_limit(target: Target, source: str) -> No
     assert outcome.limit_hit is LimitKind.CPU_TIME
 
 
-# Each child takes little, ends before the next begins, and is by then nobody's child.
+# Each child takes little CPU time, ends before the next begins, and has lost its parent by then.
 ORPHANS = """
 while True:
     r, w = os.pipe()

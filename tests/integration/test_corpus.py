@@ -1,7 +1,7 @@
 """Small programs of our own, each with the verdict that it must get, on every backend.
 
 tests/corpus/SUITE/label.toml is a label, tests/corpus/SUITE/PROGRAM/solution.py a completion, and
-expect.toml beside it what must come out: the verdict, and where they matter the verdicts of
+expect.toml beside it what must come out: the verdict and, if they matter, the verdicts of
 single cases, the limit that was hit, the fraction of the points, where the tests ran, and words
 of the feedback.
 """
@@ -39,7 +39,7 @@ class Expectation:
     """Some cases, by id, with their verdicts."""
 
     def differences(self, report: GradeReport) -> list[str]:
-        """Say where a report is another."""
+        """Say in which respects a report differs."""
         verdicts = {case.id: str(case.verdict) for case in report.cases}
         pairs: dict[str, tuple[object, object]] = {
             "verdict": (str(report.verdict), self.verdict),

@@ -1,4 +1,4 @@
-"""The files of deploy/, as those who read such files see them, and run where that can be."""
+"""The files of deploy/, checked by the tools that read them, and run if possible."""
 
 import os
 import shutil

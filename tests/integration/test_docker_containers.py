@@ -34,7 +34,7 @@ UID = 23_456
 
 @pytest.fixture(scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    request.getfixturevalue("docker_sandbox")  # skips or fails where there is no engine
+    request.getfixturevalue("docker_sandbox")  # skips or fails if there is no engine
     engine = Engine.connect()
     yield engine
     engine.close()

@@ -253,7 +253,7 @@ def test_trainer_makes_an_experience_of_an_episode(tokenizer: Any, repo_dir: Pat
 def test_rollouts_that_share_an_instance_keep_their_episodes_apart(
     tokenizer: Any, repo_dir: Path
 ) -> None:
-    """As in 0.9.1, where all rollouts of an engine go through one instance."""
+    """As in 0.9.1: all rollouts of an engine go through one instance."""
     prompt, end = PROMPTS["llama2"]
 
     async def run(executor: Any) -> list[Any]:

@@ -69,7 +69,7 @@ def workers() -> list[int]:
 
 
 def command(process: str) -> list[bytes]:
-    """Return the words by which a process was started; one empty word where it has ended."""
+    """Return the words by which a process was started; one empty word if it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
     except OSError:

@@ -288,7 +288,7 @@ def test_answer_of_the_prompt_is_not_the_models_whatever_the_tokenizer_does_to_b
     label = '{"math": "5"}'
     rows = [
         Row(prompt, " I cannot tell.</s>", label, -0.5, 0),
-        # The engine cuts in the middle, where this tokenizer would put a blank.
+        # The engine cuts in the middle; this tokenizer would put a blank there.
         Row(prompt, " I add them up: 5 The answer is 5.</s>", label, 1, 1),
     ]
     llama = make_llama_tokenizer(*(row.prompt + row.response for row in rows))
@@ -321,7 +321,7 @@ def test_dynamic_filtering_drops_groups_with_ungraded_samples_where_that_is_set(
         generator = samples_generator(version, imported)
         algo = SimpleNamespace(dynamic_filtering_range=(0.0, 1.0))
         generator.args = SimpleNamespace(dynamic_filtering_reward_range=(0.0, 1.0), algo=algo)
-        # Where they would ask the engines: what these have answered, then a good group each time.
+        # In place of the engines: what these have answered, then a good group each time.
         generator._dispatch_prompts_to_vllm = lambda prompts, *_, **__: [
             answers.pop(0) if len(answers) > 1 else answers[0] for _ in prompts
         ]
@@ -407,7 +407,7 @@ spec.loader.exec_module(module)
 
 @pytest.fixture
 def checkout(repo_dir: Path, tmp_path: Path) -> Path:
-    """A copy of the sources that nobody installed; returns the folder that it is in."""
+    """A copy of the sources that is not installed; returns its folder."""
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("grader", "sandbox_images"):
         shutil.copytree(repo_dir / name, tmp_path / "checkout" / name, ignore=ignored)

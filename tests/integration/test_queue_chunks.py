@@ -1,4 +1,4 @@
-"""What a worker holds goes back to others, also where Redis is away as it is let go."""
+"""A worker's jobs go back to others, even if Redis is away while it gives them back."""
 
 from collections.abc import Iterator
 

@@ -156,7 +156,7 @@ def test_any_json_is_answered_with_why_it_is_no_job(
 def test_job_with_one_wrong_part_is_answered(
     ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[int, Any]]
 ) -> None:
-    """Some are still jobs, and graded; whatever else is said, nobody waits for ever."""
+    """Some are still valid jobs, and are graded. In any case, no client waits for ever."""
     payloads = []
     for place, value in batch:
         suite, given_settings, code = good_job(

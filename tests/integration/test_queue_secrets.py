@@ -49,7 +49,7 @@ def said(broker: str, *arguments: str, stdin: str = "") -> str:
 
 
 def said_of_a_sample(broker: str) -> str:
-    """Return what is printed where there is a sample to grade, and 2 s for it."""
+    """Return what is printed if there is a sample to grade, and 2 s for it."""
     sample = '{"completion": "def f(): return 1", "label": "assert f() == 1"}'
     return said(broker, "grade", "-", "-o", "-", "--set", "queue.deadline_s=2", stdin=sample)
 

@@ -64,7 +64,7 @@ def test_grpo_trainer_trains_twenty_steps_on_real_rewards(
         assert entry["grader/graded"] == 1
         verdicts = [value for key, value in entry.items() if key.startswith("grader/verdict_")]
         assert sum(verdicts) == pytest.approx(1)
-    # Groups of two: where their rewards differ, the trainer had something to learn.
+    # Groups of two: if their rewards differ, the trainer had something to learn.
     assert any(entry["reward_std"] > 0 and entry["grad_norm"] > 0 for entry in history)
 
 

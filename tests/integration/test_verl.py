@@ -243,7 +243,7 @@ def test_session_whose_reward_raises_is_left_out_of_what_is_trained_on(version: 
 
 
 def looked_at(ground_truth: str) -> dict[str, Any]:
-    """Return the ten cases that verl's own function looks at where it gives partial scores."""
+    """Return the ten cases that verl's own function uses if it gives partial scores."""
     tests: dict[str, Any] = json.loads(ground_truth)
     return {**tests, "inputs": tests["inputs"][:10], "outputs": tests["outputs"][:10]}
 
