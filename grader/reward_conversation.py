@@ -18,5 +18,5 @@ def reward_func(queries: list[str], prompts: list[str], labels: list[str], **_: 
     return adapter.rewards_for(queries, prompts, labels, task="conversation")
 
 
-# Said now, in one line: a reward function that cannot grade would only be noticed steps later.
+# Checked now, because a failure of the reward function would show only some steps later.
 _load("grader.rewards.openrlhf").check("conversation")

@@ -71,9 +71,9 @@ class Graders:
                 note(f"waiting: {trouble}")
             yield from tests.as_completed(itertools.chain((first,), source))
 
-    def ask(self, question: "RatedCompletion", tell: "Callable[[GradeReport], None]") -> None:
+    def ask(self, completion: "RatedCompletion", tell: "Callable[[GradeReport], None]") -> None:
         """Grade a row without tests; see `grader.rewards.rows.RowRater.ask`."""
-        self._open_rater().ask(question, tell)
+        self._open_rater().ask(completion, tell)
 
     def finish(self) -> None:
         """Wait for these rows; see `grader.rewards.rows.RowRater.finish`."""

@@ -52,7 +52,7 @@ class RowRules:
 class RatedCompletion:
     """A completion that tests alone do not grade."""
 
-    completion: str
+    text: str
     prompt: str
     label: object
     """Asks for an answer, for the rating of a model, or for several graders."""
@@ -74,7 +74,7 @@ class RowSample:
     """Samples of one problem share it."""
     submission: Submission | None = None
     """Given if tests grade it."""
-    question: RatedCompletion | None = None
+    rated: RatedCompletion | None = None
     """Given if tests alone do not grade it. If neither is given, `problem` says why."""
     problem: str = ""
 
@@ -118,7 +118,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
             submission=None
             if suite is None
             else Submission(id=row_id, completion=completion, suite=suite, prompt=prompt),
-            question=RatedCompletion(completion=completion, prompt=prompt, label=label)
+            rated=RatedCompletion(text=completion, prompt=prompt, label=label)
             if suite is None
             else None,
         )

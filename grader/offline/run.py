@@ -26,7 +26,7 @@ class Grades(Protocol):
 class Answers(Protocol):
     """Grades what tests alone do not; implemented by `grader.rewards.rows.RowRater`."""
 
-    def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
+    def ask(self, completion: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
         """Grade a completion in another thread, and call `tell` with its report.
 
         Waits while too many are in flight. Raises what an earlier `tell` raised.
@@ -81,8 +81,8 @@ def grade_rows(
                     if sample.submission is not None:
                         in_flight[id(sample.submission)] = sample
                         yield sample.submission
-                    elif sample.question is not None:
-                        rater.ask(sample.question, functools.partial(finish, sample))
+                    elif sample.rated is not None:
+                        rater.ask(sample.rated, functools.partial(finish, sample))
                     else:
                         finish(sample, refusal(sample, policy))
         except InputError as error:

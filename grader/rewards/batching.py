@@ -1,4 +1,4 @@
-"""Joins calls that come from many threads at once into batches."""
+"""Joins calls from many threads into batches."""
 
 import contextlib
 import queue
@@ -15,9 +15,9 @@ R = TypeVar("R")
 
 
 class MicroBatcher(Generic[T, R]):
-    """Hands items that arrive within a few milliseconds to one call. Safe for many threads.
+    """Handles items that arrive within a few milliseconds as one batch. Safe for many threads.
 
-    One batch is handled at a time, in a thread of its own: what arrives meanwhile is the next.
+    A thread handles one batch at a time. Items that arrive meanwhile form the next batch.
     """
 
     def __init__(
@@ -26,11 +26,11 @@ class MicroBatcher(Generic[T, R]):
         """Start nothing yet.
 
         Args:
-            handle: Returns a result for each item, in order. Where it raises for several, it is
-                called for each alone, so that one that it cannot handle costs no other.
-            most: Items of a batch at most.
-            gather_s: How long the first item of a batch waits for more.
-            name: Of the thread.
+            handle: Returns a result for each item, in order. If it raises for several items, it is
+                called for each one alone, so that one bad item does not fail the others.
+            most: The most items of a batch.
+            gather_s: Seconds that the first item of a batch waits for more.
+            name: The name of the thread.
         """
         self._handle = handle
         self._most = most
@@ -62,7 +62,7 @@ class MicroBatcher(Generic[T, R]):
         return future
 
     def close(self) -> None:
-        """Cancel what has no result yet, and end the thread. Repeats harmlessly."""
+        """Cancel all items without a result, and end the thread. Repeats harmlessly."""
         with self._lock:
             thread = self._thread
             if not self._closed:
@@ -76,8 +76,8 @@ class MicroBatcher(Generic[T, R]):
     def _work(self) -> None:
         while True:
             batch, is_last = self._gather()
-            # A call that gave up has cancelled its future. It may still do so while the batch is
-            # handled, so that the future is never marked as running.
+            # A call that gives up cancels its future. It may do so even while the batch is handled,
+            # so futures are never marked as running.
             waiting = [(item, future) for item, future in batch if not future.cancelled()]
             if waiting:
                 self._run(waiting)
@@ -85,7 +85,7 @@ class MicroBatcher(Generic[T, R]):
                 return
 
     def _gather(self) -> tuple[list[tuple[T, Future[R]]], bool]:
-        """Wait for a first item, then some milliseconds for more; True where it was the end."""
+        """Wait for a first item, then some milliseconds for more. True: no more items will come."""
         batch: list[tuple[T, Future[R]]] = []
         until: float | None = None
         while len(batch) < self._most:
@@ -105,7 +105,7 @@ class MicroBatcher(Generic[T, R]):
             results = self._handle([item for item, _ in waiting])
             for (_, future), result in zip(waiting, results, strict=True):
                 deliver(future, result)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again by the future
             left = [(item, future) for item, future in waiting if not future.done()]
             if len(waiting) > 1:
                 for pair in left:

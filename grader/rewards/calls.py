@@ -1,4 +1,4 @@
-"""Calls of the reward function that are under way, each of which can be given up."""
+"""Calls of the reward function in progress, each of which can be cancelled."""
 
 import asyncio
 import os
@@ -15,36 +15,36 @@ from grader.process.threads import Threads
 R = TypeVar("R")
 
 _MOST_THREADS = 512
-"""As many samples as verl has in flight in one process at most; they wait, they do not work."""
+"""The most samples that verl has in flight in one process. The threads only wait."""
 _LOOK_S = 0.25
-"""Between two looks at whether anybody still waits for the open calls."""
+"""The interval at which event loops that are being closed are looked for."""
 
 
 class Call:
-    """One call, from the side of whoever may give it up. Safe for many threads."""
+    """One call, as a handle to cancel it. Safe for many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._futures: set[Future[Any]] = set()
-        self._given_up = False
+        self._cancelled = False
 
     @property
-    def is_given_up(self) -> bool:
-        """Whether `give_up` was called."""
-        return self._given_up
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._cancelled
 
     def hold(self, future: Future[Any]) -> None:
-        """Have a future cancelled when the call is given up, or now if it was."""
+        """Have a future cancelled together with the call; at once if the call was cancelled."""
         with self._lock:
-            if not self._given_up:
+            if not self._cancelled:
                 self._futures.add(future)
                 return
         future.cancel()
 
-    def give_up(self) -> None:
-        """Cancel all that the call waits for. Repeats harmlessly."""
+    def cancel(self) -> None:
+        """Cancel all futures that the call waits for. Repeats harmlessly."""
         with self._lock:
-            self._given_up = True
+            self._cancelled = True
             futures, self._futures = self._futures, set()
         for future in futures:
             future.cancel()
@@ -61,11 +61,11 @@ def current_call() -> Call:
 
 @contextmanager
 def serving(call: Call | None = None) -> Iterator[None]:
-    """Serve a call in this thread: a given one, else the one that is served already, or a new one.
+    """Serve a call in this thread: the given one, the one already being served, or a new one.
 
-    A call in a thread of an event loop's own pool is given up when the main program closes that
-    loop, as `asyncio.run` does at an exception and at Ctrl-C: Python would wait for the thread,
-    and the answer reaches nobody.
+    If the thread belongs to an event loop's own pool, the call is cancelled when the main thread
+    closes that loop, as `asyncio.run` does at an exception or Ctrl-C. Python would otherwise wait
+    for the thread, although nothing uses its result any more.
     """
     before: Call | None = getattr(_current, "call", None)
     call = call or before or Call()
@@ -81,7 +81,7 @@ def serving(call: Call | None = None) -> Iterator[None]:
 
 
 class _Watch:
-    """Gives up the calls of threads whose event loop is being closed."""
+    """Cancels the calls of threads whose event loop is being closed."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -98,7 +98,7 @@ class _Watch:
                 self._thread.start()
             self._changed.notify()
         if thread in _threads_of_closing_loop():
-            call.give_up()
+            call.cancel()
 
     def remove(self, thread: threading.Thread) -> None:
         with self._changed:
@@ -113,13 +113,13 @@ class _Watch:
             with self._changed:
                 lost = [call for thread, call in self._open.items() if thread in closing]
             for call in lost:
-                call.give_up()
+                call.cancel()
 
 
 def _threads_of_closing_loop() -> frozenset[threading.Thread]:
-    """Return the pool of the event loop that the main program is closing; empty if it closes none.
+    """Return the threads of the event loop that the main thread is closing; empty if there is none.
 
-    Nothing tells a thread that its loop is being closed, so the main thread's stack has to.
+    Threads are not notified when their loop is closed, so the main thread's stack is examined.
     """
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None:
@@ -143,9 +143,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 async def in_thread(work: Callable[[], R]) -> R:
-    """Run a call in a thread; cancelling the task gives the call up.
+    """Run a call in a thread; cancelling the task cancels the call.
 
-    Not in the loop's own threads: those are few, and the trainer decodes tokens in them.
+    The loop's own threads are not used: they are few, and the trainer decodes tokens in them.
     """
     global _threads
     if _threads is None:
@@ -159,5 +159,5 @@ async def in_thread(work: Callable[[], R]) -> R:
     try:
         return await asyncio.wrap_future(_threads.submit(run))
     except asyncio.CancelledError:
-        call.give_up()
+        call.cancel()
         raise

@@ -1,4 +1,4 @@
-"""Rates code: the label holds its tests, a grader of this process or a queue runs them."""
+"""Rates code by the tests in its label, with any grader."""
 
 import logging
 import math
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _GRACE_S = 5.0
-"""How much later than asked a report may come: the grader keeps the deadline, we wait for it."""
+"""A report may come so much later than its deadline, which the grader itself enforces."""
 _OPEN_AGAIN_S = 5.0
 _CHECK_S = 60.0
-"""How long a check waits for workers that may only just be starting."""
+"""How long a check waits for workers, which may still be starting."""
 
 OpenGrader = Callable[[Settings], "FutureGrader"]
 
 
 def open_any_grader(settings: Settings) -> "FutureGrader":
-    """Open what the settings name: the queue, or slots of this process.
+    """Open the grader that the settings name.
 
     Raises:
         GraderError: It cannot be opened.
@@ -52,7 +52,7 @@ def open_any_grader(settings: Settings) -> "FutureGrader":
 class _Call:
     future: "ReportFuture"
     began: float
-    """Of `time.monotonic`."""
+    """By `time.monotonic`."""
     answered_at: float = math.inf
 
     def __post_init__(self) -> None:
@@ -63,17 +63,17 @@ class _Call:
 
 
 class CodeRater:
-    """See `Rater`. The grader is opened when it is first needed and kept until `close`."""
+    """See `Rater`. Opens the grader when it is first needed, and keeps it until `close`."""
 
     def __init__(self, settings: Settings, *, open_grader: OpenGrader = open_any_grader) -> None:
         """Open nothing yet.
 
         Args:
-            settings: Of the grader, and how its reports become ratings.
-            open_grader: Opens it; tried again some seconds after it raised.
+            settings: All settings.
+            open_grader: Opens the grader. If it raises, it is called again some seconds later.
         """
         if settings.reward.score is ScoreMode.FRACTION and settings.stop_early is None:
-            # The share of passed cases needs them all, whatever the policy needs.
+            # The share of passed cases needs all cases, even if the policy does not.
             settings = replace(settings, stop_early=False)
         self._settings = settings
         self._open_grader = open_grader
@@ -86,25 +86,25 @@ class CodeRater:
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:
         """See `Rater.rate`."""
-        turn = self._patience.begin(deadline)
+        wait = self._patience.begin(deadline)
         begun = [
-            self._begin(sample, label, turn.deadline)
+            self._begin(sample, label, wait.deadline)
             for sample, label in zip(samples, labels, strict=True)
         ]
         waited = [each for each in begun if isinstance(each, _Call)]
         ratings = [
-            each if isinstance(each, Rating) else self._end(each, turn.deadline) for each in begun
+            each if isinstance(each, Rating) else self._end(each, wait.deadline) for each in begun
         ]
-        in_time = any(each.answered_at < turn.deadline for each in waited)
-        self._patience.end(turn, answered=in_time or not waited)
+        in_time = any(each.answered_at < wait.deadline for each in waited)
+        self._patience.end(wait, answered=in_time or not waited)
         return ratings
 
     def grade(self, sample: Sample, label: object, deadline: float) -> GradeReport:
-        """Grade one sample and return the whole report, by `deadline` of `time.monotonic`.
+        """Grade one sample by `deadline` (of `time.monotonic`), and return the whole report.
 
         Raises:
-            GraderError: The label says nothing, or the grader cannot be opened.
-            TimeoutError: The grader does not even say that it is late.
+            GraderError: The label cannot be read, or the grader cannot be opened.
+            TimeoutError: The grader did not answer in time, not even with an error.
         """
         future = self._open().submit(
             self._submission(sample, label), timeout_s=max(0.001, deadline - time.monotonic())
@@ -115,7 +115,7 @@ class CodeRater:
         """Grade a trivial submission.
 
         Raises:
-            GraderError: Grading does not work, and why.
+            GraderError: It did not pass; the message has the reason.
         """
         label: object = {"assert_case": ["assert answer() == 42"]}
         sample = Sample(query="def answer():\n    return 42\n")
@@ -139,16 +139,16 @@ class CodeRater:
         began = time.monotonic()
         try:
             submission = self._submission(sample, label)
-            # Calls of one sample come from many threads at once: the queue's client sends what
-            # has gathered while it sent before, so those that come together travel together.
+            # Trainers call with one sample from many threads. While the queue's client sends one
+            # batch, the next samples gather, and are then sent together.
             future = self._open().submit(
                 submission, timeout_s=max(0.001, deadline - began), is_batch=True
             )
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")
-        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
-            # Whatever a label or the client does must cost one sample, never the training.
-            _log.exception("a sample met a fault in the grader")
+        except Exception as error:  # noqa: BLE001 - logged; fails only this call
+            # A bad label or a bug in the client must not stop the training.
+            _log.exception("rating a sample failed because of a bug in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
         current_call().hold(future)
         return _Call(future=future, began=began)
@@ -161,9 +161,9 @@ class CodeRater:
             call.future.cancel()
             return self._ungraded("no report by the deadline")
         except CancelledError:
-            return self._ungraded("the call was given up")
-        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
-            _log.exception("a sample met a fault in the grader")
+            return self._ungraded("the call was cancelled")
+        except Exception as error:  # noqa: BLE001 - logged; fails only this call
+            _log.exception("rating a sample failed because of a bug in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 
     def _submission(self, sample: Sample, label: object) -> Submission:
@@ -218,7 +218,7 @@ class CodeRater:
         return ungraded(reason, self._settings.reward.neutral)
 
     def _state_of_queue(self) -> str:
-        """Return what may be wrong with the queue, where there is one: a report only is late."""
+        """Return what may be wrong with the queue; "" if there is none, or nothing is found."""
         if self._settings.broker is None:
             return ""
         try:
@@ -255,7 +255,7 @@ class CodeRater:
 
 
 def fraction_of(report: GradeReport) -> float:
-    """Return the share of its points that a submission earned, in [0, 1], by whatever policy."""
+    """Return the share of its points that a submission earned, in [0, 1], under any policy."""
     if report.verdict is Verdict.PASSED:
         return 1.0
     if not report.cases:

@@ -1,4 +1,4 @@
-"""Says in the log why samples were not graded, for a person who watches a training run."""
+"""Logs why samples were not graded."""
 
 import logging
 import threading
@@ -17,10 +17,10 @@ _CHARS = 600
 
 
 class Complaints:
-    """Logs each reason once, and how often it came again; safe to share between threads.
+    """Logs each new reason, and counts known ones. Safe for many threads.
 
-    Thousands of samples a minute may have one reason, if a broker is gone; a data set may have
-    hundreds of labels that are wrong, each in its own way, and they have to be told apart.
+    If a broker is gone, thousands of samples a minute have the same reason. But a data set may have
+    hundreds of labels that are wrong in different ways, and each of these is logged.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Complaints:
         self._silent_until = 0.0
 
     def add(self, ratings: Iterable[Rating]) -> None:
-        """Log a line for each reason that was not said yet, and one a second for the others."""
+        """Log a line for each new reason, and at most one per second for known ones."""
         for rating in ratings:
             if not rating.graded and (line := self._line(inert(rating.note, _CHARS))):
                 _log.error("%s", line)
@@ -48,9 +48,9 @@ class Complaints:
                 return ""
             again, self._again = self._again, 0
             self._silent_until = now + _EVERY_S
-        more = f" (and {again} more for reasons given before)" if again else ""
+        more = f" (and {again} more for reasons logged before)" if again else ""
         return f"a sample was {note}{more}"
 
 
 complaints = Complaints()
-"""Of this process."""
+"""The instance of this process."""

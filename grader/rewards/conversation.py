@@ -1,7 +1,7 @@
-"""Rates conversations by text-classification models, with a few heuristics taken off.
+"""Rates conversations by text-classification models and a few heuristics.
 
-One model says how good a conversation is; others, if they are set, whether its last response is
-harmful, and whether it is coherent.
+One model rates the quality of a conversation. Optional others rate whether its last response is
+harmful and whether it is coherent.
 """
 
 import logging
@@ -26,31 +26,31 @@ from grader.rewards.sample import Rating, Sample, ungraded
 _log = logging.getLogger(__name__)
 
 _MAX_CHARS = 100_000
-"""The end of a conversation that is tokenised; far more than a model reads."""
+"""Only the last characters of a conversation are tokenised; far more than a model reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """Which model, and what is asked of it."""
+    """A model, and the label whose probability is used."""
 
     model: str
-    """A folder or a hub name."""
+    """A folder, or a name on the hub."""
     label: str | None
-    """The label whose probability is wanted; None: the only one, or the second of two."""
+    """None: the only label, or the second of two."""
     label_variable: str
     """The environment variable that sets the label."""
     takes_last: bool = False
-    """Whether the last of more than two labels is wanted if none is named."""
+    """Whether to use the last of more than two labels if none is named."""
 
 
 class Classifier:
-    """A text-classification model, loaded. Used by one thread at a time."""
+    """A loaded text-classification model. For one thread at a time."""
 
     def __init__(self, choice: ModelChoice, settings: ConversationSettings) -> None:
         """Load model and tokenizer.
 
         Raises:
-            ConfigurationError: It does not load, or has no label of that name.
+            ConfigurationError: It cannot be loaded, or has no label of that name.
         """
         try:
             import torch
@@ -63,19 +63,19 @@ class Classifier:
             raise ConfigurationError(message) from error
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(choice.model)
-            # The trainer's default device, in which models and tensors are made, may be another.
+            # The trainer may have set another default device for models and tensors.
             with torch.device(settings.device):
                 model: Any = AutoModelForSequenceClassification.from_pretrained(choice.model)
             self._model = model.to(settings.device).eval()
         except (OSError, ValueError, RuntimeError) as error:
-            message = f"the model {choice.model} does not load: {' '.join(str(error).split())}"
+            message = f"the model {choice.model} cannot be loaded: {' '.join(str(error).split())}"
             raise ConfigurationError(message) from error
-        # What is cut off a long text is its beginning, not the answer.
+        # A long text loses its beginning, not the answer at its end.
         self._tokenizer.truncation_side = "left"
         self._device = torch.device(settings.device)
         self._max_tokens = min(settings.max_tokens, _most_tokens(self._tokenizer, model.config))
         self._index = _index_of_label(dict(model.config.id2label), choice)
-        # Such a model gives each label a probability of its own; so does one with a single label.
+        # Such a model, or one with a single label, gives each label an independent probability.
         is_multiple = model.config.problem_type == "multi_label_classification"
         self._is_sigmoid = is_multiple or len(model.config.id2label) == 1
 
@@ -97,8 +97,8 @@ class Classifier:
 
 
 def _most_tokens(tokenizer: Any, config: Any) -> int:
-    """Return how many tokens a model can read."""
-    # Models of RoBERTa's kind cannot use the first two of their positions.
+    """Return the most tokens that a model can read."""
+    # Models like RoBERTa cannot use the first two of their positions.
     positions = (getattr(config, "max_position_embeddings", None) or sys.maxsize) - 2
     return max(1, min(positions, int(tokenizer.model_max_length)))
 
@@ -129,7 +129,7 @@ class ConversationRater:
         self._closed = False
 
     def rate(self, samples: list[Sample], labels: list[object], deadline: float) -> list[Rating]:  # noqa: ARG002
-        """See `Rater.rate`; labels are not looked at."""
+        """See `Rater.rate`; labels are not used."""
         try:
             batchers = self._open()
             waiting = [
@@ -150,12 +150,12 @@ class ConversationRater:
         """Load the models.
 
         Raises:
-            ConfigurationError: There is none, or one does not load.
+            ConfigurationError: No model is set, or one cannot be loaded.
         """
         self._open()
 
     def close(self) -> None:
-        """Forget the models. Repeats harmlessly."""
+        """Free the models. Repeats harmlessly."""
         with self._lock:
             self._closed = True
             batchers, self._batchers = self._batchers, {}
@@ -202,9 +202,9 @@ class ConversationRater:
                 future.cancel()
             return self._ungraded("a model did not answer by the deadline")
         except CancelledError:
-            return self._ungraded("the call was given up")
-        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
-            _log.exception("a conversation met a fault in the grader")
+            return self._ungraded("the call was cancelled")
+        except Exception as error:  # noqa: BLE001 - logged; fails only this call
+            _log.exception("rating a conversation failed because of a bug in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 
     def _rating(self, sample: Sample, found: dict[str, float]) -> Rating:
@@ -247,13 +247,15 @@ class ConversationRater:
 
 
 def _choices(settings: ConversationSettings) -> dict[str, ModelChoice]:
-    """Return the models that are set, by what they tell.
+    """Return the models in the settings by what they rate.
 
     Raises:
-        ConfigurationError: None is set that tells quality.
+        ConfigurationError: No model for quality is set.
     """
     if settings.model is None:
-        message = "no model is set; expected GRADER_CONVERSATION_MODEL, a folder or hub name"
+        message = (
+            "no model is set; expected GRADER_CONVERSATION_MODEL with a folder or a name on the hub"
+        )
         raise ConfigurationError(message)
     choices = {
         "quality": ModelChoice(
@@ -274,18 +276,18 @@ def _choices(settings: ConversationSettings) -> dict[str, ModelChoice]:
 
 
 def _conversation(sample: Sample) -> str:
-    """Return what the model reads: the prompt with the answer, as the trainer has it."""
+    """Return the prompt with the answer, as the trainer has them."""
     if not sample.prompt or sample.query.startswith(sample.prompt):
         return sample.query
     return sample.prompt + sample.query
 
 
 def _response(sample: Sample) -> str:
-    """Return the model's own words, without thoughts and special tokens."""
+    """Return the response without thoughts and special tokens."""
     return response_of(sample.query, sample.prompt).text
 
 
 _READ_BY: Mapping[str, Callable[[Sample], str]] = MappingProxyType(
     {"quality": _conversation, "harm": _response, "coherence": _response}
 )
-"""What each model reads."""
+"""Each model's input."""

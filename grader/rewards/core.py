@@ -1,4 +1,4 @@
-"""The one call behind every adapter: samples in, ratings out; never raises for a sample."""
+"""The reward core: rates the samples of every adapter, and never raises for one."""
 
 import logging
 import os
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 class RewardCore:
-    """Rates samples of any kind. Safe for many threads; what it needs starts when needed."""
+    """Rates samples of any kind. Safe for many threads. Starts graders when they are needed."""
 
     def __init__(self, settings: Settings, *, open_grader: OpenGrader = open_any_grader) -> None:
         """Start nothing yet.
 
         Args:
-            settings: Of everything.
-            open_grader: Opens what runs code.
+            settings: All settings.
+            open_grader: Opens the grader for code.
         """
         self.settings = settings
         self.code = CodeRater(settings, open_grader=open_grader)
@@ -61,9 +61,9 @@ class RewardCore:
         """Return a rating for each sample, in order.
 
         Args:
-            samples: Any number; raters see them together.
-            task: What grades those whose label does not say; None: as set.
-            deadline_s: Seconds by which all that can be graded is; None: as set.
+            samples: Any number. They are graded together.
+            task: The task of samples whose label names none; None: the one in the settings.
+            deadline_s: Seconds after which grading is given up; None: as in the settings.
         """
         if self._closed:
             return [self._ungraded("the reward function is closed") for _ in samples]
@@ -73,16 +73,18 @@ class RewardCore:
             with serving():
                 ratings = self._rate(samples, plans, deadline)
             return self._normalised(ratings)
-        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
-            # A fault of this program must cost one call, and be seen, but never the training.
-            _log.exception("%d samples met a fault in the reward function", len(samples))
+        except Exception as error:  # noqa: BLE001 - logged; fails only this call
+            # A bug of the grader must not stop the training.
+            _log.exception(
+                "rating %d samples failed because of a bug in the reward function", len(samples)
+            )
             return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
 
     def check(self, task: RewardTask | None = None) -> None:
-        """See that what the settings ask for can work.
+        """Check that samples can be graded under these settings.
 
         Raises:
-            GraderError: It cannot, and why.
+            GraderError: They cannot; the message has the reason.
         """
         match task or self.settings.task:
             case RewardTask.MATH:
@@ -93,11 +95,11 @@ class RewardCore:
                 self.code.check()
 
     def on_close(self, close: Callable[[], None]) -> None:
-        """Have something closed with this core, once."""
+        """Have `close` called once, when this core is closed."""
         self._closing.append(close)
 
     def close(self) -> None:
-        """Answer all that is open, as not graded, and free everything. Repeats harmlessly."""
+        """Give up all open samples as not graded, and free everything. Repeats harmlessly."""
         self._closed = True
         while self._closing:
             self._closing.pop()()
@@ -139,16 +141,17 @@ class RewardCore:
         ]
 
     def _combined(self, sample: Sample, plan: Plan, ratings: list[Rating]) -> Rating:
-        """Add up the parts of a sample's reward; the score tells of right and wrong alone."""
+        """Add up the parts of a sample's reward. The score depends only on right and wrong."""
         lost = next((rating for rating in ratings if not rating.graded), None)
         if lost is not None:
             return lost
         weights = [part.weight for part in plan.parts]
         logs: dict[str, float] = {}
-        for rating in reversed(ratings):  # Where several log the same, the first part counts.
+        for rating in reversed(ratings):  # If several parts log the same key, the first counts.
             logs.update(rating.logs)
         term_weights = {} if self.settings.reward.unit else self._term_weights(plan)
-        # Beyond 1 in sum, weights are shares: what is made of rewards in [-1, 1] stays there.
+        # If weights add up to more than 1, they are scaled down, so that the sum of rewards in
+        # [-1, 1] stays in that range.
         total = max(1.0, sum(map(abs, (*weights, *term_weights.values()))))
         terms = {
             name: weight / total * value
@@ -184,7 +187,7 @@ class RewardCore:
     def _terms(
         self, sample: Sample, weights: dict[str, float]
     ) -> Iterator[tuple[str, float, float]]:
-        """Yield the name, the weight and the value of each term that has a weight."""
+        """Yield the name, weight and value of each term with a weight."""
         settings = self.settings.reward
         if not any(weights.values()):
             return
@@ -209,22 +212,22 @@ class RewardCore:
 
 
 def _verdict(ratings: list[Rating]) -> Verdict | None:
-    """Return the verdict of a combination: the worst of its parts', as of the cases of a suite."""
+    """Return the verdict of a combination: the worst of its parts."""
     found = [rating.verdict for rating in ratings if rating.verdict is not None]
     return worst(found) if found else None
 
 
-# ---------------------------------------------------------------- one per process
+# ---------------------------------------------------------------- the shared core
 
 _lock = threading.Lock()
 _shared: dict[int, RewardCore] = {}
 
 
 def shared_core() -> RewardCore:
-    """Return this process's core, by the settings of its environment; made when first asked for.
+    """Return this process's core, with the settings of the environment. The first call makes it.
 
     Raises:
-        ConfigurationError: The environment holds a wrong setting.
+        ConfigurationError: A setting in the environment is wrong.
     """
     pid = os.getpid()
     core = _shared.get(pid)
@@ -240,10 +243,10 @@ def shared_core() -> RewardCore:
 
 
 def checked_core(task: RewardTask | None = None) -> RewardCore:
-    """Return this process's core, once something could be graded with it.
+    """Return this process's core after checking that it can grade.
 
     Raises:
-        ConfigurationError: Nothing could; the message is one line for the person who trains.
+        ConfigurationError: It cannot. The message is one line, with the reason.
     """
     core = shared_core()
     if not core.settings.reward.check:
@@ -254,14 +257,14 @@ def checked_core(task: RewardTask | None = None) -> RewardCore:
         reason = " ".join(str(error).split())
         message = (
             f"nothing could be graded here: {reason}"
-            " (`grader doctor` tells more; GRADER_REWARD_CHECK=0 goes on all the same)"
+            " (`grader doctor` tells more; GRADER_REWARD_CHECK=0 skips this check)"
         )
         raise ConfigurationError(message) from error
     return core
 
 
 def forget_shared_core() -> None:
-    """Close this process's core, so that the next one reads its settings anew."""
+    """Close this process's core. The next one reads the settings again."""
     with _lock:
         core = _shared.pop(os.getpid(), None)
     if core is not None:

@@ -1,8 +1,8 @@
-"""What a trainer's dynamic filtering will do with groups of samples, before it does it.
+"""A forecast of what a trainer's dynamic filtering does with groups of samples.
 
-OpenRLHF keeps a prompt's group where `low < mean(scores) < high`, strictly: groups that are all
-right or all wrong give no advantage and are dropped. A group whose scores are all the same
-fraction gives none either, but passes that test; binary scores avoid it.
+OpenRLHF keeps a prompt's group if `low < mean(scores) < high`, strictly: groups that are all
+right or all wrong give no advantage and are dropped. A group of equal fractions gives none either,
+but is kept; binary scores avoid such groups.
 """
 
 import math
@@ -12,41 +12,42 @@ from enum import StrEnum
 
 
 class GroupFate(StrEnum):
-    """What becomes of a group."""
+    """What the filter does with a group."""
 
     KEPT = "kept"
     TOO_HARD = "too_hard"
-    """Its mean is at the lower bound or below it."""
+    """Dropped: its mean is not above the lower bound."""
     TOO_EASY = "too_easy"
+    """Dropped: its mean is not below the upper bound."""
     FLAT = "flat"
-    """Kept by the filter, though every score is the same: trained on for nothing."""
+    """Kept although all scores are equal, so that training on it has no effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterForecast:
-    """What the filter would do with many groups."""
+    """What the filter does with many groups."""
 
     fates: tuple[GroupFate, ...]
-    """Of each group, in order."""
+    """One for each group, in order."""
 
     def share(self, fate: GroupFate) -> float:
-        """Return the share of groups with a fate, in [0, 1]; 0 where there is no group."""
+        """Return the share of groups with a fate, in [0, 1]; 0 if there is no group."""
         return self.fates.count(fate) / len(self.fates) if self.fates else 0.0
 
 
 def fate_of(scores: Sequence[float], *, low: float = 0.0, high: float = 1.0) -> GroupFate:
-    """Return what becomes of one prompt's group of samples.
+    """Return what the filter does with one prompt's group.
 
     Args:
-        scores: Of its samples; at least one.
-        low: Of the trainer's range.
-        high: Of the trainer's range.
+        scores: The scores of its samples; at least one.
+        low: The lower bound of the trainer's range.
+        high: Its upper bound.
 
     Raises:
         ValueError: There is no score.
     """
     if not scores:
-        message = "a group without a sample"
+        message = "the group has no sample"
         raise ValueError(message)
     mean = math.fsum(scores) / len(scores)
     if mean <= low:
@@ -59,7 +60,7 @@ def fate_of(scores: Sequence[float], *, low: float = 0.0, high: float = 1.0) -> 
 def forecast(
     groups: Iterable[Sequence[float]], *, low: float = 0.0, high: float = 1.0
 ) -> FilterForecast:
-    """Return what becomes of many groups; see `fate_of`."""
+    """Return what the filter does with many groups; see `fate_of`."""
     return FilterForecast(fates=tuple(fate_of(group, low=low, high=high) for group in groups))
 
 

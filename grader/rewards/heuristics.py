@@ -1,6 +1,6 @@
-"""Cheap signs of a poor response: it repeats itself, refuses, or talks of something else.
+"""Heuristics for poor responses: repetition, refusal, and lack of relevance.
 
-All pure and linear, in words; none of them understands a thing. They shape a score at most.
+All are pure, and linear in the number of words. They only match words, so they only adjust a score.
 """
 
 import re
@@ -20,7 +20,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _REFUSAL_CHARS = 400
-"""A refusal comes early; later on the words may be a quotation."""
+"""A refusal comes early. Later, the same words may be a quotation."""
 _COMMON = frozenset(
     """a an and are as at be but by can do does for from give had has have how i if in into is it
     its me my no not of on or our please so some such tell than that the their them then there
@@ -30,12 +30,12 @@ _COMMON = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, without case."""
+    """Return the words of a text, case-folded."""
     return _WORD.findall(text[:_READ_CHARS].casefold())
 
 
 def repetition(response: str) -> float:
-    """Return the share of runs of four words that stood before, in [0, 1]; 0 for short texts."""
+    """Return the share of four-word sequences that are repeats, in [0, 1]; 0 for short texts."""
     words = words_of(response)
     grams = Counter(zip(*(words[start:] for start in range(_GRAM)), strict=False))
     total = grams.total()
@@ -43,29 +43,29 @@ def repetition(response: str) -> float:
 
 
 def refusal(response: str) -> float:
-    """Return 1 where a response begins by refusing, else 0."""
+    """Return 1 if a response begins with a refusal, else 0."""
     text = response.replace("\u2019", "'")[:_REFUSAL_CHARS]
     return float(_REFUSAL.search(text) is not None)
 
 
 def relevance(question: str, response: str) -> float:
-    """Return the share of the question's telling words that a response takes up, in [0, 1].
+    """Return the share of the question's meaningful words that a response repeats, in [0, 1].
 
-    1 where the question has none.
+    Returns 1 if the question has none.
     """
-    asked = {_stem(word) for word in words_of(question) if _tells(word)}
+    asked = {_stem(word) for word in words_of(question) if _is_meaningful(word)}
     if not asked:
         return 1.0
     said = {_stem(word) for word in words_of(response)}
     return len(asked & said) / len(asked)
 
 
-def _tells(word: str) -> bool:
+def _is_meaningful(word: str) -> bool:
     return len(word) > 2 and word not in _COMMON
 
 
 def _stem(word: str) -> str:
-    """Cut the commonest endings, so that "planets" is taken up by "planet"."""
+    """Cut the most common endings, so that "planets" matches "planet"."""
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) > len(ending) + 2:
             return word.removesuffix(ending)

@@ -1,30 +1,30 @@
-"""Rewards on the scale of those before them: mean 0, deviation 1 over a window."""
+"""Normalising rewards to mean 0 and deviation 1 over a window of recent ones."""
 
 import math
 import threading
 from collections import deque
 
 _LEAST = 8
-"""Rewards that must be known before any is changed: two say nothing about a spread."""
+"""The fewest rewards from which a deviation is estimated. Until then, rewards stay unchanged."""
 _EPSILON = 1e-6
 _MOST = 10.0
-"""No reward is further from the mean than so many deviations."""
+"""Normalised rewards are clipped to this many deviations."""
 
 
 class RunningNormaliser:
-    """Normalises rewards by the last ones of this process. Safe for many threads."""
+    """Normalises rewards by the recent ones of this process. Safe for many threads."""
 
     def __init__(self, window: int) -> None:
-        """Know nothing yet.
+        """Start with an empty window.
 
         Args:
-            window: How many rewards are remembered.
+            window: The number of rewards to remember.
         """
         self._lock = threading.Lock()
         self._recent: deque[float] = deque(maxlen=window)
 
     def normalise(self, rewards: list[float]) -> list[float]:
-        """Take rewards in, and return them normalised; as they are while too few are known."""
+        """Add rewards to the window and return them normalised; unchanged if too few are known."""
         with self._lock:
             self._recent.extend(rewards)
             known = list(self._recent)

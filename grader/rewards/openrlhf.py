@@ -1,8 +1,7 @@
-"""OpenRLHF's side of the reward core: its call, its tensors, its ways to fail.
+"""The adapter between OpenRLHF's reward function and the core.
 
-What `reward_func` returns goes into the training unseen: OpenRLHF logs an exception and goes on
-with no reward, and crashes steps later. So whatever happens, there is a reward for each sample,
-and always the same logs.
+If `reward_func` raises, OpenRLHF logs the exception, goes on without a reward, and crashes some
+steps later. So it always returns a reward and the same logs for each sample.
 """
 
 import logging
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _DEBUG_SAMPLES = 2
-"""Of each call that GRADER_DEBUG shows."""
+"""Samples of each call that GRADER_DEBUG shows."""
 _DEBUG_CHARS = 600
 
 
@@ -39,20 +38,20 @@ def rewards_for(
     task: RewardTask | None = None,
     core: RewardCore | None = None,
 ) -> "dict[str, torch.Tensor | dict[str, torch.Tensor]] | torch.Tensor":
-    """Return what the installed OpenRLHF wants of a reward function.
+    """Return the result of a reward function as the installed OpenRLHF expects it.
 
     Args:
-        queries: Prompt and response together, or responses; any number, none too. Whatever is
-            no list counts as one query.
-        prompts: One for each query; what is missing is empty.
-        labels: One for each query, as the dataset holds it.
-        task: What grades samples whose label does not say; None: as set.
-        core: None for the one of this process.
+        queries: Prompts together with responses, or responses only. Any number; a value that is
+            not a list counts as one query.
+        prompts: One for each query. Missing ones are empty.
+        labels: One for each query, as in the dataset.
+        task: The task of samples whose label names none; None: the one in the settings.
+        core: None: the core of this process.
 
     Returns:
         `rewards` and `scores`, and under `extra_logs` every key of `LOG_KEYS`: float32 tensors
-        of one finite number for each query. For OpenRLHF up to 0.8.2 the rewards alone. A score
-        is NaN where `reward.drop_ungraded` is set and the sample could not be graded.
+        of one finite number for each query. For OpenRLHF up to 0.8.2 only the rewards. A score is
+        NaN if `reward.drop_ungraded` is set and the sample could not be graded.
     """
     queries, prompts, labels = _listed(queries), _listed(prompts), _listed(labels)
     try:
@@ -64,7 +63,7 @@ def rewards_for(
         ratings = core.rate(samples, task=None if task is None else RewardTask(task))
         if core.settings.debug:
             _show(samples, ratings)
-    except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
+    except Exception as error:  # noqa: BLE001 - logged; fails only this call
         _log.exception("the reward function failed for %d samples", len(queries))
         neutral = core.settings.reward.neutral if core else 0.0
         ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]
@@ -75,27 +74,27 @@ def rewards_for(
 
 
 def score_for_filter(rating: Rating, *, drop_ungraded: bool) -> float:
-    """Return the score that dynamic filtering is given.
+    """Return the score for dynamic filtering.
 
     Args:
-        rating: Of a sample.
-        drop_ungraded: Whether it is NaN where the sample could not be graded. The mean of its
-            group is then NaN as well, which lies in no range: OpenRLHF drops the group.
+        rating: The rating of a sample.
+        drop_ungraded: Whether to return NaN if the sample could not be graded. The mean of its
+            group is then NaN, too, which is in no range, so OpenRLHF drops the group.
     """
     return math.nan if drop_ungraded and not rating.graded else rating.score
 
 
 def check(task: RewardTask | None = None) -> None:
-    """See that rewards can be had at all; called when a reward file is loaded.
+    """Check that samples can be graded. Called when a reward file is loaded.
 
     Raises:
-        ConfigurationError: They cannot; the message is one line for the person who trains.
+        ConfigurationError: They cannot. The message is one line, with the reason.
     """
     checked_core(None if task is None else RewardTask(task))
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        message = f"OpenRLHF's rewards are tensors, and torch does not import: {error}"
+        message = f"OpenRLHF needs rewards as tensors, but torch cannot be imported: {error}"
         raise ConfigurationError(message) from error
 
 
@@ -104,7 +103,7 @@ def _text(value: object) -> str:
 
 
 def _listed(values: object) -> list[object]:
-    """Return what should be a list as one, whatever it is."""
+    """Return any value as a list."""
     if values is None:
         return []
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
@@ -117,17 +116,17 @@ def _at(values: list[object], index: int) -> object:
 
 
 def _takes_rewards_alone() -> bool:
-    """Whether the installed OpenRLHF reads a tensor, as up to 0.8.2, where later ones read a dict.
+    """Return whether the installed OpenRLHF expects a tensor, as up to 0.8.2, and not a dict.
 
-    Its release is the only sign of that: it calls both in the same way.
+    Only its version tells, because it calls both in the same way.
     """
     release = _openrlhf_release(tuple(sys.path))
     return release is not None and release < [0, 8, 3]
 
 
 @lru_cache(maxsize=1)
-def _openrlhf_release(path: tuple[str, ...]) -> list[int] | None:  # noqa: ARG001 - the cache's key
-    """Return the release that is installed where modules are looked for, which takes 0.5 ms."""
+def _openrlhf_release(path: tuple[str, ...]) -> list[int] | None:  # noqa: ARG001 - the key
+    """Return the installed release. Cached by the search path, since this takes 0.5 ms."""
     try:
         numbers = re.findall(r"\d+", version("openrlhf"))
     except PackageNotFoundError:
@@ -144,8 +143,8 @@ def _tensors(ratings: list[Rating], *, drop_ungraded: bool) -> "dict[str, Any]":
         [score_for_filter(rating, drop_ungraded=drop_ungraded) for rating in ratings],
         *([each[key] for each in logs] for key in LOG_KEYS),
     ]
-    # One tensor with a row for each: to make them one by one takes 0.4 ms, for one sample too.
-    # A trainer may have set another default device.
+    # One tensor with a row for each: making them one by one takes 0.4 ms, even for one sample.
+    # The trainer may have set another default device.
     table = torch.tensor(columns, dtype=torch.float32, device="cpu")
     rewards, scores, *others = table.unbind()
     extra_logs = dict(zip(LOG_KEYS, others, strict=True))
@@ -161,4 +160,4 @@ def _show(samples: list[Sample], ratings: list[Rating]) -> None:
             f"[grader] verdict {inert(rating.note, _DEBUG_CHARS)}",
             f"[grader] reward  {rating.reward:+.3f} score {rating.score:.3f}",
         )
-        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - asked for
+        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - the user asked for it

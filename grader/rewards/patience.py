@@ -1,7 +1,7 @@
 """How long calls wait for a grader that may be gone.
 
-A trainer has few calls under way at once. Where each of them waited its whole deadline for a
-broker that is dead, a step would take hours: an outage has to cost a deadline once, not every call.
+A trainer has only a few calls in flight at once. If each of them waited until its deadline for a
+dead broker, a step would take hours. So only the first call of an outage waits that long.
 """
 
 import threading
@@ -11,64 +11,64 @@ from dataclasses import dataclass
 
 _SHARE = 0.1
 _LEAST_S, _MOST_S = 1.0, 5.0
-"""How long a call waits while nothing has been heard: a share of its time, within these."""
+"""During an outage a call waits for this share of its time, but at least and at most so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Turn:
-    """A call that waits."""
+class Wait:
+    """The wait of one call."""
 
     began: float
-    """Of the clock."""
     deadline: float
-    """Until when it should wait, of the clock."""
+    """When to stop waiting."""
     is_probe: bool
-    """Whether it waits as long as it may while others do not."""
+    """Whether it waits until its own deadline during an outage."""
 
 
 class Patience:
-    """Knows whether answers come. Safe for many threads.
+    """Detects outages of the grader. Safe for many threads.
 
-    Once a call has waited its whole deadline, and nothing was answered to any other meanwhile,
-    calls wait a few seconds only, but for one at a time: its answer ends that for all.
+    An outage begins when a call waits until its deadline and no other call is answered meanwhile.
+    Then calls wait only a few seconds, except for one at a time, the probe. Any answer ends the
+    outage.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Believe that answers will come.
+        """Start without an outage.
 
         Args:
-            clock: That deadlines are given in.
+            clock: The clock of the deadlines.
         """
         self._clock = clock
         self._lock = threading.Lock()
         self._heard = float("-inf")
-        self._is_out = False
-        self._probe: Turn | None = None
+        self._is_outage = False
+        self._probe: Wait | None = None
 
-    def begin(self, deadline: float) -> Turn:
-        """Return how long a call waits that may wait until `deadline`."""
+    def begin(self, deadline: float) -> Wait:
+        """Return the wait of a call that may wait until `deadline`."""
         with self._lock:
             now = self._clock()
-            is_probe = self._is_out and self._probe is None
-            if self._is_out and not is_probe:
+            is_probe = self._is_outage and self._probe is None
+            if self._is_outage and not is_probe:
                 wait_s = max(_LEAST_S, min(_MOST_S, _SHARE * (deadline - now)))
                 deadline = min(deadline, now + wait_s)
-            turn = Turn(began=now, deadline=deadline, is_probe=is_probe)
+            wait = Wait(began=now, deadline=deadline, is_probe=is_probe)
             if is_probe:
-                self._probe = turn
-            return turn
+                self._probe = wait
+            return wait
 
-    def end(self, turn: Turn, *, answered: bool) -> None:
-        """Learn from a call that waits no more.
+    def end(self, wait: Wait, *, answered: bool) -> None:
+        """Record the end of a wait.
 
         Args:
-            turn: Its turn.
-            answered: Whether anything came for it in time, be it that it failed.
+            wait: The wait.
+            answered: Whether there was an answer in time; an error counts as an answer.
         """
         with self._lock:
-            if self._probe is turn:
+            if self._probe is wait:
                 self._probe = None
             if answered:
-                self._heard, self._is_out = self._clock(), False
-            elif self._heard < turn.began:
-                self._is_out = True
+                self._heard, self._is_outage = self._clock(), False
+            elif self._heard < wait.began:
+                self._is_outage = True

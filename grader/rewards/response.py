@@ -1,4 +1,4 @@
-"""The words of the model's answer in a query: no prompt, no special tokens, no thinking."""
+"""Finding the model's response in a query, without prompt, special tokens and thoughts."""
 
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.source import Reader
@@ -6,15 +6,15 @@ from grader.extract.text import after_prompt, normalise
 
 
 def response_of(query: str, prompt: str = "") -> Words:
-    """Return what the model says in answer to the prompt.
+    """Return the model's response to the prompt.
 
     Args:
-        query: A response, or a whole query that starts with the prompt or with its end.
+        query: A response, or a whole query that begins with the prompt or with its end.
         prompt: The text that the model was given.
 
     Returns:
-        Its text, which is empty where it answers nothing but thoughts, and whether it ran out
-        before a thinking section ended.
+        The text of the response, which is empty if it consists of thoughts only, and whether it
+        ended inside a thinking section.
     """
     prompt, query, reader = normalise(prompt), normalise(query), Reader()
     rest = after_prompt(query, prompt)
@@ -26,6 +26,6 @@ def response_of(query: str, prompt: str = "") -> Words:
 
 
 def raw_response(query: str, prompt: str = "") -> str:
-    """Return all that the model wrote, thoughts and special tokens too."""
+    """Return the whole output of the model, with thoughts and special tokens."""
     rest = after_prompt(normalise(query), normalise(prompt))
     return normalise(query) if rest is None else rest

@@ -1,4 +1,4 @@
-"""Grades the rows of files that tests alone do not grade: answers, conversations, combinations."""
+"""Grades rows of files that tests alone do not grade: answers, conversations, combinations."""
 
 import threading
 from collections.abc import Callable
@@ -18,27 +18,27 @@ from grader.rewards.sample import Rating, Sample
 from grader.suites.plans import plan_for
 
 _GOOD = 0.5
-"""The score from which a conversation counts as passed."""
+"""The lowest score with which a conversation counts as passed."""
 _WAITING_PER_THREAD = 4
 
 
 class RowRater:
-    """Grades questions, several at once. What it needs starts when the first one comes."""
+    """Grades completions in several threads. Starts graders when they are needed."""
 
     def __init__(self, settings: Settings, *, open_grader: OpenGrader) -> None:
         """Start nothing yet.
 
         Args:
-            settings: Of everything. What shapes the rewards of a training run only, such as a
-                price on length, is left out unless a label asks for it.
-            open_grader: Opens what runs code, for labels that ask for several graders.
+            settings: All settings. Those that only shape the rewards of a training run, such as
+                the length term, are not used unless a label asks for them.
+            open_grader: Opens the grader for code, for labels that ask for several graders.
         """
         plain = replace(
             settings.reward, unit=False, normalise=0, length_weight=0.0, format_weight=0.0
         )
         self._settings = settings
         self._core = RewardCore(replace(settings, reward=plain), open_grader=open_grader)
-        # As many as a model judges at once: each waits for the others of its batch.
+        # As many as a model rates at once, because each waits for the others of its batch.
         workers = max(settings.conversation.batch, settings.math.processes)
         self._threads = Threads(workers, "grader-rater")
         self._room = threading.Semaphore(workers * _WAITING_PER_THREAD)
@@ -48,30 +48,30 @@ class RowRater:
         self._closed = threading.Event()
 
     def check(self) -> None:
-        """See that what the settings ask for can work.
+        """Check that rows can be graded under these settings.
 
         Raises:
-            GraderError: It cannot, and why.
+            GraderError: They cannot; the message has the reason.
         """
         self._core.check()
 
-    def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
-        """Have a question graded and its report told, in a thread of this rater.
+    def ask(self, completion: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
+        """Grade a completion in a thread of this rater, and call `tell` with its report.
 
-        Waits while too many are under way.
+        Waits while too many are in flight.
 
         Raises:
-            BaseException: What `tell` raised for an earlier question.
+            BaseException: What `tell` raised for an earlier one.
         """
         self._room.acquire()
         self._raise_failure()
-        future = self._threads.submit(self._answer, question, tell)
+        future = self._threads.submit(self._answer, completion, tell)
         with self._lock:
             self._open.add(future)
         future.add_done_callback(self._settle)
 
     def finish(self) -> None:
-        """Wait until all reports were told.
+        """Wait until `tell` was called for all.
 
         Raises:
             BaseException: What a `tell` raised.
@@ -83,17 +83,17 @@ class RowRater:
         self._raise_failure()
 
     def close(self) -> None:
-        """Drop what is under way, and free everything. Repeats harmlessly."""
+        """Drop what is in flight, and free everything. Repeats harmlessly."""
         self._closed.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._core.close()
         self._threads.shutdown(wait=True)
 
-    def _answer(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
-        sample = Sample(query=question.completion, prompt=question.prompt, label=question.label)
+    def _answer(self, completion: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
+        sample = Sample(query=completion.text, prompt=completion.prompt, label=completion.label)
         (rating,) = self._core.rate([sample], deadline_s=self._settings.queue.deadline_s)
-        report = self._report(question, rating)
-        # What was cut off by closing is no report about the answer.
+        report = self._report(completion, rating)
+        # Closing cancels what is in flight, so its report says nothing about the completion.
         if not self._closed.is_set():
             tell(report)
 
@@ -108,10 +108,10 @@ class RowRater:
         if self._failure is not None:
             raise self._failure
 
-    def _report(self, question: RatedCompletion, rating: Rating) -> GradeReport:
+    def _report(self, completion: RatedCompletion, rating: Rating) -> GradeReport:
         if not rating.graded:
             return not_graded(rating.note.removeprefix("not graded: "), self._settings)
-        kind = plan_for(question.label, self._settings.task).name
+        kind = plan_for(completion.label, self._settings.task).name
         verdict = rating.verdict
         if verdict is None:
             verdict = Verdict.PASSED if rating.score >= _GOOD else Verdict.FAILED

@@ -1,4 +1,4 @@
-"""The records that raters take and give, and the one list of what is logged."""
+"""Samples and their ratings, and the names of all logs."""
 
 import math
 from collections.abc import Mapping
@@ -34,55 +34,55 @@ LOG_KEYS = (
     "length_term",
     "format_term",
 )
-"""What every rating logs, always all of it: trainers stack the logs of samples by key.
+"""Every rating has all of these logs, because trainers stack the logs of samples by key.
 
-None is a name that OpenRLHF itself logs. docs/trainers/openrlhf.md says what each means.
+No name is one that OpenRLHF logs itself. docs/trainers/openrlhf.md explains each.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What a trainer wants a reward for."""
+    """A response of a trainer that needs a reward."""
 
     query: str
-    """The response, or prompt and response together, special tokens and all."""
+    """The response, or prompt and response together, with special tokens."""
     prompt: str = ""
     label: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What one sample is worth."""
+    """The rating of one sample."""
 
     reward: float
     """Finite."""
     score: float
     """In [0, 1]."""
     graded: bool
-    """False where we failed, or the label says nothing; reward and score are then neutral."""
+    """False if the grader failed or the label cannot be read. The reward is then neutral."""
     verdict: Verdict | None = None
-    """None where right and wrong are no question, as for a conversation."""
+    """None if there is no right and wrong, as for a conversation."""
     logs: Mapping[str, float] = field(default_factory=dict)
-    """By a name in `LOG_KEYS`; what is not given is 0."""
+    """By names in `LOG_KEYS`. Missing ones are 0."""
     answer: str | None = None
-    """The code or the answer that was found in the response."""
+    """The extracted code or answer."""
     note: str = ""
-    """One line for a person: the verdict, and why."""
+    """One line: the verdict and its reason."""
     report: GradeReport | None = None
-    """All that is known of the code, where there was some."""
+    """The full report, if tests graded the sample."""
 
     def __post_init__(self) -> None:
-        """Check the numbers, which go into a training run unseen.
+        """Check the ranges of reward and score.
 
         Raises:
             ValueError: One is out of its range.
         """
         if not math.isfinite(self.reward) or not 0 <= self.score <= 1:
-            message = f"a reward of {self.reward} with a score of {self.score}"
+            message = f"reward {self.reward}, score {self.score}; expected finite, and in [0, 1]"
             raise ValueError(message)
 
     def all_logs(self) -> dict[str, float]:
-        """Return every log, by `LOG_KEYS` and in its order; finite numbers only."""
+        """Return all logs, in the order of `LOG_KEYS`, as finite numbers."""
         given = {**self.logs, "graded": float(self.graded)}
         if self.verdict is not None:
             given[f"verdict_{self.verdict}"] = 1.0
@@ -98,14 +98,14 @@ class Rater(Protocol):
 
         Args:
             samples: At least one.
-            labels: The part of each sample's label that is for this rater.
-            deadline: Of `time.monotonic`; what is not graded by then is given up.
+            labels: For each sample the part of its label for this rater.
+            deadline: By `time.monotonic`. Grading is given up then.
         """
 
 
 def ungraded(reason: str, neutral: float) -> Rating:
     """Return the rating of a sample that could not be graded."""
-    # A score of 0 lets dynamic filtering drop a group of which nothing was graded.
+    # With a score of 0, dynamic filtering drops a group in which nothing was graded.
     return Rating(
         reward=neutral,
         score=0.0,

@@ -1,8 +1,8 @@
-"""Where the model's next turn begins, by chat template. All pure.
+"""The text between two turns of the model, by chat template. All pure.
 
-What a trainer sampled stays as it is, token by token; a template only says which text comes
-between one answer of the model and its next. Text that a program printed cannot end a turn in
-it: what could be read as a special token is broken up.
+Sampled tokens stay unchanged; a template only provides the text between one answer of the model
+and its next. Special tokens in text that a program printed are broken up, so that they cannot end
+a turn.
 """
 
 import re
@@ -15,16 +15,16 @@ from grader.config.rewards import ChatTemplate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """One template."""
+    """A chat template."""
 
     ends: tuple[str, ...]
-    """What may end the model's turn; the first is what is added where the turn has no end."""
+    """Tokens that end the model's turn. If a turn has none, the first is added."""
     before: str
-    """From the end of the model's turn to the user's words."""
+    """The text between the end of the model's turn and the user's text."""
     after: str
-    """From the user's words to the model's next."""
+    """The text between the user's text and the model's next turn."""
     marks: tuple[str, ...]
-    """What a conversation in this template holds."""
+    """Texts that identify a conversation in this template."""
 
 
 TEMPLATES: Mapping[ChatTemplate, Turns] = MappingProxyType(
@@ -57,11 +57,11 @@ _SPECIAL = re.compile(
     r"|(?-i:\[(?=/?[A-Z]{3,}(?:_[A-Z]+)*\]))",
     re.IGNORECASE,
 )
-"""Of Llama, CodeLlama and its infilling, ChatML, Mistral, Gemma, StarCoder, DeepSeek and others."""
+"""Special tokens of Llama, CodeLlama, ChatML, Mistral, Gemma, StarCoder, DeepSeek and others."""
 
 
 def template_of(conversation: str) -> ChatTemplate:
-    """Return the template that a conversation is written in, by the last mark in it."""
+    """Return the template of a conversation, by the last mark in it."""
     found = [
         (conversation.rfind(mark), template)
         for template, turns in TEMPLATES.items()
@@ -78,23 +78,22 @@ def next_turn(words: str, *, answer: str, template: ChatTemplate, prompt: str = 
     """Return the text between an answer of the model and its next.
 
     Args:
-        words: What the user's turn says; nothing in it is taken for a token of the template.
-        answer: The model's, as sampled; its end token is added only where it has none.
+        words: The text of the user's turn. Special tokens in it are broken up.
+        answer: The model's answer as sampled. An end token is added only if it has none.
         template: Not `AUTO`.
-        prompt: That of the first turn; where it opens a thinking section for the model, so does
-            every other.
+        prompt: The first prompt. If it opens a thinking section, every later turn opens one, too.
     """
     turns = TEMPLATES[template]
     ended = not turns.ends or answer.rstrip("\n").endswith(turns.ends)
     end = "" if ended else turns.ends[0]
     before = turns.before
     if answer.endswith("\n") and before.startswith("\n") and ended and turns.ends:
-        # The end token was sampled with the newline that follows it.
+        # The newline after the end token was sampled, too.
         before = before[1:]
     opened = _OPENED.search(prompt)
     return f"{end}{before}{defused(words)}{turns.after}{opened[0] if opened else ''}"
 
 
 def defused(text: str) -> str:
-    """Return a text in which nothing reads as a special token any more."""
+    """Return a text without special tokens: each is broken up by a blank."""
     return _SPECIAL.sub(lambda match: match[0] + " ", text)

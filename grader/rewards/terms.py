@@ -1,4 +1,4 @@
-"""Small terms beside what a grader says: the length and the form of a response. All pure."""
+"""Terms of the reward for the length and the format of a response. All pure."""
 
 import re
 from typing import assert_never
@@ -12,17 +12,17 @@ _LOOKED_AT_CHARS = 200_000
 
 
 def length_term(response: str, free_chars: int) -> float:
-    """Return 0 for a response of up to `free_chars`, -1 from twice as many on, else between."""
+    """Return 0 up to `free_chars` characters, -1 from twice as many on, linear in between."""
     return -min(1.0, max(0.0, len(response) / free_chars - 1))
 
 
 def format_term(response: str, wanted: ResponseFormat, *, opened: bool = False) -> float:
-    """Return 1 where a response has the form that is asked for, else 0.
+    """Return 1 if a response has the wanted format, else 0.
 
     Args:
-        response: All that the model wrote.
-        wanted: The form.
-        opened: Whether the prompt itself began a thinking section.
+        response: The whole output of the model.
+        wanted: The format.
+        opened: Whether the prompt opened a thinking section.
     """
     text = response[:_LOOKED_AT_CHARS]
     match wanted:

@@ -443,10 +443,10 @@ def test_classes_travel_to_processes_that_do_not_know_this_package(
 
 
 def test_sessions_keep_episodes_apart_and_forget_those_that_ended() -> None:
-    from grader.rewards.agents.openrlhf import Sessions
+    from grader.rewards.agents.openrlhf import AgentSessions
 
     async def run() -> Any:
-        sessions = Sessions("math")
+        sessions = AgentSessions("math")
         for key, label in (("a", "1"), ("b", "2")):
             await sessions.reset(key, {"observation": f"Q{key}", "label": label})
         step = {"action_text": "\\boxed{2}", "label": "2"}

@@ -1,4 +1,4 @@
-"""Agents: a model tries, is told what came of it, and tries again.
+"""Agents: a model makes an attempt, gets feedback, and tries again.
 
-An agent knows nothing of trainers or tensors; `openrlhf` puts one behind OpenRLHF's interface.
+Agents do not depend on trainers or tensors; `openrlhf` adapts them to OpenRLHF's interface.
 """

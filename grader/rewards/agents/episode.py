@@ -1,4 +1,4 @@
-"""One episode of attempts: what each is worth, what is said about it, and when it is over."""
+"""One episode of attempts: the reward and feedback of each, and the end of the episode."""
 
 import time
 from abc import ABC, abstractmethod
@@ -12,12 +12,12 @@ from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.rewards.templates import next_turn, template_of
 
 AGENT_LOG_KEYS = (*LOG_KEYS, "steps", "solved", "solved_at_once")
-"""What every step logs, always all of it."""
+"""Every step has all of these logs."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Episode:
-    """What is known of an episode under way. Used by one thread at a time."""
+    """The state of an episode. For one thread at a time."""
 
     prompt: str
     label: object
@@ -25,37 +25,37 @@ class Episode:
     """Never `AUTO`."""
     steps: int = 0
     paid: float = 0.0
-    """The rewards of its steps so far, added up."""
+    """The sum of the rewards of its steps so far."""
     notebook: Notebook = field(default_factory=Notebook)
     """The code that it has run, if the agent lets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of one attempt."""
+    """The result of one attempt."""
 
     rating: Rating
     solved: bool
     words: str
-    """What the model is told about it, should it try again."""
+    """Feedback for the model, if it may try again."""
     over: bool = False
-    """Whether there is no other, solved or not."""
+    """Whether the episode ends with this attempt, even if it is not solved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeStep:
-    """What the trainer is told."""
+    """The result of a step, for the trainer."""
 
     reward: float
     score: float
     feedback: str
-    """Text from the end of the model's turn to where its next begins; empty at the end."""
+    """The text between this turn of the model and its next; empty at the end."""
     done: bool
     logs: Mapping[str, float]
 
 
 class Agent(ABC):
-    """Plays episodes. Safe for many threads, one episode in one thread at a time."""
+    """Grades episodes. Safe for many threads; an episode is for one thread at a time."""
 
     def __init__(self, core: RewardCore) -> None:
         self._core = core
@@ -63,12 +63,12 @@ class Agent(ABC):
 
     @abstractmethod
     def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:
-        """Grade an attempt; never raises for one.
+        """Grade an attempt. Never raises because of the attempt.
 
         Args:
-            episode: Its steps count this attempt already.
+            episode: Its `steps` include this attempt.
             sample: The attempt, as if it were the first answer to the prompt.
-            deadline: Of `time.monotonic`.
+            deadline: By `time.monotonic`.
         """
 
     def begin(self, prompt: str, label: object) -> Episode:
@@ -79,20 +79,20 @@ class Agent(ABC):
         return Episode(prompt=prompt, label=label, template=template)
 
     def step(self, episode: Episode, answer: str) -> EpisodeStep:
-        """Grade an attempt and say what comes next; takes until it is graded.
+        """Grade an attempt, and wait until it is graded.
 
         Args:
-            episode: Changed by this.
-            answer: What the model said, as sampled.
+            episode: The episode; it is changed.
+            answer: The model's turn, as sampled.
         """
         episode.steps += 1
         deadline = time.monotonic() + self._core.settings.reward.deadline_s
-        # As if it were the first answer: to a model that hands in the same code once more, the
-        # code would otherwise count as quoted from what was said before.
+        # As the first answer to the prompt: otherwise, if the model repeats its code, the code
+        # would count as a quotation of the earlier turn.
         sample = Sample(query=episode.prompt + answer, prompt=episode.prompt, label=episode.label)
         attempt = self._attempt(episode, sample, deadline)
         rating = attempt.rating
-        # What we cannot grade now, we cannot tell anything about either: the episode is over.
+        # There is no feedback for an attempt that could not be graded, so the episode ends.
         is_last = attempt.over or episode.steps >= self._settings.max_steps
         done = attempt.solved or is_last or not rating.graded
         if done:
@@ -115,7 +115,7 @@ class Agent(ABC):
         )
 
     def _pay(self, episode: Episode, rating: Rating, *, done: bool) -> float:
-        """Return the reward of a step. Those of an episode add up to what its end is worth."""
+        """Return the reward of a step. Those of an episode add up to the worth of its last step."""
         worth = rating.reward
         if rating.graded:
             worth -= self._settings.step_penalty * (episode.steps - 1)

@@ -1,4 +1,4 @@
-"""The math agent: answer, be told whether it is right, think again."""
+"""The math agent: the model answers, is told whether it is right, and answers again."""
 
 from grader.config.rewards import RewardTask
 from grader.rewards.agents.episode import Agent, Attempt, Episode
@@ -9,7 +9,7 @@ _AGAIN = "Think step by step and give the final answer once more, as \\boxed{...
 
 
 class MathAgent(Agent):
-    """Grades each attempt by the answer of its label, which it never tells."""
+    """Grades each attempt by the answer in its label, without revealing it."""
 
     def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:  # noqa: ARG002
         (rating,) = self._core.rate([sample], task=RewardTask.MATH)

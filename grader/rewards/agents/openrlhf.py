@@ -1,10 +1,10 @@
-"""OpenRLHF's side of the agents: its dictionaries, its tensors, its event loop.
+"""The adapter between OpenRLHF's agent interface and the agents.
 
-Its executors call `reset` once and `step` until that says `done`, without a timeout and without
-catching anything. Up to 0.9.0 each rollout has an instance, in a Ray actor, which has its episode
-played in `Sessions` elsewhere; 0.9.1 has one instance for all rollouts at once, each in an
-asyncio task; from 0.9.2 on, one each again. So an instance finds the episode of a call by its
-task, and where that is new, takes the latest.
+OpenRLHF calls `reset` once and `step` until it returns `done`, without a timeout and without
+catching exceptions. Up to 0.9.0, each rollout has an instance in its own Ray actor, and its episode
+is in `AgentSessions` in another actor. 0.9.1 has one instance for all rollouts, each in an asyncio
+task. From 0.9.2 on, each rollout has an instance again. So an instance finds the episode of a call
+by its asyncio task, and takes the latest episode if the task is new.
 """
 
 import asyncio
@@ -23,25 +23,25 @@ from grader.rewards.calls import in_thread
 from grader.rewards.core import RewardCore, shared_core
 from grader.rewards.openrlhf import check
 
-__all__ = ["AGENTS", "Session", "Sessions", "check", "session"]
+__all__ = ["AGENTS", "AgentSession", "AgentSessions", "check", "session"]
 
 _log = logging.getLogger(__name__)
 
 AGENTS: Mapping[str, type[Agent]] = {"code": RepairAgent, "math": MathAgent, "tool": ToolAgent}
 
 _MOST_SESSIONS = 4096
-"""Kept of rollouts that did not end with a step, as where the context was full before."""
+"""The most sessions that are kept. Some rollouts never end, for example if the context is full."""
 
 
-class Session:
-    """What an `AgentInstance` is made of. For one event loop."""
+class AgentSession:
+    """The implementation of an `AgentInstance`. For one event loop."""
 
     def __init__(self, agent: Agent, core: RewardCore) -> None:
-        """Know no episode yet.
+        """Start without an episode.
 
         Args:
-            agent: Plays the episodes.
-            core: That of the agent.
+            agent: Grades the episodes.
+            core: The core of the agent.
         """
         self._agent = agent
         self._core = core
@@ -49,7 +49,7 @@ class Session:
         self._latest: Episode | None = None
 
     async def reset(self, states: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin an episode: `observation` and `label` in, `observation` out, unchanged."""
+        """Begin an episode with `observation` and `label`; return `observation` unchanged."""
         self._begin(states.get("observation"), states.get("label"))
         return {"observation": states.get("observation", "")}
 
@@ -63,8 +63,8 @@ class Session:
         try:
             episode = self._episode(states)
             step = await in_thread(functools.partial(self._agent.step, episode, answer))
-        except Exception:  # noqa: BLE001 - logged; it must cost no more than this
-            _log.exception("an agent's step met a fault in the grader")
+        except Exception:  # noqa: BLE001 - logged; ends only this episode
+            _log.exception("an agent's step failed because of a bug in the grader")
             neutral = self._core.settings.reward.neutral
             step = EpisodeStep(reward=neutral, score=0.0, feedback="", done=True, logs={})
         return _result(step, states.get("sampling_params"))
@@ -82,31 +82,31 @@ class Session:
         return episode or self._begin(states.get("observation_text"), states.get("label"))
 
 
-class Sessions:
-    """Sessions of many rollouts, each under a key of its own. For one event loop."""
+class AgentSessions:
+    """The sessions of many rollouts, by key. For one event loop."""
 
     def __init__(self, name: str) -> None:
-        """Know none yet.
+        """Start without sessions.
 
         Args:
             name: One of `AGENTS`.
         """
         self._name = name
-        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._open: OrderedDict[str, AgentSession] = OrderedDict()
 
     async def reset(self, key: str, states: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin the episode of a key; see `Session.reset`."""
+        """Begin the episode of a key; see `AgentSession.reset`."""
         return await self._of(key).reset(states)
 
     async def step(self, key: str, states: Mapping[str, Any]) -> dict[str, Any]:
-        """Grade an attempt of the episode of a key; see `Session.step`."""
+        """Grade an attempt of the episode of a key; see `AgentSession.step`."""
         result = await self._of(key).step(states)
         if result["done"]:
             self._open.pop(key, None)
         return result
 
-    def _of(self, key: str) -> Session:
-        """Return the session of a key, a new one where there is none."""
+    def _of(self, key: str) -> AgentSession:
+        """Return the session of a key; a new one if there is none."""
         found = self._open.pop(key, None) or session(self._name)
         self._open[key] = found
         while len(self._open) > _MOST_SESSIONS:
@@ -114,26 +114,26 @@ class Sessions:
         return found
 
 
-def session(name: str) -> Session:
-    """Return a session of one of `AGENTS`, over the core of this process.
+def session(name: str) -> AgentSession:
+    """Return a session of one of `AGENTS`, with the core of this process.
 
     Raises:
-        ConfigurationError: The environment holds a wrong setting.
+        ConfigurationError: A setting in the environment is wrong.
     """
     core = shared_core()
-    return Session(_agent(name, core), core)
+    return AgentSession(_agent(name, core), core)
 
 
 @functools.cache
 def _agent(name: str, core: RewardCore) -> Agent:
-    # One for all episodes: it may hold slots.
+    # One agent for all episodes, because it may hold slots.
     return AGENTS[name](core)
 
 
 def _result(step: EpisodeStep, sampling_params: object) -> dict[str, Any]:
     import torch
 
-    # A trainer may have set another default device.
+    # The trainer may have set another default device.
     tensor = functools.partial(torch.tensor, dtype=torch.float32, device="cpu")
     return {
         "rewards": tensor(step.reward),

@@ -1,4 +1,4 @@
-"""The code-repair agent: write code, see which tests fail and how, write it anew."""
+"""The code-repair agent: the model writes code, is told which tests fail, and corrects it."""
 
 from grader.config.rewards import RewardTask
 from grader.model import CaseResult, GradeReport
@@ -45,12 +45,12 @@ class RepairAgent(Agent):
 
 
 def describe(report: GradeReport, *, hide: bool = False) -> str:
-    """Return what a model should know about its code, to mend it.
+    """Return the feedback for code that did not pass.
 
     Args:
-        report: Of code that did not pass.
-        hide: Whether nothing may be told of what is inside the tests: no input, no expected
-            value, and no message, into which the code could have put its input.
+        report: The report of the code.
+        hide: Whether to hide the tests: their inputs, expected values, and messages, into which
+            the code could have put an input.
     """
     if report.verdict is Verdict.NO_CODE:
         return f"There is no code in your answer: {report.feedback}\n{_AGAIN}"

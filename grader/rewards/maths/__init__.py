@@ -1,4 +1,4 @@
-"""Grades final answers of math problems by value: find (`answers`), read (`values`), compare.
+"""Grading final answers of math problems by value.
 
-docs/math.md has the rules for a person who wonders why an answer was taken or refused.
+`answers` finds an answer, `values` reads it, and `compare` compares it. docs/math.md has the rules.
 """

@@ -1,8 +1,8 @@
-"""Find the final answer in a response, or in a label. Pure, and linear in the text.
+"""Finding the final answer in a response or a label. Pure, and linear in the text.
 
-A response may give its answer several times, in several ways; what counts is the one that it
-gives last (or first, as set) in a way that says "this is the answer". An equals sign says no such
-thing. A response that begins another answer and does not finish it has none.
+A response may give several answers in several ways. The last one counts (or the first, by the
+settings) that is marked as the answer; an equals sign does not mark one. A response that begins
+another answer and does not finish it has no answer.
 """
 
 import re
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from grader.config.rewards import AnswerPick, AnswerPlace
 
 MAX_ANSWER_CHARS = 2000
-"""What is longer is no final answer."""
+"""Longer texts are not accepted as a final answer."""
 _READ_CHARS = 100_000
-"""Of a response that are looked at: its end or, for the first answer, its beginning."""
+"""Only this much of a response is searched: its end or, for the first answer, its beginning."""
 _MAX_MARKS = 200
-"""Answers of one kind that are looked at; the last ones, or the first."""
+"""The most marks of one kind that are examined: the last or the first ones."""
 
 _BOX = re.compile(r"\\(?:f?boxed|fbox)\s*(\{|(?=[\w-])|\Z)")
 _BARE = re.compile(r"-?\w+")
@@ -50,12 +50,12 @@ _DISPLAY = (("$$", "$$"), ("\\[", "\\]"), ("$", "$"), ("\\(", "\\)"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a response gives as its answer."""
+    """The answer that was found in a response."""
 
     text: str | None
-    """None where it gives none, or one that cannot be read."""
+    """None if there is none, or if it is incomplete, empty or too long."""
     note: str
-    """Where it was found, or why there is none."""
+    """Where it was found, or why it is None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class _Mark:
     start: int
     end: int
     text: str | None
-    """None if it does not end."""
+    """None if its end is missing."""
     place: str
 
 
@@ -76,9 +76,9 @@ def find_answer(
     """Return the final answer of a response.
 
     Args:
-        response: The model's words, without thoughts and special tokens.
-        place: Where it may stand.
-        pick: Which one counts if there are several.
+        response: The response, without thoughts and special tokens.
+        place: Where to look.
+        pick: Which answer counts if there are several.
     """
     finders: tuple[_Finder, ...] = {
         AnswerPlace.BOXED: (_boxes,),
@@ -88,7 +88,7 @@ def find_answer(
     }.get(place, (_boxes, _hashes, _tags, _phrases))
     is_first = pick is AnswerPick.FIRST
     response = response[:_READ_CHARS] if is_first else response[-_READ_CHARS:]
-    # A program says "the answer is" without giving one, and `####` begins its comments.
+    # Programs contain "the answer is" and `####` without giving an answer.
     prose = without_code(response)
     mark = _picked(prose, finders, pick)
     if prose != response and not (mark and mark.text != ""):
@@ -116,7 +116,7 @@ def _answer(mark: _Mark) -> Answer:
 
 
 def without_code(text: str) -> str:
-    """Return a text with a blank line for each closed block of code in it."""
+    """Return a text with a blank line instead of each closed code block."""
     kept: list[str] = []
     opened: int | None = None
     for line in text.splitlines(keepends=True):
@@ -133,7 +133,7 @@ def without_code(text: str) -> str:
 
 
 def gold_answer(label: str) -> str:
-    r"""Return the answer of a label: what follows its `####`, else its last box, else all of it."""
+    r"""Return the answer in a label: the text after `####`, else the last box, else all of it."""
     for find in (_hashes, _boxes):
         mark = _picked(label, (find,), AnswerPick.LAST)
         if mark and mark.text:
@@ -154,7 +154,7 @@ def _matches(pattern: re.Pattern[str], text: str, pick: AnswerPick) -> list[re.M
 
 
 def _within(text: str, *finders: _Finder) -> str | None:
-    """Return the answer that is given inside of another, as a box in a sentence; else the whole."""
+    """Return the answer inside a text, such as a box in a sentence; else the whole text."""
     mark = _picked(text, finders, AnswerPick.LAST)
     return text.strip() if mark is None else mark.text
 
@@ -177,7 +177,7 @@ def _boxes(text: str, pick: AnswerPick) -> Iterator[_Mark]:
 
 
 def _closings(text: str) -> dict[int, int]:
-    """Return where each brace is closed, by where it is opened."""
+    """Return the position of the closing brace by that of the opening one."""
     opened: list[int] = []
     closings: dict[int, int] = {}
     for match in _BRACE.finditer(text):
@@ -230,12 +230,12 @@ def _phrases(text: str, pick: AnswerPick) -> Iterator[_Mark]:
 
 
 def _phrase_answer(text: str, start: int) -> str:
-    """Return what stands behind the phrase: mathematics in delimiters, else a sentence's rest."""
+    """Return the answer after the phrase: delimited mathematics, else the rest of the sentence."""
     rest = text[start : start + 2 * MAX_ANSWER_CHARS].lstrip(" \t\n*_`\"'")
     for opening, closing in _DISPLAY:
         if rest.startswith(opening):
             inner, found, behind = rest[len(opening) :].partition(closing)
-            # "$5 million" opens nothing: the dollar is a currency.
+            # In "$5 million" the dollar is a currency, and opens nothing.
             if found and "\n\n" not in inner and not (opening == "$" and _is_price(inner)):
                 joined = re.match(r"\s*(?:and|or|,)\s*(?=\$|\\\()", behind)
                 return _sentence(rest) if joined else inner

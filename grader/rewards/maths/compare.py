@@ -1,4 +1,4 @@
-"""Tell whether an answer is the value that is expected. Pure, but for the algebra it is given."""
+"""Comparing an answer with the expected value. Pure, except for the algebra that is passed in."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -21,14 +21,14 @@ from grader.rewards.maths.values import (
 )
 
 SameByAlgebra = Callable[[str, str, float], bool]
-"""Tells whether two expressions in LaTeX are equal, within a relative tolerance; may be slow."""
+"""Returns whether two LaTeX expressions are equal within a relative tolerance. May be slow."""
 
 _CHOICE = re.compile(r"\(?([A-J])\)?(?:[).:](?:\s.*)?)?")
 _ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])(?:[a-zA-Z]|[a-np-z]{2})(?![a-zA-Z])")
 _WORD = re.compile(r"\b(?!(?:and|or)\b)(?:[a-zA-Z]{3,}|[nN][oO])\b")
 _DECIMAL = re.compile(r"\d?\.\d")
 _ROUNDING = 0.1
-"""How far a rounded value may be from what it stands for; no answer gives two values at once."""
+"""The largest relative difference between a value and its rounded form in one answer."""
 
 
 def is_right(
@@ -38,8 +38,8 @@ def is_right(
 
     Args:
         expected: The answer of the label.
-        answer: That of the response.
-        tolerance: Relative, for decimals that may have been rounded.
+        answer: The answer of the response.
+        tolerance: Relative; applied to decimals, which may be rounded.
         same: Compares what is no plain value; None: only equal text is equal then.
     """
     expected, answer = clean(expected), clean(answer)
@@ -54,13 +54,13 @@ def is_right(
 
 
 def _plain(text: str) -> str:
-    """Return a text without blanks; words, which are no variables, also in lower case."""
+    """Return a text without blanks; in lower case if it consists of words, not variables."""
     is_words = re.fullmatch(r"[a-zA-Z .'-]+", text) and _WORD.search(text)
     return re.sub(r"\s+", "", text.lower() if is_words else text)
 
 
 class _Comparison:
-    """The rules, with what they need on the way down."""
+    """The rules of comparison for two values."""
 
     def __init__(
         self, tolerance: float, same: SameByAlgebra | None, *, is_loose: bool = False
@@ -68,7 +68,7 @@ class _Comparison:
         self._tolerance = tolerance
         self._same = same
         self._is_loose = is_loose
-        """Whether the tolerance is for exact values, too."""
+        """Whether the tolerance also applies to exact values."""
 
     def equal(self, expected: Value, answer: Value) -> bool:
         """Compare two values."""
@@ -122,7 +122,7 @@ class _Comparison:
 
     def _equal_numbers(self, expected: Number, answer: Number) -> bool:
         if expected.has_base != answer.has_base:
-            # The base is often left out, where the problem names it.
+            # Answers often leave the base out, because the problem names it.
             return expected.digits == answer.digits
         factors = _factors(expected.unit, answer.unit)
         if factors is None:
@@ -133,7 +133,7 @@ class _Comparison:
             return True
         if expected.is_percent == answer.is_percent:
             return False
-        # "50" is a fair answer where 50 % is asked for, and the other way round.
+        # If 50 % is expected, "50" is right, and the other way round.
         left *= 100 if expected.is_percent else 1
         right *= 100 if answer.is_percent else 1
         return self._close(left, right, is_exact=is_exact)
@@ -231,7 +231,7 @@ def _unit(value: Value) -> Unit | None:
 
 
 def _factors(expected: Unit | None, answer: Unit | None) -> tuple[Fraction, Fraction] | None:
-    """Return what brings two values to one unit; None where their units measure other things."""
+    """Return the factors to a common unit; None if the units have different dimensions."""
     if expected is None or answer is None:
         return Fraction(1), Fraction(1)
     if expected.dimension != answer.dimension:
@@ -242,6 +242,6 @@ def _factors(expected: Unit | None, answer: Unit | None) -> tuple[Fraction, Frac
 def _equal_clocks(expected: Clock, answer: Clock) -> bool:
     if bool(expected.half) == bool(answer.half):
         return expected.minute_of_day == answer.minute_of_day
-    # Without a half of the day a time is of either, or from 0 to 24 hours.
+    # A time without a.m. or p.m. may be in either half of the day, or in 24 hours.
     given, open_ = (expected, answer) if expected.half else (answer, expected)
     return open_.minute in (given.minute, given.minute_of_day)

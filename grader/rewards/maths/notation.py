@@ -1,11 +1,11 @@
-"""The notation of answers: one spelling of what means the same, and parts within brackets. Pure."""
+"""Normalising the notation of answers, and splitting them at brackets. Pure."""
 
 import re
 
 from grader.rewards.maths.units import NO_UNIT
 
 DOTS = "\\ldots"
-"""What is left out of a list or a sum."""
+"""Stands for omitted terms of a list or a sum."""
 
 _MAX_DEPTH = 4
 
@@ -52,9 +52,9 @@ _END = re.compile(r"(?:[\s.,;:*_`]|\\\\)+$")
 
 
 def clean(text: str) -> str:
-    r"""Return an answer without markup that means nothing, in one spelling of the rest.
+    r"""Return an answer without meaningless markup, and in a normal spelling.
 
-    Words in text mode behind a value become `\unit{...}`: they may be no variables.
+    Words in text mode after a value become `\unit{...}`, because they are not variables.
     """
     text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
@@ -75,7 +75,7 @@ def clean(text: str) -> str:
 
 
 def balanced(text: str) -> bool:
-    """Return whether every bracket of a text is closed, by any kind of bracket."""
+    """Return whether every bracket in a text is closed by a bracket of any kind."""
     depth = 0
     for char in text:
         if char in "([{":
@@ -88,7 +88,7 @@ def balanced(text: str) -> bool:
 
 
 def split_at(text: str, separator: re.Pattern[str]) -> list[str]:
-    """Split at separators outside of brackets."""
+    """Split a text at separators outside of brackets."""
     parts: list[str] = []
     start = 0
     for match in separator.finditer(text):
@@ -101,7 +101,7 @@ def split_at(text: str, separator: re.Pattern[str]) -> list[str]:
 
 
 def unwrapped(text: str, opening: str, closing: str) -> str | None:
-    """Return what a pair of brackets around a whole text holds; None if there is none."""
+    """Return the text inside a pair of brackets around the whole; None if there is no such pair."""
     if len(text) < len(opening) + len(closing):
         return None
     if not (text.startswith(opening) and text.endswith(closing)):

@@ -1,4 +1,4 @@
-"""Read a number in any of the ways that answers are written in. Pure, and exact."""
+"""Reading numbers in all notations that answers use. Pure, and exact."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,20 +13,20 @@ _MAX_EXPONENT = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number, as exactly as it was written."""
+    """A number with its exact value."""
 
     value: Fraction
     is_exact: bool = True
-    """False for decimals with a fraction: they may have been rounded."""
+    """False for decimals with a fraction, which may be rounded."""
     is_percent: bool = False
     unit: Unit | None = None
     digits: str = ""
-    """Of a whole number, as they were written."""
+    """The digits of a whole number as written."""
     has_base: bool = False
-    """Whether a subscript says what base the digits are in."""
+    """Whether a subscript gives the base of the digits."""
 
     def with_unit(self, unit: Unit | None) -> "Number":
-        """Return the same number of a unit."""
+        """Return the same number with a unit."""
         return replace(self, unit=unit)
 
 
@@ -60,7 +60,7 @@ _BASED = re.compile(
 
 
 def read_number(text: str) -> Number | None:
-    """Return the number that a cleaned text is, with percent sign or currency; else None."""
+    """Return the number in a cleaned text, which may have a percent sign or currency; else None."""
     text = text.strip()
     if (inner := unwrapped(text, "(", ")")) is not None:
         text = inner
@@ -88,10 +88,10 @@ def read_number(text: str) -> Number | None:
 
 
 def _based(sign: str, numeral: str, base_name: str) -> Number | None:
-    r"""Read "1011_2" and "2A_{\text{sixteen}}"; None where a digit is none of that base."""
+    r"""Read "1011_2" and "2A_{\text{sixteen}}"; None if a digit is invalid in that base."""
     base = int(base_name) if base_name.isdigit() else _BASES.get(base_name, 0)
     digits = re.sub(r"[, ]", "", numeral).upper().lstrip("0") or "0"
-    # Letters alone are a name, such as A_12, but in the base that is known for them.
+    # Letters alone are a name, such as A_12, except in base 16.
     is_numeral = base == _HEXADECIMAL or any(char.isdigit() for char in numeral)
     if not is_numeral or len(digits) > _MAX_DIGITS or not _BASE_RANGE[0] <= base <= _BASE_RANGE[1]:
         return None

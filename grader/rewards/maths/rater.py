@@ -1,4 +1,4 @@
-"""Rates answers of math problems: 1 right, 0 wrong, -0.5 none or none that can be read."""
+"""Rates answers of math problems: by default 1 if right, 0 if wrong, -0.5 if missing."""
 
 import logging
 import threading
@@ -18,11 +18,11 @@ _log = logging.getLogger(__name__)
 
 _LABELS_REMEMBERED = 1000
 _EASY_ANSWERS = ("3", "y + 1")
-"""What any label can be compared with quickly, but for one that is too hard itself."""
+"""Compared with a label to find out whether the label itself is too hard."""
 
 
 class MathRater:
-    """See `Rater`. Starts processes when they are first needed and keeps them until `close`."""
+    """See `Rater`. Starts processes when they are needed, and keeps them until `close`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -39,17 +39,17 @@ class MathRater:
         ]
 
     def check(self) -> None:
-        """See that comparisons can be made.
+        """Check that expressions can be compared.
 
         Raises:
-            GraderError: They cannot, and why.
+            GraderError: They cannot; the message has the reason.
         """
         if self._settings.math.symbolic and not self._open().same("x + 1", "1 + x"):
             message = "SymPy does not find x + 1 and 1 + x equal; reinstall grader-rl[math]"
             raise GraderError(message)
 
     def close(self) -> None:
-        """End the processes. Repeats harmlessly."""
+        """Kill the processes. Repeats harmlessly."""
         with self._lock:
             self._closed = True
             algebra, self._algebra = self._algebra, None
@@ -57,8 +57,8 @@ class MathRater:
             algebra.close()
 
     def _rate(self, sample: Sample, label: object, deadline: float) -> Rating:
-        if current_call().is_given_up:
-            return self._ungraded("the call was given up")
+        if current_call().is_cancelled:
+            return self._ungraded("the call was cancelled")
         try:
             expected = gold_text(label)
             if not expected:
@@ -73,8 +73,8 @@ class MathRater:
             return self._compare(sample, expected, deadline)
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")
-        except Exception as error:  # noqa: BLE001 - logged; it must cost no more than this
-            _log.exception("a sample met a fault in the math grader")
+        except Exception as error:  # noqa: BLE001 - logged; fails only this sample
+            _log.exception("rating an answer failed because of a bug in the math grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
 
     def _compare(self, sample: Sample, expected: str, deadline: float) -> Rating:
@@ -116,7 +116,7 @@ class MathRater:
         )
 
     def _is_endless(self, expected: str, deadline: float) -> bool:
-        """Tell whether no answer could be compared with this label: then none of them is wrong."""
+        """Return whether this label is too hard to compare; then no answer may count as wrong."""
         with self._lock:
             if (known := self._endless.get(expected)) is not None:
                 return known
@@ -146,7 +146,7 @@ class MathRater:
 
 
 class _LaterComparisons:
-    """The comparisons of one answer, which few answers need: a process starts with the first."""
+    """The comparisons of one answer. The first one starts a process, since few answers need any."""
 
     def __init__(self, open_algebra: Callable[[], Algebra], deadline: float) -> None:
         self._open = open_algebra
@@ -164,15 +164,15 @@ class _LaterComparisons:
 
 
 def _until(text: str, stops: tuple[str, ...]) -> str:
-    """Return a text up to the first of several texts in it."""
+    """Return a text up to the first of some other texts in it."""
     ends = [end for stop in stops if (end := text.find(stop)) >= 0]
     return text[: min(ends, default=len(text))]
 
 
 def gold_text(label: object) -> str:
-    """Return the answer that a label holds; empty where it holds none."""
+    """Return the answer in a label; "" if there is none."""
     if isinstance(label, bool) or not isinstance(label, str | int | float):
         return ""
     answer = gold_answer(str(label))
-    # What a table reader makes of an empty cell.
+    # Table readers turn an empty cell into NaN.
     return "" if answer.casefold() == "nan" else answer

@@ -1,9 +1,9 @@
 """Equality by computer algebra, in processes that can be killed.
 
-Simplifying what a model wrote can take forever, or all memory, inside code that no exception
-reaches. So it happens in child processes with limits of their own: CPU time, which makes the
-outcome the same on a busy machine, and memory. One that hits a limit dies and is replaced, and
-the answer is "not equal". One that dies for another reason is our failure, and no answer.
+Simplifying an expression can take forever, or all memory, in C code that no exception interrupts.
+So it happens in child processes with limits on CPU time, which makes results independent of the
+load of the machine, and on memory. A process that hits a limit dies and is replaced, and its
+expressions are "not equal". A process that dies for another reason is an error of the grader.
 """
 
 import contextlib
@@ -29,34 +29,34 @@ _WORKER = Path(__file__).with_name("worker.py")
 _START_S = 60.0
 _WALL_FACTOR = 10
 _WALL_S = 10.0
-"""Wall time of a comparison, with that in multiples of its CPU time: for busy machines."""
+"""The limit of wall time is this plus `_WALL_FACTOR` times the CPU time, for busy machines."""
 _LEAST_S = 0.01
-"""With less CPU time left, nothing is compared any more."""
+"""With less CPU time left, no further comparison begins."""
 _MAX_CHARS = 2000
 _OUT_OF_MEMORY = 3
-"""The exit code of a process whose comparison took too much."""
+"""The exit code of a process that ran out of memory."""
 _LIMIT_CODES = frozenset(
     {_OUT_OF_MEMORY, -signal.SIGPROF, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS}
 )
-"""How a process ends through what it compared: a limit, or the end of C's stack."""
+"""Exit codes caused by the expressions: a limit, or a stack overflow in C."""
 
 
 class AlgebraUnavailableError(GraderError):
-    """A process for comparisons does not start or answer, through no fault of the answer."""
+    """A process for comparisons does not start or answer; the expressions are not the cause."""
 
 
 class Algebra:
-    """A few processes that compare expressions. Safe for many threads."""
+    """A pool of processes that compare expressions. Safe for many threads."""
 
     def __init__(self, *, processes: int, cpu_time_s: float) -> None:
         """Start nothing yet.
 
         Args:
-            processes: How many may compare at once.
-            cpu_time_s: What the comparisons of one answer may take.
+            processes: The most processes at once.
+            cpu_time_s: CPU time for all comparisons of one answer.
 
         Raises:
-            ConfigurationError: What reads LaTeX is not installed.
+            ConfigurationError: The package that reads LaTeX is not installed.
         """
         import importlib.util
 
@@ -75,7 +75,7 @@ class Algebra:
         self._closed = False
 
     def comparisons(self, deadline: float = math.inf) -> "Comparisons":
-        """Return what compares for one answer, until `deadline` of `time.monotonic`."""
+        """Return the comparisons of one answer, until `deadline` of `time.monotonic`."""
         return Comparisons(self, deadline)
 
     def same(self, left: str, right: str, tolerance: float = 0.0) -> bool:
@@ -83,10 +83,10 @@ class Algebra:
         return self.comparisons().same(left, right, tolerance)
 
     def ask(self, question: "Question", deadline: float) -> "Outcome | None":
-        """Compare once; None where that hit a limit.
+        """Compare once; None if a limit was hit.
 
         Raises:
-            AlgebraUnavailableError: No process could be had, or it was ended from outside.
+            AlgebraUnavailableError: No process was available, or it was killed from outside.
         """
         seat = self._take(deadline)
         try:
@@ -96,13 +96,13 @@ class Algebra:
             except AlgebraUnavailableError:
                 if self._closed or not was_old or time.monotonic() > deadline:
                     raise
-                # It may have died long ago, when it had nothing to do.
+                # It may have died earlier, while it was idle.
                 return self._ask(seat, question, deadline)
         finally:
             self._idle.put(seat)
 
     def close(self) -> None:
-        """End every process, also those that compare. Repeats harmlessly."""
+        """Kill every process, including busy ones. Repeats harmlessly."""
         with self._lock:
             self._closed = True
             living = list(self._living)
@@ -153,31 +153,31 @@ class Algebra:
 
 @dataclass(slots=True)
 class _Seat:
-    """The right to have a process."""
+    """One place of the pool, with its process if it has one."""
 
     worker: "_Worker | None" = None
 
 
 class Comparisons:
-    """The comparisons of one answer, which have a limit of CPU time together. For one thread."""
+    """The comparisons of one answer, with a common limit of CPU time. For one thread."""
 
     def __init__(self, algebra: Algebra, deadline: float) -> None:
         self._algebra = algebra
         self._deadline = deadline
         self._left_s = algebra.cpu_time_s
         self.hit_limit = False
-        """Whether something was not found out for want of time or memory."""
+        """Whether a comparison hit the limit of time or memory."""
 
     def same(self, left: str, right: str, tolerance: float = 0.0) -> bool:
-        """Return whether two expressions are equal; False where that was not found out in time.
+        """Return whether two expressions are equal; False if a limit was hit.
 
         Args:
             left: In LaTeX.
             right: In LaTeX.
-            tolerance: Relative; 0 for values that are exact.
+            tolerance: Relative; 0 for exact values.
 
         Raises:
-            AlgebraUnavailableError: No process could be had, or it was ended from outside.
+            AlgebraUnavailableError: No process was available, or it was killed from outside.
         """
         if max(len(left), len(right)) > _MAX_CHARS or self.hit_limit:
             return False
@@ -193,37 +193,37 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Whether two expressions are equal."""
+    """Two expressions to compare."""
 
     left: str
     right: str
     tolerance: float
     """Relative."""
     cpu_time_s: float
-    """That finding out may take."""
+    """The limit of the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a comparison found out."""
+    """The result of a comparison."""
 
     is_equal: bool
     cpu_time_s: float
-    """That it took."""
+    """Used by the comparison."""
 
 
 class _Worker:
-    """One process. Used by one thread at a time, but killed by any."""
+    """One process. For one thread at a time, but any thread may kill it."""
 
     def __init__(self) -> None:
-        """Start it.
+        """Start the process.
 
         Raises:
-            AlgebraUnavailableError: It does not start.
+            AlgebraUnavailableError: It cannot be started.
         """
         try:
             self._process = subprocess.Popen(
-                # -P: the folder of the script must not hide modules of other packages.
+                # -P: modules beside the script must not hide those of other packages.
                 [sys.executable, "-P", str(_WORKER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -240,22 +240,22 @@ class _Worker:
         keep_from_forks(self._stdin)
 
     def wait_until_ready(self) -> None:
-        """Wait until it has loaded what it needs.
+        """Wait until it has loaded its modules.
 
         Raises:
-            AlgebraUnavailableError: It has not after a minute, or ended.
+            AlgebraUnavailableError: It was not ready within a minute, or it ended.
         """
         if not self._line(_START_S):
             message = f"a process for comparisons did not start within {_START_S:g} s"
             raise AlgebraUnavailableError(message)
 
     def ask(self, question: Question, deadline: float) -> Outcome | None:
-        """Return what a comparison found out; None where the process died of it.
+        """Return the result of a comparison; None if it hit a limit, which killed the process.
 
         Raises:
             AlgebraUnavailableError: The process ended for another reason.
         """
-        with contextlib.suppress(OSError, ValueError):  # It may be dead, or closed just now.
+        with contextlib.suppress(OSError, ValueError):  # It may be dead or closed.
             line = json.dumps(
                 [question.left, question.right, question.tolerance, question.cpu_time_s]
             )
@@ -281,7 +281,7 @@ class _Worker:
     def kill(self) -> None:
         """End the process. Repeats harmlessly."""
         if os.getpid() != self._pid:
-            return  # Of a process that was forked since, it is none.
+            return  # It is not a child of a process that was forked later.
         self._end()
         self._process.wait()
         for stream in (self._stdin, self._stdout):
@@ -289,13 +289,13 @@ class _Worker:
                 stream.close()
 
     def _end(self) -> None:
-        # The process and the one that it has started are a group of their own.
+        # The process and its own child form a process group.
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _line(self, timeout_s: float) -> bytes:
-        """Read one answer; empty where the process ended or took too long, and so was killed."""
+        """Read one line; empty if the process ended, or was killed because it took too long."""
         alarm = threading.Timer(timeout_s, self._end)
         alarm.start()
         try:

@@ -1,4 +1,4 @@
-"""Units behind numbers: known ones are converted, other words are dropped. All pure."""
+"""Units after numbers: known ones are converted, other words are dropped. All pure."""
 
 import re
 from collections import Counter
@@ -8,16 +8,16 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit that is known."""
+    """A known unit."""
 
     dimension: frozenset[tuple[str, int]]
-    """Such as length to the power of 2; values of different dimensions are never equal."""
+    """For example length to the power of 2. Values of different dimensions are never equal."""
     factor: Fraction
-    """How many of its dimension's base unit it is."""
+    """Its size in the base unit of its dimension."""
 
 
 NO_UNIT = r"\b(?:and|or|if|than|is|are|not|when|where)\b"
-"""Words that say something of the value behind which they stand: "5 or more" is not 5."""
+"""Words that change the meaning of the value before them: "5 or more" is not 5."""
 
 _TABLE = {
     ("length", 1): {
@@ -76,17 +76,17 @@ _MAX_CHARS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """A text apart from the unit or the words behind it."""
+    """A text without its unit or trailing words."""
 
     text: str
     unit: Unit | None = None
 
 
 def split_unit(text: str) -> Amount:
-    r"""Return a text without the unit or words behind its number, and the unit if it is known.
+    r"""Return a text without the unit or words after its number, and the unit if it is known.
 
-    "3 apples" is "3", "3 km" is "3" and kilometres, and "3x" is "3x": a single letter that no
-    blank parts from the number is a variable. Words behind a variable belong to the answer
+    "3 apples" is "3", "3 km" is "3" and kilometres, and "3x" is "3x": a single letter without
+    a blank before it is a variable. Words after a variable belong to the answer
     ("n is even"), unless they are a known unit. `\unit{...}` are words that were marked as text.
     """
     found = _words_behind(text) if len(text) <= _MAX_CHARS else None
@@ -99,7 +99,7 @@ def split_unit(text: str) -> Amount:
     unit = unit_of(name)
     has_blank = is_marked or text[len(amount)] == " "
     is_word = len(name.split()[0].rstrip("^23")) > 1
-    # In text mode a capital letter is a unit of physics, and hardly a variable.
+    # In text mode a capital letter is a unit of physics rather than a variable.
     is_unknown_unit = _is_constant(amount) and (is_word or (is_marked and words.isupper()))
     is_unit = unit is not None or is_unknown_unit or _UNITS_OF_NOTHING.fullmatch(name)
     is_variable = not has_blank and (unit is None or not is_word)
@@ -109,7 +109,7 @@ def split_unit(text: str) -> Amount:
 
 
 def _words_behind(text: str) -> tuple[str, str, bool] | None:
-    """Return an amount, the words behind it, and whether they were marked as text."""
+    """Return an amount, the words after it, and whether they were marked as text."""
     if match := _MARKED.search(text):
         return text[: match.start()].rstrip(), match[1], True
     for match in re.finditer(r"(?<=[\d.)}%\s])[a-zA-Z]", text):
@@ -138,7 +138,7 @@ def unit_of(name: str) -> Unit | None:
 
 
 def _singular(name: str) -> str:
-    # "ms" are no metres.
+    # "ms" is not a plural of "m".
     return name.removesuffix("s") if name not in _BASE and len(name) > len("ms") else name
 
 

@@ -1,6 +1,6 @@
-"""Read an answer as a value: a number, a collection of values, an equation, or an expression.
+"""Reading an answer as a value: a number, a collection, an equation, or an expression.
 
-Everything here is pure and cheap; what needs algebra is left as text for `symbolic`.
+Everything here is pure and cheap. Expressions that need algebra stay text for `symbolic`.
 """
 
 import re
@@ -17,7 +17,7 @@ _MAX_DEPTH = 4
 
 
 class Brackets(StrEnum):
-    """What holds the items of a collection."""
+    """The brackets of a collection."""
 
     NONE = ""
     """A bare list: "1, 2", "1 and 2", "1 or 2"; in any order."""
@@ -40,13 +40,13 @@ class Collection:
 
     @property
     def is_record(self) -> bool:
-        """Whether every item has a name of its own, as in "x = 1, y = 2"."""
+        """Whether every item has a different name, as in "x = 1, y = 2"."""
         names = {item.name for item in self.items if isinstance(item, Named)}
         return len(names) == len(self.items) > 1
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the order of the items means something, other than by names."""
+        """Whether the order of the items matters."""
         if any(isinstance(item, Expression) and item.text == DOTS for item in self.items):
             return True
         return self.brackets not in (Brackets.NONE, Brackets.SET, Brackets.UNION)
@@ -54,33 +54,33 @@ class Collection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """What a name stands for: "x = 5", or "x > 5" as an interval."""
+    """A named value: "x = 5", or "x > 5" as an interval."""
 
     name: str
     value: "Value"
     text: str
-    """The whole."""
+    """The whole text."""
 
     @property
     def is_variable(self) -> bool:
-        """Whether the name is a letter, which says of what the value is; words describe it."""
+        """Whether the name is a letter, and not words that describe the value."""
         return bool(_VARIABLE.fullmatch(self.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equation:
-    """An equation whose left side is no name."""
+    """An equation whose left side is not a name."""
 
     value: "Value"
     """Its last side."""
     is_implicit: bool
-    """Whether it is that of a line, a circle, ..., and gives no value of its left side."""
+    """Whether it describes a line, a circle and so on, instead of the value of its left side."""
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approximation:
-    r"""A value with what it is rounded to: "\sqrt{3} \approx 1.73"."""
+    r"""A value with its rounded form: "\sqrt{3} \approx 1.73"."""
 
     exact: "Value"
     rounded: "Value"
@@ -93,11 +93,11 @@ class Clock:
     minute: str
     """Hours and minutes, as "1:05"."""
     half: str
-    """ "a" before noon, "p" after it, empty if it does not say."""
+    """ "a" for a.m., "p" for p.m., empty if not given."""
 
     @property
     def minute_of_day(self) -> str:
-        """Hours from 0 to 23 and minutes, by the half of the day that is given."""
+        """Hours and minutes on the 24-hour clock, if the half of the day is given."""
         hour, rest = self.minute.split(":", 1)
         late = 12 if self.half == "p" else 0
         return f"{int(hour) % 12 + late}:{rest}" if self.half else self.minute
@@ -105,7 +105,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """Anything else, in normal form as far as that is cheap."""
+    """Any other answer, in a normal form that is cheap to compute."""
 
     text: str
     unit: Unit | None = None
@@ -119,7 +119,7 @@ class Expression:
 Value = Number | Collection | Named | Equation | Approximation | Clock | Expression
 
 
-# ---------------------------------------------------------------- read
+# ---------------------------------------------------------------- reading
 
 _LETTER = r"(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w+\}?)?"
 _VARIABLE = re.compile(_LETTER)
@@ -159,12 +159,12 @@ _PAIRS = {
 
 
 def read(text: str) -> Value:
-    """Return what a cleaned answer means. Never raises; what it cannot read is an expression."""
+    """Return the value of a cleaned answer. Never raises; unreadable ones are an `Expression`."""
     return _read(text.strip(), 0)
 
 
 def latex(value: Value) -> str:
-    """Return a value in LaTeX, for algebra."""
+    """Return a value as LaTeX, for algebra."""
     match value:
         case Number():
             return f"{value.value.numerator}/{value.value.denominator}"
@@ -214,10 +214,10 @@ def _list(text: str, depth: int) -> Value | None:
 
 
 def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the items of a list, those that have names as what they are together.
+    """Return the items of a list, with named ones grouped.
 
-    "x = 1 or x = 2" and "n = 1, 2" are values of one thing, "x = 1, y = 2" keeps its names, and
-    "x = 1, y = 2 or x = 2, y = 1" is two of that kind.
+    "x = 1 or x = 2" and "n = 1, 2" are several values of one name; "x = 1, y = 2" keeps its names;
+    "x = 1, y = 2 or x = 2, y = 1" is two groups with names.
     """
     names = [item.name if isinstance(item, Named) else None for item in items]
     count = len(set(names))
@@ -256,7 +256,7 @@ def _equation(text: str, depth: int) -> Value | None:
 
 
 def _record(names: str, value: Value) -> Value | None:
-    """Read "(x, y) = (1, 2)"; (x, y) before several points is the name of each."""
+    """Read "(x, y) = (1, 2)". If several points follow, (x, y) names each."""
     wrapped = _unwrap(names)
     parts = split_at(wrapped[1], _COMMA) if wrapped else []
     if not parts or not all(_VARIABLE.fullmatch(part) for part in parts):

@@ -1,7 +1,7 @@
-"""The process that compares expressions for `symbolic`; a script, not a module to import.
+"""The process that compares expressions for `symbolic`. A script, not a module to import.
 
-Reads lines of JSON, `[left, right, tolerance, seconds]`, and writes `[equal, seconds]` for each:
-the CPU time that it may take, and that it took. First comes a line that says that it is ready.
+It first writes a line when it is ready. Then it reads lines of JSON, `[left, right, tolerance,
+seconds]`, and writes `[equal, seconds]` for each: the limit of CPU time, and the CPU time used.
 A process of its own compares, which dies by SIGPROF of a comparison that takes too much CPU time,
 and with exit code 3 of one that takes too much memory. How it ended is the last line, a number as
 `subprocess` has them. Both processes end with standard input. Imports nothing of grader.
@@ -29,20 +29,20 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 _MEMORY_BYTES = 4 * 1024**3
-"""Of address space, of which the libraries take a good part."""
+"""The limit of address space, much of which the libraries use."""
 
 _OUT_OF_MEMORY = 3
 _PR_SET_PDEATHSIG = 1
 
 _DIGITS = 60
 _CLOSE = 1e-50
-"""The relative difference up to which values at a point, computed with `_DIGITS`, are the same."""
+"""Values at a point, computed with `_DIGITS`, are equal up to this relative difference."""
 _NUMBER_DIGITS = 300
 _NUMBERS_CLOSE = 1e-290
-"""The same of numbers, which are computed once."""
+"""The same for numbers, which are computed with `_NUMBER_DIGITS`."""
 _TINY = 1e-40
 _LEAST_POINTS = 3
-"""At which both sides must have a value, for their values to decide."""
+"""Values decide only if both sides have one at this many points."""
 
 # ---------------------------------------------------------------- LaTeX
 
@@ -58,11 +58,11 @@ _POWER = re.compile(r"\^\s*(-?\d{2,}|-\d)")
 _NOT_READ = re.compile(
     r"'|\\prime|!!|\\ldots|\d\s*_|\^\s*\{?\s*(?:T|\\top|\\intercal)\b|\\(?:triangle|angle|odot)\b"
 )
-"""What latex2sympy2 takes for nothing, or for a product of letters in any order."""
+"""Notation that latex2sympy2 ignores, or reads as a product of letters."""
 
 
 def to_latex(text: str) -> str:
-    """Return an expression in LaTeX, whether it was written so or as plain text."""
+    """Return an expression as LaTeX; it may be LaTeX or plain text."""
     text = text.replace("**", "^").replace(" degrees", "^{\\circ}").replace("\\unit", "\\text")
     text = _braced_calls(text, "sqrt", "\\sqrt")
     text = _braced_powers(text)
@@ -100,14 +100,14 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def read(text: str) -> Any:
-    """Return what a text means to SymPy.
+    """Return a text as a SymPy expression.
 
     Raises:
-        ValueError: It has no value, or part of it would be taken for nothing.
-        Exception: It is no mathematics that can be read.
+        ValueError: It has no value, or a part of it would be ignored.
+        Exception: It cannot be parsed.
     """
     if found := _NOT_READ.search(text):
-        message = f"{found[0]!r} is not read"
+        message = f"{found[0]!r} cannot be read"
         raise ValueError(message)
     latex = normalize_latex(to_latex(text), _NORMALISATION)
     value = latex2sympy(
@@ -137,7 +137,7 @@ def _exact(value: Any) -> Any:
 
 
 def equal(left: Any, right: Any, tolerance: float) -> bool:
-    """Return whether two values are equal; of numbers within a relative tolerance."""
+    """Return whether two values are equal; numbers, within a relative tolerance."""
     if left == right:
         return True
     if isinstance(left, sympy.Set) != isinstance(right, sympy.Set):
@@ -222,7 +222,7 @@ def _difference(relation: Any) -> Any:
 
 
 def _ratios(left: Any, right: Any) -> list[Any]:
-    """Return left by right at some points; none of them if one is 0 there, or has other symbols."""
+    """Return left / right at some points; empty if one is 0 there, or their symbols differ."""
     if left.free_symbols != right.free_symbols:
         return []
     values = list(_values(left, right))
@@ -236,7 +236,7 @@ def _equal_expressions(left: Any, right: Any, tolerance: float) -> bool:
     if not left.free_symbols | right.free_symbols:
         return _equal_numbers(left, right, tolerance)
     if (left - right).has(sympy.floor, sympy.ceiling, sympy.Mod, sympy.Max, sympy.Min):
-        # Steps may lie between the points.
+        # The expressions may have jumps between the points.
         return bool(sympy.simplify(left - right) == 0)
     values = list(_values(left, right))
     closeness = max(tolerance, _CLOSE)
@@ -259,12 +259,12 @@ def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
 
 
 def _may_be_zero(one: Any, other: Any) -> bool:
-    """Return whether one of two values is 0, and the other what is left of digits that cancel."""
+    """Return whether one of two values is 0, and the other only a rounding error."""
     return (_is_zero(one) or _is_zero(other)) and bool(max(abs(one), abs(other)) < _TINY)
 
 
 def _computed(value: Any) -> Any:
-    """Return an expression with its sums and integrals done, and f(x) as a name of its own."""
+    """Return an expression with sums and integrals evaluated, and f(x) replaced by a symbol."""
     value = value.replace(
         lambda each: isinstance(each, sympy.Sum | sympy.Product) and _has_terms(each),
         lambda each: sympy.Symbol(f"<{each}>", real=True),
@@ -283,7 +283,7 @@ _TO_DO = (
 
 
 def _has_terms(value: Any) -> bool:
-    """Return whether a sum is one of terms such as a_k, of which SymPy sees no index."""
+    """Return whether a sum has terms such as a_k, whose index SymPy does not see."""
     indices = {str(symbol) for symbol in value.bound_symbols}
     return any(
         indices & set(re.findall("[a-zA-Z]+", str(symbol).partition("_")[2]))
@@ -295,14 +295,14 @@ def _has_terms(value: Any) -> bool:
 
 _SIZES = ("0.31", "0.83", "1.7", "4.3", "19.4", "0.57", "2.9", "11.3")
 _POSITIVE_POINTS = 5
-"""The first ones: square roots and logarithms want them."""
+"""The first points are positive, for square roots and logarithms."""
 
 
 def _values(left: Any, right: Any) -> Iterable[tuple[Any, Any]]:
-    """Yield the values of two expressions at points where both have one."""
+    """Yield the values of two expressions at the points where both have one."""
     symbols = sorted(left.free_symbols | right.free_symbols, key=str)
     for number, size in enumerate(_SIZES):
-        # Neither a symbol nor a ratio of two has the same value at any two points.
+        # No symbol, and no ratio of two symbols, has the same value at two points.
         point = {
             symbol: sympy.Rational(size)
             * (1 + sympy.Rational((index + 1) * (number + 1) * 89 % 144, 144))
@@ -317,7 +317,7 @@ def _values(left: Any, right: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _is_outside(value: Any, point: dict[Any, Any]) -> bool:
-    """Return whether a root or a logarithm is one of a negative number there."""
+    """Return whether a root or logarithm has a negative argument at a point."""
     return any(
         each.free_symbols and (found := _value(each, point)) is not None and not found.is_positive
         for each in (
@@ -328,7 +328,7 @@ def _is_outside(value: Any, point: dict[Any, Any]) -> bool:
 
 
 def _value(value: Any, point: dict[Any, Any] | None = None, digits: int = _DIGITS) -> Any:
-    """Return the number that an expression is at a point; None where it is none."""
+    """Return the value of an expression at a point; None if it has none."""
     number = value.evalf(digits, subs=point)
     return number if number.is_number and number.is_finite else None
 
@@ -340,7 +340,7 @@ def _close(left: Any, right: Any, tolerance: float) -> bool:
 
 
 def _is_zero(value: Any) -> bool:
-    """Return whether a computed value is 0: exactly, or since no digit of it is certain."""
+    """Return whether a computed value is 0, exactly or within its precision."""
     return all(
         part == 0 or (isinstance(part, sympy.Float) and part._prec == 1)
         for part in value.as_real_imag()
@@ -351,13 +351,13 @@ def _is_zero(value: Any) -> bool:
 
 
 def same(left: str, right: str, tolerance: float) -> bool:
-    """Return whether two texts mean the same."""
+    """Return whether two texts are equal expressions."""
     return equal(read(left), read(right), tolerance)
 
 
 def main() -> None:
-    """Have a process answer, and tell how it ended; whoever started this may not be able to see."""
-    # A trainer may ignore or block them, and what it starts inherits that.
+    """Have a child answer, and write its exit code, which the trainer may be unable to get."""
+    # A trainer may ignore or block these signals, and its child processes inherit that.
     for number in (signal.SIGCHLD, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -374,7 +374,7 @@ def main() -> None:
         return
     os.close(unclosed)
     hang_up = select.poll()
-    # With no event asked for, the poll tells of hang-ups: the child has ended, or nobody asks.
+    # Without requested events, poll reports hang-ups: the child or the parent has ended.
     hang_up.register(ended, 0)
     hang_up.register(sys.stdin.fileno(), 0)
     hang_up.poll()
@@ -390,13 +390,13 @@ def answer() -> None:
     for line in sys.stdin:
         left, right, tolerance, cpu_time_s = json.loads(line)
         began = time.process_time()
-        # No handler on purpose: the default action ends the process even inside C code.
+        # There is no handler, because the default action ends the process even inside C code.
         signal.setitimer(signal.ITIMER_PROF, cpu_time_s)
         try:
             is_equal = bool(same(left, right, tolerance))
         except MemoryError:
             sys.exit(_OUT_OF_MEMORY)
-        except Exception:  # noqa: BLE001 - whatever algebra makes of it, it is not equal
+        except Exception:  # noqa: BLE001 - then they are not equal
             is_equal = False
         signal.setitimer(signal.ITIMER_PROF, 0)
         outcome = [is_equal, time.process_time() - began]

@@ -43,16 +43,16 @@ class ScriptedGrader:
 
 
 class ScriptedRater:
-    """As `ScriptedGrader`, for questions; reports from a thread of its own."""
+    """As `ScriptedGrader`, for rated completions; reports from a thread of its own."""
 
     def __init__(self) -> None:
         self.asked: list[RatedCompletion] = []
         self._told: list[Future[None]] = []
         self._threads = ThreadPoolExecutor(1)
 
-    def ask(self, question: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
-        self.asked.append(question)
-        self._told.append(self._threads.submit(tell, make_report(Verdict(question.completion))))
+    def ask(self, completion: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
+        self.asked.append(completion)
+        self._told.append(self._threads.submit(tell, make_report(Verdict(completion.text))))
 
     def finish(self) -> None:
         for future in self._told:

@@ -28,7 +28,7 @@ def test_each_reason_is_said(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_later_line_says_how_many_had_known_reasons(caplog: pytest.LogCaptureFixture) -> None:
     lines = lines_of(caplog, ["gone", "gone", "gone", "cut off"])
-    assert lines[-1] == "a sample was not graded: cut off (and 2 more for reasons given before)"
+    assert lines[-1] == "a sample was not graded: cut off (and 2 more for reasons logged before)"
 
 
 def test_a_graded_sample_is_no_reason(caplog: pytest.LogCaptureFixture) -> None:

@@ -190,7 +190,7 @@ def test_model_that_is_not_set_or_does_not_load_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="GRADER_CONVERSATION_MODEL"):
         make_core(None).check()
     core = make_core(tmp_path)
-    with pytest.raises(ConfigurationError, match="does not load"):
+    with pytest.raises(ConfigurationError, match="cannot be loaded"):
         core.check()
     (rating,) = core.rate([Sample(query=GOOD)])
     assert not rating.graded

@@ -34,7 +34,7 @@ def test_filter_bounds_are_strict() -> None:
 
 
 def test_filter_refuses_an_empty_group() -> None:
-    with pytest.raises(ValueError, match="without a sample"):
+    with pytest.raises(ValueError, match="has no sample"):
         fate_of([])
 
 
