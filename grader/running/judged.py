@@ -252,6 +252,8 @@ def _look_again(
             _tests_of(task), ran.passed, _random, collected=ran.ids, sites=others
         ):
             doubted = twin.changed.keys() & believed.keys()
+            if not doubted:
+                continue
             found = _ids_in(task, slot, twin, ran, Verdict.PASSED) & doubted
             if found and (not has_reference or _reference_fails(task, slot, twin, found, ran)):
                 return None
