@@ -96,7 +96,7 @@ ROWS = {
         "    assert_eq!(candidate(Vec::<isize>::new()), Vec::<isize>::new());\n}\n",
         right="fn double_all(numbers: Vec<isize>) -> Vec<isize> {\n"
         "    numbers.iter().map(|n| 2 * n).collect()\n}\n\n"
-        'fn main() {\n    println!("{:?}", double_all(vec![3]));\n}',
+        "fn main() {\n    assert_eq!(double_all(vec![]), vec![]);\n}",
         wrong="fn double_all(numbers: Vec<isize>) -> Vec<isize> {\n    numbers\n}",
         leaves="fn double_all(_numbers: Vec<isize>) -> Vec<isize> {\n    std::process::exit(0)\n}",
         crashes='fn double_all(_numbers: Vec<isize>) -> Vec<isize> {\n    panic!("on purpose")\n}',

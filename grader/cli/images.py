@@ -1,6 +1,5 @@
 """`grader images`."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,13 +15,6 @@ images = typer.Typer(
 )
 
 
-class Variant(StrEnum):
-    """Which image."""
-
-    PYTHON = "python"
-    SCIENCE = "science"
-
-
 @images.callback()
 def _images() -> None:
     """Keep `build` a subcommand: typer would otherwise merge a single command into its group."""
@@ -30,7 +22,14 @@ def _images() -> None:
 
 @images.command()
 def build(
-    variant: Annotated[Variant, typer.Argument(help="Which image.")] = Variant.PYTHON,
+    variants: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[VARIANT]...",
+            help="Which images: python, science, a language such as cpp, or all. Default: python.",
+            show_default=False,
+        ),
+    ] = None,
     base: Annotated[
         str | None, typer.Option(metavar="IMAGE", help="The image to build on.")
     ] = None,
@@ -53,26 +52,29 @@ def build(
 
         grader images build
         grader images build science --wheels ./wheels
+        grader images build cpp java
     """
+    from grader.sandbox.images import all_variants
+
+    wanted = variants or ["python"]
+    for variant in all_variants() if "all" in wanted else dict.fromkeys(wanted):
+        typer.echo(f"{_build(variant, base, wheels)} is ready")
+
+
+def _build(variant: str, base: str | None, wheels: Path | None) -> str:
     from grader.sandbox.images import build as build_image
 
     settings = choose().settings
     console = terminal(err=True)
     if console is None:
-        name = build_image(
-            variant.value, progress=note, settings=settings, base=base, wheels=wheels
-        )
-    else:
-        from rich.markup import escape
+        return build_image(variant, progress=note, settings=settings, base=base, wheels=wheels)
+    from rich.markup import escape
 
-        with console.status(f"Building the {variant} image") as status:
-            name = build_image(
-                variant.value,
-                progress=lambda line: status.update(
-                    escape(line.splitlines()[0][:100] if line else "")
-                ),
-                settings=settings,
-                base=base,
-                wheels=wheels,
-            )
-    typer.echo(f"{name} is ready")
+    with console.status(f"Building the {variant} image") as status:
+        return build_image(
+            variant,
+            progress=lambda line: status.update(escape(line.splitlines()[0][:100] if line else "")),
+            settings=settings,
+            base=base,
+            wheels=wheels,
+        )

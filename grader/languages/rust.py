@@ -4,13 +4,13 @@ import re
 
 from grader.languages.language import Language, Values, Words
 
-_MAIN = re.compile(r"\bfn\s+main\s*\(")
+_MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
 
 
 def show(values: Values) -> str:
     """Show what expressions are worth as Rust itself writes values for debugging."""
-    # What the answer brings along to try it out is not what is run.
-    lines = [_MAIN.sub("fn main_of_the_answer(", values.code), "fn main() {", values.setup]
+    # What the answer brings along to try it out is not compiled.
+    lines = [_MAIN.sub(r"#[cfg(any())] \g<0>", values.code), "fn main() {", values.setup]
     lines += [
         f'println!("\\n{values.mark} {number} {{:?}}", {expression});'
         for number, expression in enumerate(values.expressions)

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import IO
 
 import sandbox_images
+from grader import languages
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, ImageNotFoundError, SandboxError
 from grader.sandbox.docker.engine import Engine
 from sandbox_images.lock import platform_options
 
 VARIANTS = ("python", "science")
+"""Those that Python submissions run in; each other language's is named in `grader.languages`."""
 
 DEFAULT_BASE = "debian:bookworm-slim"
 _RELEASE = "bookworm"
@@ -44,10 +46,24 @@ def image_name(variant: str, settings: Settings) -> str:
     Raises:
         ImageNotFoundError: There is no such variant.
     """
-    if variant not in VARIANTS:
-        message = f"there is no image variant {variant!r}; expected one of {', '.join(VARIANTS)}"
-        raise ImageNotFoundError(message)
-    return str(getattr(settings.images, variant))
+    if variant in VARIANTS:
+        return str(getattr(settings.images, variant))
+    if languages.in_image(variant):
+        # Beside the plain image that it is built on, by the variant's name for a tag.
+        return f"{_without_tag(settings.images.python)}:{variant}"
+    message = f"there is no image variant {variant!r}; expected one of {', '.join(all_variants())}"
+    raise ImageNotFoundError(message)
+
+
+def all_variants() -> tuple[str, ...]:
+    """Return the variants of Python's and those of other languages."""
+    found = dict.fromkeys(language.image for language in languages.languages().values())
+    return (*VARIANTS, *found)
+
+
+def _without_tag(image: str) -> str:
+    name, colon, tag = image.rpartition(":")
+    return name if colon and "/" not in tag else image
 
 
 @cache
@@ -92,7 +108,7 @@ def build(
     """Build a variant's image, and what it is based on where that is missing.
 
     Args:
-        variant: One of `VARIANTS`.
+        variant: One of `all_variants`.
         progress: Called with each line that the build prints.
         settings: Default: the plain ones.
         base: The image to build on, with Debian's apt or a Python 3.11 of its own. Default: for
@@ -119,6 +135,9 @@ def build(
             base = _default_base(engine, variant, settings, progress)
         before = engine.image(name)
         arguments = {"BASE": base, **_proxies()}
+        if found := languages.in_image(variant):
+            packages = (name for each in found for name in each.packages.values())
+            arguments["PACKAGES"] = " ".join(dict.fromkeys(" ".join(packages).split()))
         labels = {HARNESS_LABEL: harness_digest()}
         with tempfile.TemporaryFile() as context:
             _write_context(context, variant, engine.info().machine, wheels, progress)
@@ -218,11 +237,13 @@ def _write_context(
         tempfile.TemporaryDirectory(prefix="grader-packages-") as folder,
         tarfile.open(fileobj=context, mode="w") as archive,
     ):
-        progress(f"Fetching the packages of the {variant} image")
-        packages = Path(folder, "packages")
-        _install(packages, _RECIPES / variant / "requirements.lock", machine, wheels)
-        archive.add(_RECIPES / variant / "Dockerfile", "Dockerfile", filter=_plain)
-        archive.add(packages, "packages", filter=_plain)
+        recipe = _RECIPES / (variant if variant in VARIANTS else "language")
+        archive.add(recipe / "Dockerfile", "Dockerfile", filter=_plain)
+        if variant in VARIANTS:
+            progress(f"Fetching the packages of the {variant} image")
+            packages = Path(folder, "packages")
+            _install(packages, recipe / "requirements.lock", machine, wheels)
+            archive.add(packages, "packages", filter=_plain)
         for path in _harness_files():
             inside = path.relative_to(_RECIPES.parent)
             archive.add(path, str(inside), filter=_plain)

@@ -21,7 +21,7 @@ from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
 from grader.suites import parse_label
-from tests.conftest import REPO, missing
+from tests.conftest import REPO, docker_settings, missing
 
 FOLDER = REPO / "tests/languages"
 LABEL = {"inputs": ["3 4\n", "20 22\n"], "outputs": ["7\n", "42\n"]}
@@ -66,6 +66,26 @@ def test_program_gets_its_verdict(grader: Grader, language: str, name: str) -> N
     assert report.verdict in program["verdicts"], report.feedback
     assert report.integrity is Integrity.ISOLATED
     assert program.get("feedback", "") in report.feedback
+
+
+@pytest.fixture(scope="module")
+def docker_grader(docker_sandbox: object) -> Iterator[Grader]:
+    assert docker_sandbox is not None
+    settings = replace(docker_settings(), sandbox=SandboxChoice.DOCKER, slots=1, stop_early=True)
+    with Grader(settings) as opened:
+        yield opened
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("name", [name for language, name in programs() if language == "c"])
+def test_program_gets_its_verdict_in_a_container(docker_grader: Grader, name: str) -> None:
+    submission = Submission(
+        id="program", completion=programs()["c", name]["code"], suite=suite_of("c")
+    )
+    report = docker_grader.grade(submission)
+    if not report.graded and "images build" in report.feedback:
+        missing("The sandbox image of C", report.feedback)
+    assert report.verdict in programs()["c", name]["verdicts"], report.feedback
 
 
 def test_every_language_has_programs_that_are_right_and_wrong() -> None:
