@@ -1,7 +1,7 @@
 """Records as JSON bytes, and back.
 
-The dataclasses of `grader.model` are the schema; pydantic validates against them, so there
-is no second set of models. JSON cannot hold every value: bytes are encoded as base64, and the
+The dataclasses of `grader.model` are the schema; pydantic validates against them, so the
+models are declared once. JSON cannot hold every value: bytes are encoded as base64, and the
 arguments and results of calls by `sandbox_images.harness.wire.values`, so that a tuple, a set or
 NaN arrives unchanged.
 

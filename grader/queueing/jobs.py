@@ -83,7 +83,7 @@ class QueuedJob:
     key: str
     """Submissions with the same key get the same report."""
     code: str
-    suite: "EncodedSuite"
+    suite: "QueuedSuite"
     settings: str
     """A JSON object."""
     reader: AnswerReader = field(compare=False)
@@ -110,7 +110,7 @@ class SubmissionJob(QueuedJob):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EncodedSuite:
+class QueuedSuite:
     """A suite as it is sent: once, however many submissions it judges."""
 
     digest: str
@@ -131,7 +131,7 @@ class JobMaker:
         self._settings = settings
         self._calibration = calibration.find(settings)
         self._lock = threading.Lock()
-        self._suites: OrderedDict[tuple[int, str], tuple[TestSuite, EncodedSuite]] = OrderedDict()
+        self._suites: OrderedDict[tuple[int, str], tuple[TestSuite, QueuedSuite]] = OrderedDict()
 
     def make(self, submission: Submission) -> SubmissionJob | None:
         """Return the submission as a job; None if its completion holds no code.
@@ -161,7 +161,7 @@ class JobMaker:
             conditions=conditions,
         )
 
-    def _encode(self, suite: TestSuite, language: str) -> EncodedSuite:
+    def _encode(self, suite: TestSuite, language: str) -> QueuedSuite:
         key = id(suite), language
         with self._lock:
             # The entry keeps the suite alive, so that no other object gets its id.
@@ -179,7 +179,7 @@ class JobMaker:
             image=languages.image_of(suite, language),
         )
         message = wire.encode_submission(Submission(id="", completion="", suite=resolved))
-        encoded = EncodedSuite(
+        encoded = QueuedSuite(
             digest=hashlib.sha256(message).hexdigest(),
             image=resolved.image,
             message=message,

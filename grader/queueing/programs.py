@@ -13,7 +13,7 @@ from grader.model import SuiteFile, Usage
 from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
-from grader.queueing.jobs import EncodedSuite, QueuedJob
+from grader.queueing.jobs import QueuedJob, QueuedSuite
 from grader.sandbox.contract import Commands, Job, Program, RunOutcome
 
 _MARK = "program"
@@ -71,7 +71,7 @@ def make_program_job(job: Job, image: str, clock_s: float) -> QueuedJob:
         key=secrets.token_hex(32),
         code=_encode_program(job, image, clock_s),
         # The ledger requires a suite. It is not the program, because suites stay longer in Redis.
-        suite=EncodedSuite(digest=_MARK, image=image, message=_MARK.encode()),
+        suite=QueuedSuite(digest=_MARK, image=image, message=_MARK.encode()),
         settings=_SETTINGS,
         reader=_ResultReader(),
     )

@@ -28,11 +28,11 @@ pytestmark = [pytest.mark.redis, pytest.mark.timeout(TIMEOUT_S)]
 
 KILLERS = 5 if SUBMISSIONS >= 300 else 1
 KILLER = "# killer {}\nimport time\ntime.sleep(1)\ndef add(a, b):\n    return a + b\n"
-"""Right, and slow enough to be caught at work."""
+"""Right, and slow enough to be seen running."""
 
 
 def kill_whoever_runs_killers(deployment: Deployment, over: threading.Event) -> None:
-    """Stand in for what submissions do to their workers; restart these as a supervisor does."""
+    """Kill workers in place of the submissions, and restart them as a supervisor would."""
     with deployment.redis.connect() as client:
         while not over.wait(0.01):
             for worker in client.zrange(names.Key.WORKERS, 0, -1):
@@ -94,11 +94,11 @@ def test_client_that_died_resumes(
     batch = start_batch()
     batch.finish()
     stats = deployment.redis.stats()
-    # What the dead client had begun was not begun again.
+    # Jobs of the dead client were not started again.
     assert stats["cache_hits"] + stats["joined"] >= 10
     assert stats["graded"] <= SUBMISSIONS + 10
     with deployment.redis.connect() as connection:
-        # Of a longer batch the workers have seen that already.
+        # With a longer batch the workers would have seen this already.
         for client in connection.zrange(names.Key.CLIENTS, 0, -1):
             connection.zadd(names.Key.CLIENTS, {client: 0})
     wait_until(lambda: not streams(deployment), 20, "the dead client's answers are gone")

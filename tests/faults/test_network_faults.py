@@ -1,4 +1,4 @@
-"""The cable between a worker and Redis is pulled: for a moment, and for longer than a lease."""
+"""The network between a worker and Redis is cut, briefly and for longer than a lease."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ def test_batch_survives_cuts_between_a_worker_and_redis(
 def test_worker_that_was_cut_off_for_good_stops_in_order(
     deploy: Callable[..., Deployment], begin: Callable[..., Batch], cable: Cable
 ) -> None:
-    """Its submissions go to the other, and its own end does not hang on a silent Redis."""
+    """Its submissions go to the other worker, and it stops although Redis is silent."""
     deployed = deploy(address=cable.address)
     broker = deployed.redis.url.replace("127.0.0.1", cable.address)
     lost = deployed.add_worker(cable.place, broker=broker, queue_drain_s=DRAIN_S)

@@ -1,4 +1,4 @@
-"""Redis that dies, hangs, or loses what it was told: the batch must not show it."""
+"""Redis that dies, hangs or loses data, without any effect on the batch."""
 
 import itertools
 import signal
@@ -56,7 +56,7 @@ def test_batch_survives_redis_that_cannot_be_reached_for_a_while(
     time.sleep(20)
     deployment.redis.send(signal.SIGCONT)
     batch.finish()
-    # Silence was not held against anybody.
+    # No lease ran out while Redis was silent.
     assert deployment.redis.stats().get("workers_lost", 0) == 0
     assert_nothing_is_left(deployment)
 
@@ -135,7 +135,7 @@ def refuses(client: "Redis") -> bool:
 def test_redis_that_is_too_small_for_what_clients_send_goes_on(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    """They are refused while there is still room for those who work it off."""
+    """They are refused while there is still memory for the workers."""
     limit_memory(deployment)
     for _ in range(2):
         deployment.add_worker()

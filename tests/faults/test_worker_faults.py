@@ -1,4 +1,4 @@
-"""Workers that die, stop, sleep or lose their slots: the batch must not show it."""
+"""Workers that die, stop, sleep or lose their slots, without any effect on the batch."""
 
 import contextlib
 import os

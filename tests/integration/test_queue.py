@@ -144,7 +144,7 @@ def no_slot_is_busy(deployment: Deployment) -> bool:
 
 
 def test_worker_that_stops_telling_of_itself_is_silent_at_once(settings: Settings) -> None:
-    # What it said of itself and its lease end at one time, and a look may come just then.
+    # Its status and its lease expire at the same time, and this may look just then.
     client = connect(settings)
     client.zadd(names.Key.WORKERS, {"ghost": 1000 * (time.time() + 60)})
     try:

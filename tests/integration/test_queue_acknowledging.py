@@ -29,7 +29,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 @pytest.fixture
 def connection(deployment: Deployment) -> Iterator[Any]:
-    """A connection of Celery's kind, as a worker's consumer has one."""
+    """A connection like that of a worker's consumer."""
     with make_app(Settings(broker=deployment.redis.url)).connection_for_read() as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Tasks that no client means: each job gets an answer that says why, and the worker goes on."""
+"""Malformed tasks and jobs: each job is answered with the reason, and the worker goes on."""
 
 import itertools
 import json
@@ -54,7 +54,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     deployed.add_worker()
     deployed.wait_for_workers(1)
     yield deployed
-    # A worker may hold a few messages, and after those takes no more.
+    # A worker takes no more messages once it has reached its prefetch limit.
     with deployed.redis.connect() as client:
         wait_until(lambda: not client.exists("unacked"), 10, "every message is acknowledged")
     deployed.close()
@@ -102,11 +102,11 @@ def answers(
 ) -> dict[int, bytes]:
     """Put jobs of suites, settings and codes into the ledger as they are; return the answers."""
     client = f"fuzz-{next(_numbers)}"
-    tickets = []
+    entries = []
     for number, (suite, given_settings, code) in enumerate(payloads):
         digest = f"{client}-suite-{number}"
         ledger.store_suite(digest, suite)
-        tickets.append(
+        entries.append(
             LedgerEntry(
                 key=f"{client}-{number}",
                 suite=digest,
@@ -116,8 +116,8 @@ def answers(
                 code=code,
             )
         )
-    assert all(submitted.is_new for submitted in ledger.submit(client, tickets))
-    dispatcher.send([ticket.hint for ticket in tickets], together=8)
+    assert all(submitted.is_new for submitted in ledger.submit(client, entries))
+    dispatcher.send([entry.hint for entry in entries], together=8)
     found: dict[int, bytes] = {}
     end = time.monotonic() + 60
     while len(found) < len(payloads) and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Who grades what, and in which order: a queue per image, and short deadlines first."""
+"""Which worker grades what, and in which order: a queue per image, and short deadlines first."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A client of a real `grader serve`: same reports, its own rules, and every way to fail."""
+"""A client of a real `grader serve`: equal reports, its own settings, and every failure."""
 
 import json
 import socket
@@ -45,7 +45,7 @@ Eventually = Callable[[Callable[[], bool], float], None]
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose own rules are others than those of its clients."""
+    """A service with other settings than its clients."""
     folder = tmp_path_factory.mktemp("service")
     with serving(
         folder,
@@ -100,7 +100,7 @@ def submissions() -> list[Submission]:
 
 
 def essence(report: GradeReport) -> GradeReport:
-    """Return a report without what differs from run to run."""
+    """Return a report without the values that differ from run to run."""
     cases = tuple(replace(case, usage=None) for case in report.cases)
     return replace(report, cases=cases, usage=Usage())
 
@@ -153,7 +153,7 @@ def test_deadline_is_kept_and_the_report_says_so(grader: RemoteGrader) -> None:
     assert "no report within 0.5 s" in report.feedback
 
 
-# ---------------------------------------------------------------- what can go wrong
+# ---------------------------------------------------------------- failures
 
 
 def reason(settings: Settings, submission: Submission | None = None, timeout_s: float = 30) -> str:

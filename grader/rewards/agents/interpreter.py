@@ -65,7 +65,7 @@ class CellOutcome:
     text: str
     """What it printed, the value of its last line, or its traceback; cut to some length."""
     lives: bool
-    """Whether the session goes on with this cell in it: not where it was stopped or ended."""
+    """Whether the session keeps this cell; False if the cell was stopped or ended its process."""
 
 
 class Interpreter:

@@ -40,7 +40,7 @@ def is_right(
         expected: The answer of the label.
         answer: The answer of the response.
         tolerance: Relative; applied to decimals, which may be rounded.
-        same: Compares what is no plain value; None: only equal text is equal then.
+        same: Compares expressions that are not plain values; None: they are compared as text.
     """
     expected, answer = clean(expected), clean(answer)
     if not answer:

@@ -1,4 +1,4 @@
-"""Graders that run nothing: completions say what becomes of them."""
+"""Graders that run nothing: a completion names its own verdict."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,7 +43,7 @@ class ScriptedGrader:
 
 
 class ScriptedRater:
-    """As `ScriptedGrader`, for rated completions; reports from a thread of its own."""
+    """As `ScriptedGrader`, for rated completions; it reports in another thread."""
 
     def __init__(self) -> None:
         self.asked: list[RatedCompletion] = []

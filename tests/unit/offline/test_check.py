@@ -1,4 +1,4 @@
-"""What is concluded from the reports of a problem's reference, attacks and mutants."""
+"""The conclusions from the reports of a problem's reference, attacks and mutants."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -46,7 +46,7 @@ def report(*verdicts: Verdict, cpu_time_s: float = 0.1, **overrides: Any) -> Gra
 
 
 class Prepared:
-    """Gives reports that were prepared: for the reference, in turn, and for the stubs."""
+    """Returns prepared reports: for the reference, in turn, and for the stubs."""
 
     def __init__(self, reference: list[GradeReport], stubs: list[GradeReport]) -> None:
         self._reference = reference
@@ -179,7 +179,7 @@ def test_problem_whose_tests_cannot_be_read_is_broken() -> None:
 
 
 class Judging:
-    """Passes what a function says of a source, each time in both of its cases."""
+    """Gives both cases of a submission the verdict that a function returns for its source."""
 
     def __init__(self, passes: Callable[[str], bool]) -> None:
         self._passes = passes

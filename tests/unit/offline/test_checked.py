@@ -1,4 +1,4 @@
-"""Rows of checked problems: written, read back, refused; and what they add up to."""
+"""Rows of checked problems: written, read back, refused, and summed up."""
 
 import json
 from collections.abc import Sequence

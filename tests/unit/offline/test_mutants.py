@@ -1,4 +1,4 @@
-"""Mutants: what is changed, what is left alone, and that they always are programs."""
+"""Mutants: what is changed, what is not, and that they always parse."""
 
 import ast
 import bisect

@@ -1,4 +1,4 @@
-"""The loop, and resuming it, with a grader that runs nothing."""
+"""Grading rows and resuming, with a grader that runs nothing."""
 
 import gzip
 import json

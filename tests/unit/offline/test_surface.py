@@ -1,4 +1,4 @@
-"""Which names of a submission a suite is seen to use."""
+"""Which names of a submission are found in a suite's code."""
 
 import ast
 

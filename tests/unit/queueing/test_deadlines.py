@@ -1,4 +1,4 @@
-"""Alarms ring in order and in time, and those that are cancelled leave nothing behind."""
+"""Alarms ring in order and in time, and cancelled ones leave nothing behind."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Which submissions are one job, and what of them travels."""
+"""Which submissions are the same job, and what is sent for them."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ def test_settings_that_change_a_report_change_the_job(settings: Settings) -> Non
     assert make(make_submission(CODE), settings).key != make(make_submission(CODE)).key
 
 
-def test_settings_of_a_place_change_nothing() -> None:
+def test_settings_of_the_deployment_do_not_change_the_job() -> None:
     elsewhere = Settings(slots=7, retries=0, broker="redis://elsewhere/0")
     assert make(make_submission(CODE), elsewhere).key == make(make_submission(CODE)).key
 
@@ -94,7 +94,7 @@ def test_message_that_is_no_suite_is_refused() -> None:
         SuiteReader().read("digest", b"{}")
 
 
-def test_worker_keeps_its_place_and_takes_the_clients_choices() -> None:
+def test_worker_keeps_its_own_settings_and_takes_those_of_the_client() -> None:
     here = Settings(slots=3, policy="binary", retries=1)
     chosen = {"policy": "ladder", "stop_early": True, "require_integrity": "split"}
     assert apply(chosen, here) == replace(
@@ -114,7 +114,7 @@ def test_queue_has_a_list_per_priority() -> None:
     assert queue_keys("science")[:2] == ("grader.science", "grader.science\x06\x163")
 
 
-def test_report_of_a_shared_job_tells_how_each_submission_was_found() -> None:
+def test_report_of_a_shared_job_has_the_conditions_of_each_submission() -> None:
     plain, fenced = make(make_submission(CODE.strip())), make(make_submission(ANSWER.strip()))
     conditions = Conditions(
         format="asserts",

@@ -1,4 +1,4 @@
-"""Programs and their results travel unchanged, and nothing else is taken for one."""
+"""Programs and their results are sent unchanged, and anything else is refused."""
 
 import json
 import math
@@ -72,14 +72,14 @@ def test_program_travels_unchanged(program: Job) -> None:
     assert is_program(json.loads(job.settings))
 
 
-def test_program_of_a_client_that_says_nothing_of_a_clock_has_none() -> None:
+def test_program_without_a_clock_may_run_for_ever() -> None:
     told = json.loads(make_program_job(JOB, "python", 7.5).code)
     del told["clock_s"]
     assert decode_program(json.dumps(told)).clock_s == math.inf
 
 
 @pytest.mark.parametrize("clock_s", [0, -1, math.nan, 10**400, "soon", None])
-def test_clock_that_is_none_is_refused(clock_s: object) -> None:
+def test_invalid_clock_is_refused(clock_s: object) -> None:
     told = json.loads(make_program_job(JOB, "python", 7.5).code)
     with pytest.raises(WireError):
         decode_program(json.dumps({**told, "clock_s": clock_s}))

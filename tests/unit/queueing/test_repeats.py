@@ -1,4 +1,4 @@
-"""What a log says once while it goes on."""
+"""Messages that are logged once while their cause lasts."""
 
 from grader.process.repeats import Repeats
 

@@ -1,4 +1,4 @@
-"""Limits that follow from what reference solutions took."""
+"""Limits from the measured times of references."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may be kept: nothing that another run could see otherwise."""
+"""Which reports are cached: only those that another run would give, too."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How a worker's speed is told."""
+"""How a worker's throughput is computed."""
 
 from worker.throughput import Throughput
 
