@@ -1,4 +1,4 @@
-"""The reward function for OpenRLHF where labels are answers to math problems.
+"""The reward function for OpenRLHF for labels that are answers to math problems.
 
 As `grader/reward_func.py` with `GRADER_TASK=math`: `--remote_rm_url grader/reward_math.py
 --label_key answer`. docs/math.md says how answers are found and compared.
