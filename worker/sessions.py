@@ -141,17 +141,16 @@ class SessionHost:
     def _open(self, request: Mapping[str, Any]) -> dict[str, Any]:
         try:
             limits = Limits(**request["limits"])
-            slot = contextlib.ExitStack()
-            borrowed = slot.enter_context(
-                self._pool(request["image"]).borrow(
-                    image=request["image"], memory_bytes=limits.memory_bytes
+            image = request["image"]
+            with contextlib.ExitStack() as slot:
+                borrowed = slot.enter_context(
+                    self._pool(image).borrow(image=image, memory_bytes=limits.memory_bytes)
                 )
-            )
-            session = borrowed.open_session(
-                limits, states=request["states"], preload=request["preload"]
-            )
+                session = borrowed.open_session(
+                    limits, states=request["states"], preload=request["preload"]
+                )
+                held = _Held(session=session, slot=slot.pop_all(), used_at=time.monotonic())
             id = secrets.token_hex(16)
-            held = _Held(session=session, slot=slot, used_at=time.monotonic())
             with self._lock:
                 self._held[id] = held
             return {"worker": self._worker, "session": id}

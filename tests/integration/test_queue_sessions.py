@@ -9,14 +9,17 @@ import pytest
 
 from grader.config.sessions import SessionSettings
 from grader.config.settings import QueueSettings, Settings
+from grader.model import Limits
 from grader.model.errors import SandboxUnavailableError, SessionLostError, SessionsFullError
 from grader.opening import open_sessions
 from grader.queueing import sessions as queued
 from grader.queueing.names import SessionKey
+from grader.sandbox.fake.backend import FakeSandbox
 from grader.sessions.local import Session, Sessions
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program
 from tests.serving import serving
+from worker import sessions as hosting
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
 
@@ -128,3 +131,37 @@ def test_worker_that_lost_a_session_says_so(sessions: Sessions) -> None:
         assert session.run("1").value == "1"
     with pytest.raises(SessionLostError):
         session.run("1")
+
+
+def test_session_whose_client_is_gone_ends(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
+) -> None:
+    monkeypatch.setattr(hosting, "_IDLE_FACTOR", 1.0)
+    # Of an image that the real worker does not serve.
+    settings = Settings(
+        broker=deployment.redis.url,
+        queue=QueueSettings(images="science"),
+        sessions=SessionSettings(most=1, idle_s=1),
+    )
+    host = hosting.SessionHost("here", settings, sandbox=FakeSandbox)
+    host.start()
+    slot = queued.QueueSlots(settings)
+    with slot.borrow(image="science", memory_bytes=1) as borrowed:
+        session = borrowed.open_session(Limits(), states=8)
+        assert session.list_files(0) == {}
+        eventually(lambda: not host._held, 10.0)
+        with pytest.raises(SandboxUnavailableError, match="does not have the session any more"):
+            session.list_files(0)
+    slot.close()
+    host.close()
+
+
+def test_request_that_is_no_request_costs_the_worker_nothing(
+    deployment: Deployment, sessions: Sessions
+) -> None:
+    lists = queued.SessionLists(Settings(broker=deployment.redis.url))
+    for request in ({}, {"op": "open"}, {"op": "step", "session": [], "id": "1"}):
+        lists.ask(SessionKey.OPEN + "python", request)
+    with sessions.open() as session:
+        assert session.run("1").value == "1"
+    lists.close()
