@@ -86,7 +86,10 @@ def named(name: object) -> str:
         return ANY
     if (language := find(name)) is None:
         known = ", ".join((PYTHON, *sorted(languages())))
-        message = f"the language {name!r:.80} is not graded; expected one of {known}, {ANY}"
+        message = (
+            f"the language {name!r:.80} is not graded; expected one of {known}, {ANY}, "
+            "or no such field if it does not say what the code is in"
+        )
         raise LabelError(message)
     return language.name
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from grader import languages
 from grader.text.visible import pieces
 
 if TYPE_CHECKING:
@@ -15,15 +16,15 @@ _MAX_LINE_CHARS = 2_000
 """Code with a longer line is shown plain as well: people do not write such lines."""
 
 
-def highlighted(code: str) -> "Markup":
-    """Return Python code as HTML for a `pre`: a `span` for each line.
+def highlighted(code: str, language: str = languages.PYTHON) -> "Markup":
+    """Return code as HTML for a `pre`: a `span` for each line.
 
     Symbols stand for characters that act or hide. The stylesheet numbers the lines.
     """
     from markupsafe import Markup, escape
 
     lines = [Markup("")]
-    for kind, text in _tokens(code):
+    for kind, text in _tokens(code, language):
         css = _CLASSES.get(kind, "")
         first, *rest = text.split("\n")
         for number, part in enumerate((first, *rest)):
@@ -55,12 +56,20 @@ _CLASSES = {
 """CSS classes of the kinds of tokens that have a colour, by the names of Pygments."""
 
 
-def _tokens(code: str) -> "Iterator[tuple[str, str]]":
+def _tokens(code: str, language: str) -> "Iterator[tuple[str, str]]":
     if len(code) > MAX_CHARS or any(len(line) > _MAX_LINE_CHARS for line in code.split("\n")):
         yield "", code
         return
-    from pygments.lexers.python import PythonLexer
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
 
-    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(code):
+    found = languages.find(language)
+    try:  # Dialects have an image in common, which has the name of their language.
+        lexer = get_lexer_by_name(found.image if found else languages.PYTHON)
+    except ClassNotFound:
+        yield "", code
+        return
+    lexer.stripnl = lexer.ensurenl = False
+    for token, text in lexer.get_tokens(code):
         name = ".".join(token[-3:]).removeprefix("Literal.")
         yield next((known for known in _CLASSES if name.startswith(known)), ""), text

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grader.languages import PYTHON
 from grader.model import CaseResult, GradeReport, KiB, Limits, MiB, Usage
 from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.differ import DiffLine, diff
@@ -93,7 +94,9 @@ class SampleView:
     code: str | None
     """The extracted code, or the answer that was compared."""
     is_code: bool
-    """Whether `code` is Python, not an answer."""
+    """Whether `code` is code, not an answer."""
+    language: str
+    """What code is in."""
     cases: tuple[CaseView, ...]
     cases_left_out: int
     case_counts: tuple[tuple[Verdict, int], ...]
@@ -138,6 +141,7 @@ def view_of(
         completion_cut=max(0, len(completion) - MAX_COMPLETION_CHARS),
         code=report.code,
         is_code=is_code(report),
+        language=report.conditions.language if report.conditions else PYTHON,
         cases=tuple(_case(case) for case in cases[:MAX_CASES]),
         cases_left_out=max(0, len(cases) - MAX_CASES),
         case_counts=tuple((v, counts[v]) for v in Verdict if counts[v]),
@@ -270,6 +274,7 @@ def _other_limit(hit: LimitKind, limits: Limits | None) -> str:
 def _facts(report: GradeReport) -> Iterator[tuple[str, str]]:
     if report.conditions is not None:
         yield "Label format", report.conditions.format
+        yield "Language", report.conditions.language
         yield "Image", report.conditions.image
         yield "CPU time limit from", f"{report.conditions.limits_from}"
     if report.sandbox is not None:

@@ -11,6 +11,7 @@ from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
 from grader.queueing.jobs import JobMaker, SubmissionJob, SuiteReader, apply
 from grader.queueing.names import priority_of, queue_keys
+from grader.suites import parse_label
 from tests.factories import make_report, make_submission, make_suite, make_tests
 
 CODE = "def add(a, b):\n    return a + b\n"
@@ -78,6 +79,24 @@ def test_suite_arrives_with_the_clients_limits_and_takes_the_code_as_it_is() -> 
     assert suite.limits.cpu_time_s == 3.0
     assert suite.extraction == "verbatim"
     assert suite.tests == make_suite().tests
+
+
+@pytest.mark.parametrize(
+    ("fence", "language", "image"),
+    [
+        pytest.param("cpp", "cpp", "cpp", id="another language"),
+        pytest.param("c++20", "cpp20", "cpp", id="dialect"),
+        pytest.param("python", "python", "python", id="python"),
+    ],
+)
+def test_language_that_the_answer_says_goes_with_the_job(
+    fence: str, language: str, image: str
+) -> None:
+    suite = parse_label({"inputs": ["1"], "outputs": ["1"], "language": "any"})
+    code = "print(1)" if fence == "python" else "int main() {}"
+    job = make(make_submission(f"```{fence}\n{code}\n```", suite=suite))
+    sent = SuiteReader().read(job.suite.digest, job.suite.message)
+    assert (job.suite.image, sent.image, sent.language) == (image, image, language)
 
 
 def test_suite_is_decoded_once() -> None:
