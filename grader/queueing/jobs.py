@@ -251,7 +251,7 @@ def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:
 
 @functools.lru_cache(maxsize=64)
 def _encoded(policy: str, stop_early: bool | None, require_integrity: Integrity | None) -> str:
-    """Return the JSON that `apply` reads, decoded, on the worker."""
+    """Return a job's settings as JSON. On the worker, `apply` reads them."""
     return json.dumps(
         {"policy": policy, "stop_early": stop_early, "require_integrity": require_integrity}
     )

@@ -153,10 +153,13 @@ class Ledger:
         self._redis = connect(settings)
         self._execute: Callable[..., Any] = self._redis.execute_command
         self._queue = settings.queue
-        self._worker_lease_ms = _ms(settings.queue.lease_s)
-        self._client_lease_ms = _ms(CLIENT_LEASE_S)
-        self._keep_ms = _ms(settings.queue.result_ttl_s)
-        self._cache_ttl_ms = _ms(settings.queue.cache_ttl_s)
+        self._times = {
+            "worker_lease_ms": _ms(settings.queue.lease_s),
+            "client_lease_ms": _ms(CLIENT_LEASE_S),
+            "keep_ms": _ms(settings.queue.result_ttl_s),
+            "cache_ttl_ms": _ms(settings.queue.cache_ttl_s),
+        }
+        """Arguments of every script."""
 
     def close(self) -> None:
         """Close the connections. Repeats harmlessly."""
@@ -170,9 +173,6 @@ class Ledger:
             "submit",
             *(entry.code for entry in entries),
             client=client,
-            client_lease_ms=self._client_lease_ms,
-            keep_ms=self._keep_ms,
-            cache_ttl_ms=self._cache_ttl_ms,
             jobs=[
                 {
                     "key": entry.key,
@@ -189,7 +189,7 @@ class Ledger:
 
     def store_suite(self, digest: str, suite: bytes) -> None:
         """Store a suite for the workers. Every submission that names it keeps it longer."""
-        self._run("store_suite", suite, digest=digest, keep_ms=self._keep_ms)
+        self._run("store_suite", suite, digest=digest)
 
     def read(self, client: str, *, block_s: float) -> list[Message]:
         """Wait up to `block_s` seconds for answers, and return up to `MAX_READ` of them.
@@ -218,8 +218,6 @@ class Ledger:
         found = self._run(
             "check",
             client=client,
-            client_lease_ms=self._client_lease_ms,
-            answer_ttl_ms=self._keep_ms,
             keys=list(keys),
         )
         return _texts(found)
@@ -244,7 +242,6 @@ class Ledger:
         found = self._run(
             "take",
             worker=worker,
-            worker_lease_ms=self._worker_lease_ms,
             token=token,
             keys=list(keys),
         )
@@ -261,7 +258,6 @@ class Ledger:
             token=token,
             key=key,
             with_suite=with_suite,
-            answer_ttl_ms=self._keep_ms,
         )
         if not found:
             return None
@@ -291,9 +287,7 @@ class Ledger:
             token=token,
             key=key,
             error=error,
-            answer_ttl_ms=self._keep_ms,
             cache_bytes=self._queue.cache_bytes if keep else 0,
-            cache_ttl_ms=self._cache_ttl_ms,
         )
         return bool(done)
 
@@ -312,7 +306,6 @@ class Ledger:
         found = self._run(
             "beat",
             worker=worker,
-            worker_lease_ms=self._worker_lease_ms,
             description=description,
             running=[{"token": token, "key": key} for token, key in running],
         )
@@ -333,11 +326,8 @@ class Ledger:
         found = self._run(
             "reap",
             interval_ms=_ms(_REAP_INTERVAL_S),
-            worker_lease_ms=self._worker_lease_ms,
-            client_lease_ms=self._client_lease_ms,
             worker_deaths=self._queue.worker_deaths,
             empty_queue_ms=_ms(_EMPTY_QUEUE_S),
-            answer_ttl_ms=self._keep_ms,
             most_verdicts=_DROPPED_AT_ONCE,
             unused_suite_s=_UNUSED_SUITE_S,
             queues={image: names.queue_keys(image) for image in images},
@@ -352,7 +342,9 @@ class Ledger:
 
         script = SCRIPTS[name]
         # A key in a foreign hint, or an error's text, may hold a lone surrogate.
-        encoded = json.dumps(arguments, ensure_ascii=False).encode(errors="replace")
+        encoded = json.dumps({**self._times, **arguments}, ensure_ascii=False).encode(
+            errors="replace"
+        )
         try:
             return self._command("EVALSHA", script.digest, 0, encoded, *payloads)
         except QueueUnavailableError as error:

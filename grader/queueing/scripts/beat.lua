@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Renew a worker's lease.
--- Arguments: worker, worker_lease_ms, description, running: each with token and key.
+-- Arguments: worker, description, running: each with token and key.
 -- Returns the keys of running jobs that it no longer holds: cancelled, or given to another worker.
 redis.call('ZADD', KEY.WORKERS, now + args.worker_lease_ms, args.worker)
 redis.call('SET', KEY.WORKER .. args.worker, args.description, 'PX', args.worker_lease_ms)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Hand a job's report to the clients that wait for it.
--- Arguments: worker, token, key, error ('' if there was none), answer_ttl_ms, cache_bytes (of all
--- verdicts to keep; 0: do not keep this one), cache_ttl_ms. ARGV[2] is the report.
+-- Arguments: worker, token, key, error ('' if there was none), cache_bytes (of all verdicts to
+-- keep; 0: do not keep this one). ARGV[2] is the report.
 -- Returns 1; 0 if the worker no longer held the job.
 local key, report = args.key, ARGV[2]
 if not is_held(key, args.token) then

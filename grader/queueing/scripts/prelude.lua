@@ -1,5 +1,7 @@
 -- Every script begins with this, after its own first line and the tables KEY, COUNTER, ANSWER and
 -- STATE, which grader/queueing/names.py defines. `args` has the named arguments of the script.
+-- Every script also gets worker_lease_ms, client_lease_ms, keep_ms (how long suites, answers and
+-- jobs past their deadline stay) and cache_ttl_ms.
 local args = cjson.decode(ARGV[1])
 
 -- Milliseconds by the clock of Redis.
@@ -49,7 +51,7 @@ local function answer(key, kind, body)
     if is_alive(client) then
       local stream = KEY.OUT .. client
       redis.call('XADD', stream, '*', 'key', key, 'kind', kind, 'body', body)
-      redis.call('PEXPIRE', stream, args.answer_ttl_ms)
+      redis.call('PEXPIRE', stream, args.keep_ms)
     end
   end
 end

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Take jobs back from dead workers, forget dead clients, free memory, and find lost hints.
--- Arguments: interval_ms (between two reaps), worker_lease_ms, client_lease_ms, worker_deaths
--- (after which a job is given up), empty_queue_ms (after which a hint counts as lost if its queue
--- is empty), answer_ttl_ms, most_verdicts (to drop at once), unused_suite_s (after which a suite
--- may be dropped), queues: by image the lists of its Celery queue.
+-- Arguments: interval_ms (between two reaps), worker_deaths (after which a job is given up),
+-- empty_queue_ms (after which a hint counts as lost if its queue is empty), most_verdicts (to drop
+-- at once), unused_suite_s (after which a suite may be dropped), queues: by image the lists of its
+-- Celery queue.
 -- Returns the hints to send: {key, image, priority} of each.
 local last = tonumber(redis.call('GET', KEY.REAPED) or '0')
 if now - last < args.interval_ms then return {} end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Begin to run a job that the worker holds.
--- Arguments: worker, token, key, with_suite, answer_ttl_ms.
+-- Arguments: worker, token, key, with_suite.
 -- Returns {code, settings, suite ('' if it was not asked for)}; {} if the worker must not run it.
 local job = KEY.JOB .. args.key
 if not is_held(args.key, args.token) then return {} end

@@ -1,5 +1,5 @@
 #!lua
 -- Store a suite for the workers.
--- Arguments: digest, keep_ms. ARGV[2] is the suite.
+-- Arguments: digest. ARGV[2] is the suite.
 if is_full() then return FULL end
 return redis.call('SET', KEY.SUITE .. args.digest, ARGV[2], 'PX', args.keep_ms)

@@ -1,7 +1,6 @@
 #!lua
 -- Enter jobs for a client.
--- Arguments: client, client_lease_ms, keep_ms (how long suites and jobs stay after the deadline),
--- cache_ttl_ms; jobs: each with key, suite, image, priority, timeout_ms, settings.
+-- Arguments: client; jobs: each with key, suite, image, priority, timeout_ms, settings.
 -- ARGV[1 + i] is the code of job i.
 -- Returns for each job {'hit', report}, {'new'}, {'joined'} or {'no suite'}. A client that submits
 -- a queued job of its own again gets 'new' again, because its hint may not have been sent.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Have a worker hold queued jobs.
--- Arguments: worker, worker_lease_ms, token, keys.
+-- Arguments: worker, token, keys.
 -- Returns {key, suite, suspect} of each job that the worker holds now.
 redis.call('ZADD', KEY.WORKERS, now + args.worker_lease_ms, args.worker)
 local taken = {}

@@ -1,22 +1,60 @@
-"""The scripts of the ledger and the names that they share with Python."""
+"""The scripts of the ledger: the names that they share with Python, and their arguments."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from pathlib import Path
+from importlib.resources import files
+from typing import Any
 
 import pytest
 
-import grader.queueing.ledger as ledger_module
+from grader.config.settings import Settings
+from grader.queueing.ledger import Ledger, LedgerEntry
 from grader.queueing.names import AnswerKind, Counter, JobState, Key
 from grader.queueing.scripts import SCRIPTS
 
-FOLDER = Path(ledger_module.__file__).parent / "scripts"
-FILES = {file.stem: file.read_text() for file in sorted(FOLDER.glob("*.lua"))}
+FILES = {
+    file.name.removesuffix(".lua"): file.read_text()
+    for file in files("grader.queueing.scripts").iterdir()
+    if file.name.endswith(".lua")
+}
+ENTRY = LedgerEntry(key="k", suite="s", image="python", timeout_s=1, settings="{}", code=b"\xff")
+CALLS: Mapping[str, Callable[[Ledger], Any]] = {
+    "submit": lambda ledger: ledger.submit("client", [ENTRY]),
+    "store_suite": lambda ledger: ledger.store_suite("s", b"\xff"),
+    "check": lambda ledger: ledger.check("client", ["k"]),
+    "cancel": lambda ledger: ledger.cancel("client", ["k"]),
+    "take": lambda ledger: ledger.take("worker", "token", ["k"]),
+    "start": lambda ledger: ledger.start("worker", "token", "k", with_suite=True),
+    "finish": lambda ledger: ledger.finish("worker", "token", "k", b"\xff", error="", keep=True),
+    "give_back": lambda ledger: ledger.give_back("worker", "token", ["k"]),
+    "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")]),
+    "leave": lambda ledger: ledger.leave_worker("worker"),
+    "reap": lambda ledger: ledger.reap(["python"]),
+}
 
 
 def fields(table: str, texts: Iterable[str]) -> set[str]:
     return {name for text in texts for name in re.findall(rf"\b{table}\.(\w+)", text)}
+
+
+def comments(name: str) -> str:
+    return " ".join(re.findall(r"^--(.*)$", FILES[name], re.MULTILINE))
+
+
+def sent_by(call: Callable[[Ledger], Any]) -> tuple[Any, ...]:
+    """Return the command that a method of the ledger sends."""
+    ledger, sent = Ledger(Settings(broker="redis://127.0.0.1:1/0")), list[tuple[Any, ...]]()
+
+    def execute(*words: Any) -> list[Any]:
+        sent.append(words)
+        return []
+
+    ledger._execute = execute
+    call(ledger)
+    (command,) = sent
+    return command
 
 
 @pytest.mark.parametrize(
@@ -31,17 +69,23 @@ def test_scripts_spell_no_key_themselves() -> None:
     assert not [name for name, text in FILES.items() if "grader:" in text]
 
 
+def test_every_script_is_called() -> None:
+    assert CALLS.keys() == SCRIPTS.keys() == FILES.keys() - {"prelude"}
+
+
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
-def test_script_declares_the_arguments_that_it_uses_and_is_called_with_them(name: str) -> None:
-    text = FILES[name]
-    comment = " ".join(re.findall(r"^--(.*)$", text, re.MULTILINE))
-    used = fields("args", [text])
-    assert used
-    assert not {each for each in used if not re.search(rf"\b{each}\b", comment)}
-    call = re.search(rf'"{name}",(.*?)\n    def |"{name}",(.*)', _ledger_source(), re.DOTALL)
-    assert call is not None
-    given = set(re.findall(r"(\w+)=", call[1] or call[2]))
-    assert used <= given
+def test_script_gets_and_declares_the_arguments_that_it_uses(name: str) -> None:
+    command, digest, keys, arguments, *_ = sent_by(CALLS[name])
+    assert (command, digest, keys) == ("EVALSHA", SCRIPTS[name].digest, 0)
+    used = fields("args", [FILES[name]])
+    assert used <= json.loads(arguments).keys()
+    declared = comments(name) + comments("prelude")
+    assert not {each for each in used if not re.search(rf"\b{each}\b", declared)}
+
+
+def test_key_with_a_lone_surrogate_is_sent_as_a_question_mark() -> None:
+    arguments = sent_by(lambda ledger: ledger.take("worker", "token", ["a\ud800"]))[3]
+    assert json.loads(arguments)["keys"] == ["a?"]
 
 
 @pytest.mark.parametrize("name", sorted(SCRIPTS))
@@ -51,7 +95,3 @@ def test_script_begins_with_its_flags_and_runs_without_memory_unless_it_needs_so
     first = SCRIPTS[name].source.partition("\n")[0]
     needs_memory = name in {"submit", "store_suite"}
     assert first == ("#!lua" if needs_memory else "#!lua flags=allow-oom")
-
-
-def _ledger_source() -> str:
-    return Path(ledger_module.__file__).read_text()
