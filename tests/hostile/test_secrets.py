@@ -14,11 +14,21 @@ from grader.sandbox.contract import Job, Program
 from sandbox_images.harness.wire import values
 from tests.hostile.conftest import LIMITS, Target
 
-SEARCH_MEMORY = """
+HOLDS = """
 import hashlib
-def search(wanted):
-    \"\"\"Return where in this process's memory a text is, of which it has a digest.\"\"\"
+def holds(data, wanted):
+    \"\"\"Tell whether a text, of which it has a digest, is in some bytes.\"\"\"
     start_of_text, length, digest = wanted
+    place = data.find(start_of_text)
+    while place >= 0:
+        if hashlib.sha256(data[place : place + length]).hexdigest() == digest:
+            return True
+        place = data.find(start_of_text, place + 1)
+    return False
+"""
+SEARCH_MEMORY = f"""{HOLDS}
+def search(wanted):
+    \"\"\"Return where in this process's memory a text is.\"\"\"
     found = []
     for line in open("/proc/self/maps"):
         bounds, rights, *rest = line.split()
@@ -28,13 +38,18 @@ def search(wanted):
         with open("/proc/self/mem", "rb", buffering=0) as memory:
             memory.seek(start)
             data = attempt(lambda: memory.read(end - start))
-        place = data.find(start_of_text) if isinstance(data, bytes) else -1
-        while place >= 0:
-            if hashlib.sha256(data[place : place + length]).hexdigest() == digest:
-                found.append(line)
-                break
-            place = data.find(start_of_text, place + 1)
+        if isinstance(data, bytes) and holds(data, wanted):
+            found.append(line)
     return found
+"""
+SEARCH_OBJECTS = f"""{HOLDS}
+def search(wanted):
+    \"\"\"Return how many of the objects that can be reached here hold a text.\"\"\"
+    texts = [r for o in gc.get_objects() for r in gc.get_referents(o) if type(r) in (str, bytes)]
+    return sum(
+        holds(text if type(text) is bytes else text.encode("utf-8", "replace"), wanted)
+        for text in texts
+    )
 """
 
 
@@ -120,14 +135,14 @@ def test_arguments_of_a_call_are_not_there_while_the_code_loads(target: Target) 
 def test_objects_of_the_harness_tell_nothing(target: Target) -> None:
     secret = secrets.token_hex()
     target.attack(f"kept = {secret!r}", secret.encode())
-    source = f"""
-import hashlib
-start_of_text, length, digest = {wanted(secret)}
-texts = (r for o in gc.get_objects() for r in gc.get_referents(o) if type(r) in (str, bytes))
-print(sum(start_of_text in (t.encode("utf-8", "replace") if type(t) is str else t) for t in texts))
-"""
-    # Only the beginning, which is in the source itself as a constant.
-    assert int(target.attack(source).stdout) <= 2
+    source = f"{SEARCH_OBJECTS}\nprint(search({wanted(secret)}))"
+    assert int(target.attack(source).stdout) == 0
+
+
+def test_search_of_objects_finds_what_is_there(target: Target) -> None:
+    secret = secrets.token_hex()
+    source = f"{SEARCH_OBJECTS}\nkept = {secret!r}\nprint(search({wanted(secret)}))"
+    assert int(target.attack(source).stdout) > 0
 
 
 def test_files_of_the_host_are_not_there(target: Target, tmp_path: Path) -> None:
