@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 
 from grader.judging import verdicts
 from grader.judging.compare import CheckResult, needs_checker
-from grader.judging.languages import find_compile_error
-from grader.languages import COMPILE_LIMITS
 from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, StdinCase, StdinTests
 from grader.model.errors import SuiteError
 from grader.running.budget import TimeBudget
 from grader.running.checkers import run_checker
-from grader.running.programs import stdin_job
+from grader.running.programs import find_uncompiled, stdin_job
 from grader.running.references import References
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
 from grader.sandbox import payload
@@ -39,14 +37,9 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
     outcomes = []
     budget = TimeBudget(task)
     with closing(slot.run(job)) as running:
-        if task.language is not None and task.language.compile:
-            compiled = next(running)
-            why_not = find_compile_error(compiled, task.language, COMPILE_LIMITS)
-            if why_not is not None:
-                cases = [verdicts.judge_uncompiled(tests.cases[0], compiled, why_not)]
-                cases += budget.not_run(tests.cases, cases)
-                # What a compiler calls is not the submission's doing.
-                return isolated(cases, [replace(compiled, forbidden_calls=())])
+        if (uncompiled := find_uncompiled(task, running)) is not None:
+            cases = [uncompiled.result(tests.cases[0])]
+            return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)

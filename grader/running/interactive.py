@@ -30,8 +30,9 @@ from grader.model.errors import SuiteError
 from grader.model.verdict import Verdict
 from grader.running import answers
 from grader.running.budget import TimeBudget
+from grader.running.programs import find_uncompiled, stdin_job
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
-from grader.sandbox.contract import Counterpart, Dialogue, Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Counterpart, Dialogue, Job, RunOutcome, Slot
 from grader.text.inert import quote
 
 LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
@@ -82,16 +83,19 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     doubts: list[tuple[StdinCase, SuiteError]] = []
     budget = TimeBudget(task)
     with closing(slot.run(_job(task, tests.interactor, tests.cases))) as running:
+        if (uncompiled := find_uncompiled(task, running)) is not None:
+            cases = [uncompiled.result(tests.cases[0])]
+            return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
         for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
             try:
-                cases.append(_judge(case, outcome, task.limits))
+                cases.append(_judge(case, outcome, task))
             except answers.DeclaredFailureError:
                 raise
             except SuiteError as error:
                 doubts.append((case, error))
-                cases.append(_blame(case, outcome, task.limits, error))
+                cases.append(_blame(case, outcome, task, error))
             if budget.is_spent or is_decided(task, cases[-1]):
                 break
     if doubts:
@@ -101,12 +105,9 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
 
 
 def _job(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Job:
-    return Job(
-        program=Program.STDIN,
-        source=task.code,
-        prelude=task.suite.prelude,
-        runs=tuple(_bytes(case.stdin) for case in cases),
-        limits=task.limits,
+    return stdin_job(
+        task,
+        tuple(_bytes(case.stdin) for case in cases),
         interactor=Counterpart(
             source=_program(interactor),
             answers=tuple(_bytes(case.expected) for case in cases),
@@ -131,18 +132,20 @@ def _require_health(
     control = replace(task, code=reference)
     cases = [case for case, _ in doubts]
     with closing(slot.run(_job(control, interactor, cases))) as running:
+        if find_uncompiled(control, running) is not None:
+            raise first
         for (case, error), outcome in zip(doubts, running, strict=True):
             try:
-                is_healthy = _judge(case, outcome, task.limits).verdict is Verdict.PASSED
+                is_healthy = _judge(case, outcome, task).verdict is Verdict.PASSED
             except SuiteError:
                 is_healthy = False
             if not is_healthy:
                 raise error
 
 
-def _blame(case: StdinCase, outcome: RunOutcome, limits: Limits, error: SuiteError) -> CaseResult:
+def _blame(case: StdinCase, outcome: RunOutcome, task: Task, error: SuiteError) -> CaseResult:
     """Return the result of a program that said what a sound interactor failed on."""
-    failure = verdicts.find_failure(case, outcome, limits)
+    failure = verdicts.find_failure(case, outcome, task.limits, task.language)
     if failure is not None and outcome.dialogue and not outcome.dialogue.interactor_first:
         return failure
     return verdicts.judge_checked(case, outcome, answers.at_fault(error))
@@ -156,13 +159,13 @@ def _program(interactor: Interactor) -> str:
     return f"SOURCE = {interactor.source!r}\n{_ADAPTERS[interactor.kind]}"
 
 
-def _judge(case: StdinCase, outcome: RunOutcome, limits: Limits) -> CaseResult:
+def _judge(case: StdinCase, outcome: RunOutcome, task: Task) -> CaseResult:
     dialogue = outcome.dialogue
     if dialogue is None:
         raise ValueError(outcome)
     if dialogue.interactor.limit_hit is not None:
         raise answers.failed(_WHO, f"it hit its {dialogue.interactor.limit_hit} limit")
-    failure = verdicts.find_failure(case, outcome, limits)
+    failure = verdicts.find_failure(case, outcome, task.limits, task.language)
     if failure is not None and not dialogue.interactor_first:
         return failure
     said = _answer(dialogue)

@@ -1,19 +1,32 @@
 """Jobs of programs that read standard input, in whatever language they are."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
 from grader import languages
+from grader.judging import verdicts
+from grader.judging.ending import Finding
+from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language
-from grader.model import MiB
+from grader.model import CaseResult, MiB, StdinCase
 from grader.running.task import Task
-from grader.sandbox.contract import Commands, Job, Program
+from grader.sandbox.contract import Commands, Counterpart, Job, Program, RunOutcome
 
 
-def stdin_job(task: Task, runs: tuple[bytes, ...], *, source: str | None = None) -> Job:
+def stdin_job(
+    task: Task,
+    runs: tuple[bytes, ...],
+    *,
+    source: str | None = None,
+    interactor: Counterpart | None = None,
+) -> Job:
     """Return a job with a run for each input.
 
     Args:
         task: Whose program it is.
         runs: The inputs.
         source: Code in the submission's language to run in place of the submission.
+        interactor: What the program talks to in place of reading the inputs.
     """
     code = task.code if source is None else source
     if task.language is None:
@@ -23,6 +36,7 @@ def stdin_job(task: Task, runs: tuple[bytes, ...], *, source: str | None = None)
             prelude=task.suite.prelude,
             runs=runs,
             limits=task.limits,
+            interactor=interactor,
         )
     prepared = prepare(task.language, code)
     memory_bytes = task.limits.memory_bytes - task.language.runtime_memory_bytes
@@ -32,8 +46,38 @@ def stdin_job(task: Task, runs: tuple[bytes, ...], *, source: str | None = None)
         source_path=prepared.path,
         runs=runs,
         limits=task.limits,
+        interactor=interactor,
         commands=commands(task.language, prepared, memory_bytes=memory_bytes),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompiled:
+    """A program that does not compile."""
+
+    outcome: RunOutcome
+    """The compiler's, without what it called: that is not the submission's doing."""
+    why: Finding
+
+    def result(self, case: StdinCase) -> CaseResult:
+        """Return the result of its first case."""
+        return verdicts.judge_uncompiled(case, self.outcome, self.why)
+
+
+def find_uncompiled(task: Task, running: Iterator[RunOutcome]) -> Uncompiled | None:
+    """Take the compiler's outcome off those of a job; None if there is something to run.
+
+    Args:
+        task: Whose program it is.
+        running: The outcomes of a job of `stdin_job`, of which none was taken yet.
+    """
+    if task.language is None or not task.language.compile:
+        return None
+    compiled = next(running)
+    why = find_compile_error(compiled, task.language, COMPILE_LIMITS)
+    if why is None:
+        return None
+    return Uncompiled(outcome=replace(compiled, forbidden_calls=()), why=why)
 
 
 def prepare(language: Language, code: str) -> languages.Source:

@@ -6,7 +6,15 @@ To grade a row as if such a field were not there would pay wrong programs, or no
 from dataclasses import replace
 
 from grader import languages
-from grader.model import Checker, Comparator, Comparison, ExpressionTests, StdinTests, TestSuite
+from grader.model import (
+    Checker,
+    Comparator,
+    Comparison,
+    ExpressionTests,
+    InteractiveTests,
+    StdinTests,
+    TestSuite,
+)
 from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.format import Row
@@ -85,7 +93,7 @@ def with_language(suite: TestSuite, language: object) -> TestSuite:
     name = languages.named(language)
     if name == suite.language or isinstance(suite.tests, ExpressionTests):
         return suite  # the latter are in the language that their format has read
-    if not isinstance(suite.tests, StdinTests):
+    if not isinstance(suite.tests, StdinTests | InteractiveTests):
         message = (
             f"language is {language!r:.80}: with tests in the format {suite.format!r}, only Python "
             "is graded; other languages are for programs that read standard input"

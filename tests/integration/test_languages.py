@@ -136,3 +136,59 @@ def test_language_is_added_as_the_guide_says(
         sys.modules.pop("grader.languages.awk")
     assert [right.verdict, wrong.verdict, broken.verdict] == ["passed", "failed", "runtime_error"]
     assert "syntax error" in broken.feedback
+
+
+GUESS = {
+    "interactor": "def interact(input, answer):\n"
+    "    secret = int(input)\n"
+    "    for _ in range(10):\n"
+    "        guess = int(sys.stdin.readline())\n"
+    "        print(0 if guess == secret else 1 if guess < secret else -1, flush=True)\n"
+    "        if guess == secret:\n"
+    "            return True\n"
+    "    return False\n",
+    "inputs": ["3\n", "700\n"],
+    "outputs": ["", ""],
+}
+GUESSES = """
+#include <stdio.h>
+
+int main(void) {
+    int low = 1, high = 1000, said = 1;
+    while (said != 0) {
+        int guess = (low + high) / 2;
+        printf("%d\\n", guess);
+        fflush(stdout);
+        if (scanf("%d", &said) != 1) return 1;
+        if (said > 0) low = guess + 1;
+        if (said < 0) high = guess - 1;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "feedback"),
+    [
+        pytest.param(GUESSES, "passed", "", id="right"),
+        pytest.param(GUESSES.replace("/ 2", "/ 3 * 3"), "failed", "refused", id="wrong"),
+        pytest.param(GUESSES.replace("fflush", "missing"), "compile_error", "missing", id="broken"),
+        pytest.param(
+            GUESSES.replace("fflush(stdout);", ""), "time_limit", "deadlock", id="never flushed"
+        ),
+    ],
+)
+def test_program_in_another_language_talks_to_an_interactor(
+    grader: Grader, code: str, verdict: str, feedback: str
+) -> None:
+    c = languages.languages()["c"]
+    if lacking := languages.missing([c]):
+        missing("c", f"there is no {', '.join(lacking)}")
+    suite = replace(
+        parse_label({**GUESS, "interactor": f"import sys\n{GUESS['interactor']}", "language": "c"}),
+        limits=LIMITS,
+        extraction=ExtractionRule.VERBATIM,
+    )
+    report = grader.grade(Submission(id="program", completion=code, suite=suite))
+    assert report.verdict == verdict, report.feedback
+    assert feedback in report.feedback

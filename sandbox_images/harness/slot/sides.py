@@ -2,8 +2,9 @@
 
 import select
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import processes
@@ -27,6 +28,10 @@ class Talker(NamedTuple):
     """What is put into its work area."""
     limits: dict[str, Any]
     """The fields of grader.model.Limits, for this program alone."""
+    command: tuple[str, ...] = ()
+    """What its process executes in place of Python code, if anything."""
+    environment: Mapping[str, str] = MappingProxyType({})
+    """Of the command."""
 
 
 class Side:
@@ -41,7 +46,13 @@ class Side:
             reads: Brings what it reads.
         """
         self.zygote_pid = talker.zygote.pid
-        self.party = Party(talker.zygote, "stdin", bundle=talker.bundle)
+        self.party = Party(
+            talker.zygote,
+            "command" if talker.command else "stdin",
+            bundle=talker.bundle,
+            command=talker.command,
+            environment=talker.environment,
+        )
         self.limits = limits = talker.limits
         self.prints = prints
         self.reads = reads

@@ -362,7 +362,7 @@ class Supervisor:
         with ExitStack() as held:
             run_once: Callable[[int], Ended | Dialogue]
             if job.commands is None:
-                run_once = self._interactive(job, held) or self._alone(job, held)
+                run_once = self._interactive(job, held, None) or self._alone(job, held)
             else:
                 job.commands.require()
                 try:
@@ -373,7 +373,8 @@ class Supervisor:
                     yield _COMPILING, compiled
                 if program is None:
                     return
-                run_once = self._executions(job, job.commands, program)
+                executions = self._executions(job, job.commands, program)
+                run_once = self._interactive(job, held, program) or executions
             for index in range(len(job.runs)):
                 if self._host.is_stopped(job.seq):
                     return
@@ -473,14 +474,28 @@ class Supervisor:
         parties = self._parties(job, held)
         return lambda index: self._run_once(job, parties(), job.runs[index])
 
-    def _interactive(self, job: _Job, held: ExitStack) -> Callable[[int], Dialogue] | None:
-        """Return what carries out a run of a job with an interactor; None where it has none."""
+    def _interactive(
+        self, job: _Job, held: ExitStack, compiled: orders.Parcel | None
+    ) -> Callable[[int], Dialogue] | None:
+        """Return what carries out a run of a job with an interactor; None if it has none.
+
+        Args:
+            job: The job.
+            held: Closes at the end of the job what is opened for it.
+            compiled: What the job's commands are executed with, if it has any.
+        """
         interactor = job.interactor
         if interactor is None:
             return None
-        code = orders.write_bundle(job.source_path, job.source, job.files, prelude=job.prelude)
-        held.callback(os.close, code.descriptor)
         submissions = self._zygotes.get("plain", job.preload)
+        if compiled is None or job.commands is None:
+            code = orders.write_bundle(job.source_path, job.source, job.files, prelude=job.prelude)
+            held.callback(os.close, code.descriptor)
+            submission = Talker(submissions, code, job.limits)
+        else:
+            submission = Talker(
+                submissions, compiled, job.limits, job.commands.run, job.commands.environment
+            )
         interactors = self._zygotes.get("interactor", ())
 
         def talk(index: int) -> Dialogue:
@@ -488,7 +503,7 @@ class Supervisor:
             program = orders.write_bundle("interactor.py", interactor.source, files)
             try:
                 return Interaction(
-                    submission=Talker(submissions, code, job.limits),
+                    submission=submission,
                     interactor=Talker(interactors, program, interactor.limits),
                     cgroup=self._cgroup,
                     harness_pids=self._zygotes.harness_pids,
