@@ -81,12 +81,12 @@ class Conditions:
     limits_from: LimitsFrom = LimitsFrom.SETTINGS
     """What set the limit of CPU time."""
     stop_early: bool = False
-    """Whether the first case that did not pass ended the run."""
+    """Whether the run ended at the first case that did not pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeReport:
-    """Everything learned about one submission."""
+    """The report of one submission."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

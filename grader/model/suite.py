@@ -176,7 +176,7 @@ class InteractiveTests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTests:
-    """Call one function or method of the submission, each time in a fresh process or in one."""
+    """Call one function or method of the submission, in one process per call or one for all."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 

@@ -102,7 +102,7 @@ class Suspicion(StrEnum):
     TWIN = "twin"
     """A case of a twin passed although its expectation is wrong."""
     LOOKED = "looked"
-    """It looked at its tests, or at frames or objects that are not its own."""
+    """It read its tests, or frames or objects that are not its own."""
     FORGED_REPORT = "forged_report"
     """A case was reported more than once."""
     FORGED_FRAME = "forged_frame"

@@ -1,1 +1,1 @@
-"""Grading a file: rows in, the same rows with a report out, in bounded memory."""
+"""Grading files: each row is written with its report, in bounded memory."""

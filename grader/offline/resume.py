@@ -150,7 +150,7 @@ def _other_input(output: Path, problem: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoneRow:
-    """A row that an output holds."""
+    """A row of an output."""
 
     number: int
     """The number of its input row."""

@@ -81,7 +81,7 @@ class _Uses:
                 self.names |= _free_names(nodes)
 
     def definition(self, name: str) -> str:
-        """Return the source of one name."""
+        """Return the definition of a name, as source."""
         if name in self._raised or name.endswith(("Error", "Exception", "Warning")):
             return f"class {name}(Exception): pass"
         if name.isupper() and len(name) > 1 and name not in self.called:
@@ -131,12 +131,12 @@ class _Uses:
 
 
 def _is(found: str, module: str | None) -> bool:
-    """Return whether an imported module is the submission's, in whichever folder it is."""
+    """Return whether an imported module is the submission's, in any folder."""
     return module is not None and (found == module or module.endswith(f".{found}"))
 
 
 def _free_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code reads and binds nowhere."""
+    """Return the names that code reads but does not bind."""
     read: set[str] = set()
     bound: set[str] = set()
     for node in nodes:

@@ -23,7 +23,7 @@ _STREAMS = ("stdout", "stderr", "report")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramResult:
-    """What became of a program."""
+    """The result of a program."""
 
     outcome: RunOutcome | None = None
     reason: str = ""

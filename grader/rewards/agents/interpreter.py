@@ -1,8 +1,8 @@
-"""Python that keeps its names without a process that stays: cells are replayed.
+"""Sessions without a process that stays: all cells of a session are replayed.
 
-Each step runs all cells anew in a fresh process of a slot, silently but for the last. So thousands
-of episodes need no more slots than run at once; but what they compute has to be repeatable, and
-the limits are those of one run, for all cells together. `notebooks` falls back on this.
+Each step runs all cells in a fresh run, and shows only the output of the last. So thousands of
+episodes need only as many slots as run at once. But cells must be repeatable, and the limits of one
+run apply to all cells together. `notebooks` falls back on this.
 """
 
 import json
@@ -55,15 +55,15 @@ sys.stdout.flush()
 sys.exit(42)
 """
 _ALIVE = 42
-"""The driver's exit code: any other means that a cell ended the process itself."""
+"""The driver's exit code. Any other means that a cell ended the process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellOutcome:
-    """What running the last cell of a session came to."""
+    """The result of the last cell of a session."""
 
     text: str
-    """What it printed, the value of its last line, or its traceback; cut to some length."""
+    """Its output, the value of its last line and its traceback, cut to a maximum length."""
     lives: bool
     """Whether the session keeps this cell; False if the cell was stopped or ended its process."""
 
@@ -75,8 +75,8 @@ class Interpreter:
         """Open nothing yet.
 
         Args:
-            settings: Limits, and the backend.
-            sandbox: None for the one that the settings choose. Closed with the interpreter.
+            settings: The limits and the backend.
+            sandbox: None: the one in the settings. `close` closes it.
         """
         self._settings = settings
         self._lock = threading.Lock()
@@ -88,7 +88,7 @@ class Interpreter:
         """Run a session up to its last cell.
 
         Raises:
-            SandboxError: It could not be run, also when tried again.
+            SandboxError: The sandbox failed at every try.
             ConfigurationError: The interpreter is closed.
         """
         job = Job(
@@ -148,12 +148,12 @@ def _told(outcome: RunOutcome) -> CellOutcome:
 
 
 def cell_outcome(printed: str, *, is_cut: bool, problem: str | None) -> CellOutcome:
-    """Return what a model is told of a cell.
+    """Return the result of a cell as the model sees it.
 
     Args:
-        printed: What it printed, and what came of it.
-        is_cut: Whether it printed more than that.
-        problem: Why nothing of it is kept, if so.
+        printed: The output of the cell, its value and its traceback.
+        is_cut: Whether `printed` is incomplete.
+        problem: Why the session does not keep the cell; None if it does.
     """
     text = printed[:_SHOWN_CHARS].rstrip()
     if is_cut or len(printed) > _SHOWN_CHARS:

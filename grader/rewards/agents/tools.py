@@ -1,7 +1,7 @@
-"""The tool agent: run code in a session as often as needed, then hand in an answer.
+"""The tool agent: the model runs code in a session as often as needed, and hands in an answer.
 
-The model runs code by a block of Python, and hands in by `<answer>...</answer>`, or for math
-also as `grader.rewards.maths.answers` finds it. What is handed in is graded as the label says.
+A Python code block is run; `<answer>...</answer>` hands in an answer, and for math so does every
+form that `grader.rewards.maths.answers` finds. The answer is graded by the label.
 """
 
 import re
@@ -76,13 +76,13 @@ class ToolAgent(Agent):
 
 
 def _handed_in(text: str, plan: Plan) -> str | None:
-    """Return what the response hands in, in a form that its grader reads; None: nothing."""
+    """Return the answer that a response hands in, as its grader reads it; None if it has none."""
     is_math = plan.parts[0].task is RewardTask.MATH
     code = [match.span() for match in _BLOCK.finditer(text)]
     found = [
         match[1]
         for match in _ANSWER.finditer(text)
-        # What a program only prints is not handed in.
+        # An answer inside code is only printed, not handed in.
         if not any(start < match.start() < end for start, end in code)
     ]
     if found:
