@@ -245,7 +245,7 @@ def test_output_beyond_the_limit_is_dropped_and_the_state_kept(session: SlotSess
         pytest.param("import os; os.abort()", "signal 6", id="abort"),
         pytest.param(
             "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()",
-            "1 threads of the cell still run",
+            "left threads running (1)",
             id="thread",
         ),
     ],

@@ -188,6 +188,27 @@ namespaces.clone = clone
     assert value(session, state, "import time; time.sleep(0.2); open('s').read()") == "'mine'"
 
 
+def test_process_that_cannot_be_stopped_is_no_state(session: SlotSession, secret: int) -> None:
+    cell = f"""
+{PRELUDE}
+import threading
+
+def park():
+    time.sleep(0.2)
+    for descriptor in range(3, 64):
+        attempt(lambda: os.write(descriptor, b'p'))
+
+threading.Thread(target=park).start()
+CLONE_VFORK = 0x4000
+if libc.syscall(56 if os.uname().machine == 'x86_64' else 220, CLONE_VFORK | 17, 0, 0, 0, 0) == 0:
+    time.sleep(60)  # until which the parent is in the kernel, where no signal but SIGKILL counts
+"""
+    outcome = take(session, secret, cell)
+    assert outcome.state is None
+    assert outcome.problem is not None
+    still_holds(session, secret)
+
+
 def test_files_that_have_grown_make_room_for_those_of_another_state(session: SlotSession) -> None:
     half = LIMITS.work_bytes * 3 // 4
     write = f"with open({{!r}}, 'wb') as f: f.write(b'x' * {half})"

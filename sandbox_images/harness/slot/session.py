@@ -26,7 +26,8 @@ from sandbox_images.harness.wire.session_lines import BEGUN, FORK, FORKED, PARKE
 _ANSWER_S = 30.0
 """How long the keeper may take to copy files, on however busy a machine."""
 _FORK_S = 5.0
-_SWEEP_S = 10.0
+_SWEEP_S = 3.0
+_STOP_S = 1.0
 _SWEEP_PAUSE_S = 0.002
 _ALONE_S = 0.1
 """How long a thread that has returned may take to be gone."""
@@ -393,7 +394,7 @@ class Session:
         except OSError:
             return None
         said = self._await(answers_at)
-        self._stop(state.pid)
+        _stop(state.pid)
         return said
 
     def _await(self, line: socket.socket) -> Said | None:
@@ -406,13 +407,15 @@ class Session:
         """Leave nothing of a step but its process; return why that is no state, if it is none."""
         if source.is_parked and ended.limit_hit in _HARMLESS:
             threads = _await_single(child.pid)
-            self._stop(child.pid)
+            _stop(child.pid)
             self._sweep(spare=child.pid)
             if processes.count_threads(child.pid) == 1:
                 return None
+            if threads <= 1:
+                return "the process of the cell could not be stopped"
             return (
-                f"{threads - 1} threads of the cell still run, which a fork would lose; "
-                "end them in the cell that starts them"
+                f"the cell left threads running ({threads - 1}), which a fork would lose; "
+                "end threads in the cell that starts them"
             )
         self._sweep(spare=None)
         if ended.limit_hit is not None:
@@ -421,30 +424,29 @@ class Session:
             return f"the cell ended the process with exit code {ended.exit_code}"
         return f"the process of the cell was killed by signal {ended.exit_signal}"
 
-    def _stop(self, pid: int) -> None:
-        """Stop a process, and return when it is."""
-        processes.send_signal(pid, signal.SIGSTOP)
-        deadline = time.monotonic() + _SWEEP_S
-        while not processes.is_stopped(pid):
-            if time.monotonic() > deadline:
-                raise SlotBroken("a process of a session cannot be stopped")
-
     def _sweep(self, *, spare: int | None) -> None:
-        """Kill what is left of a step."""
-        kept = self._harness_pids | self.pids
+        """Kill what is left of a step; end the session if that does not succeed.
+
+        Raises:
+            SessionLost: Processes come faster than they go. The end of the session ends them all.
+        """
+        kept = self._harness_pids | self.pids | {spare}
         deadline = time.monotonic() + _SWEEP_S
-        while living := processes.living(processes.all_pids() - kept - {spare}):
-            if time.monotonic() > deadline:
-                raise SlotBroken(f"{len(living)} processes of a step cannot be killed")
-            for pid in living:
+        while True:
+            for pid in processes.all_pids() - kept:
                 processes.kill(pid)
+            # Looked for anew: what was killed may have forked meanwhile.
+            if not processes.living(processes.all_pids() - kept):
+                return
+            if time.monotonic() > deadline:
+                raise SessionLost("the session has ended: processes of a step could not be killed")
             time.sleep(_SWEEP_PAUSE_S)
 
     def _add(self, state: State) -> int:
         number, self._next = self._next, self._next + 1
         self._states[number] = state
         if number == 0:
-            self._stop(state.pid)
+            _stop(state.pid)
             if problem := self._ask({"op": "save", "state": 0}):
                 raise SlotBroken(f"a session did not start: {problem}")
         self._files_of = number
@@ -476,6 +478,24 @@ class Session:
 
 def _refused(problem: str, *, is_gone: bool = False) -> Step:
     return Step(ended=None, state=None, problem=problem, is_gone=is_gone)
+
+
+def _stop(pid: int) -> None:
+    """Stop a process, or kill it if it cannot be stopped, and return when it is.
+
+    Raises:
+        SessionLost: It can be neither.
+    """
+    processes.send_signal(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    while not processes.is_stopped(pid):
+        took_s = time.monotonic() - began
+        if took_s > _SWEEP_S:
+            raise SessionLost("the session has ended: a state could not be stopped")
+        if took_s > _STOP_S:
+            # It waits in the kernel for a child, such as one of vfork.
+            processes.kill(pid)
+            time.sleep(_SWEEP_PAUSE_S)
 
 
 def _await_single(pid: int) -> int:
