@@ -7,7 +7,7 @@ because it is here; nothing outside of this package asks which language it is.
 import pkgutil
 import shutil
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 
 from grader.languages.language import COMPILE_LIMITS, Language, Source, Values, Words
@@ -34,6 +34,8 @@ PYTHON = "python"
 """The language of a suite that names none, which needs no description here."""
 ANY = "any"
 """What a label says whose answers may be in any language: their fences tell."""
+_MAX_NAME_CHARS = 200
+"""Of a name that is looked up: labels and fences may hold any text."""
 _PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3"})
 
 
@@ -59,9 +61,10 @@ def languages() -> Mapping[str, Language]:
     return {language.name: language for language in every}
 
 
-@lru_cache(maxsize=256)
 def find(name: str) -> Language | None:
     """Return the language that a name means; None if it means none, or Python."""
+    if len(name) > _MAX_NAME_CHARS:
+        return None
     name = name.strip().lower()
     return next((each for each in languages().values() if name in each.names), None)
 

@@ -124,7 +124,6 @@ def test_language_is_added_as_the_guide_says(
     (tmp_path / "awk.py").write_text(source)
     monkeypatch.setattr(languages, "__path__", [*languages.__path__, str(tmp_path)])
     languages.languages.cache_clear()
-    languages.find.cache_clear()
     try:
         with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as grader:
             right = grade(grader, "gawk", "{ print $1 + $2 }")
@@ -132,7 +131,6 @@ def test_language_is_added_as_the_guide_says(
             broken = grade(grader, "awk", "{ print $1 +")
     finally:
         languages.languages.cache_clear()
-        languages.find.cache_clear()
         sys.modules.pop("grader.languages.awk")
     assert [right.verdict, wrong.verdict, broken.verdict] == ["passed", "failed", "runtime_error"]
     assert "syntax error" in broken.feedback

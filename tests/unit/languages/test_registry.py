@@ -24,6 +24,7 @@ from tests.conftest import REPO
         pytest.param("python", None, id="python"),
         pytest.param("klingon", None, id="unknown"),
         pytest.param("", None, id="nothing"),
+        pytest.param("cpp" * 1_000_000, None, id="long"),
     ],
 )
 def test_name_finds_its_language(name: str, found: str | None) -> None:
