@@ -56,14 +56,16 @@ def read_result(outcome: StepOutcome, *, replayed: bool) -> StepResult:
     for event in _events(run):
         match event:
             case {"e": "value", "text": str(text)}:
-                value = text
+                value = _encodable(text)
             case {
                 "e": "exception",
                 "type": str(kind),
                 "message": str(message),
                 "traceback": str(trace),
             }:
-                error = CellError(type=kind, message=message, traceback=trace)
+                error = CellError(
+                    type=_encodable(kind), message=_encodable(message), traceback=_encodable(trace)
+                )
             case _:
                 pass
     return StepResult(
@@ -77,6 +79,11 @@ def read_result(outcome: StepOutcome, *, replayed: bool) -> StepResult:
         usage=_NO_USAGE if run is None else run.usage,
         replayed=replayed,
     )
+
+
+def _encodable(text: str) -> str:
+    """Return a text without the lone surrogates that JSON can hold and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _events(run: RunOutcome | None) -> Iterator[Mapping[str, Any]]:

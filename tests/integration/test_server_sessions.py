@@ -113,6 +113,12 @@ def test_files_go_in_and_out(service: Service) -> None:
     session.delete()
 
 
+def test_text_that_is_not_utf_8_is_answered_all_the_same(session: Client) -> None:
+    answer = session.run("open(b'\\xff', 'w').close()\nraise ValueError('a\\ud800b')")
+    assert (answer["kept"], answer["error"]["message"]) == (True, "a?b")
+    assert session.service.get(f"/v1/sessions/{session.id}/files").json() == {"sizes": {}}
+
+
 def test_session_that_was_closed_is_not_found(service: Service) -> None:
     session = Client(service)
     session.delete()

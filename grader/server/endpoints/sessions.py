@@ -183,7 +183,8 @@ def make_router(service: Service) -> APIRouter:
     @router.get("/{id}/files", summary="List the files of the work area")
     async def list_files(request: Request, id: str) -> FileList:
         def do(session: Session) -> FileList:
-            return FileList(sizes=session.list_files())
+            sizes = session.list_files()
+            return FileList(sizes={path: sizes[path] for path in sizes if _is_text(path)})
 
         return await within(request, lambda: registry.using(id, do))
 
@@ -224,6 +225,15 @@ def limits_under(limits: Limits, given: StepLimits, server: ServerSettings) -> L
             message = f"limits.{name} is {value}; this service allows {most[name]}"
             raise InputError(message)
     return replace(limits, **wanted)
+
+
+def _is_text(path: str) -> bool:
+    """Tell whether a name can be sent: a cell may give a file one that is not UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _answer(result: StepResult, steps: int, files: dict[str, bytes]) -> StepAnswer:

@@ -150,7 +150,8 @@ def is_stopped(pid: int) -> bool:
 
 def count_threads(pid: int) -> int:
     """Return how many threads a process has; 0 if it has ended."""
-    return int(_stat(pid)[17]) if living([pid]) else 0
+    fields = _stat(pid)
+    return int(fields[17]) if fields and fields[0] not in _DEAD else 0
 
 
 def cpu_time_with_children_s(pid: int) -> float:

@@ -60,6 +60,16 @@ def test_exception_is_told_and_kept(make: Make) -> None:
         assert session.run("x").value == "1"
 
 
+@pytest.mark.parametrize(
+    "cell", ["raise ValueError('a\\ud800b')", "type('T\\udc00', (Exception,), {})()"]
+)
+def test_any_text_of_a_cell_can_be_encoded(make: Make, cell: str) -> None:
+    with make().open() as session:
+        result = session.run(cell)
+        told = [result.value] if result.error is None else [result.error.type, result.error.message]
+        assert all(str(text).encode() for text in told)
+
+
 def test_fork_goes_on_by_itself(make: Make) -> None:
     with make().open() as session:
         session.run("x = []")
