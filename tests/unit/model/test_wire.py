@@ -30,7 +30,9 @@ from grader.model.wire import (
     report_json,
     report_of,
 )
+from grader.suites import parse_label
 from tests.factories import make_report, make_submission, make_suite, make_tests
+from tests.language_rows import ROWS
 
 STDIN = StdinTests(cases=(StdinCase(id="0", stdin="1\n", expected="2\n"),))
 INTERACTIVE = InteractiveTests(
@@ -57,6 +59,7 @@ PYTEST = PytestTests(
         pytest.param(CALL, id="call"),
         pytest.param(make_tests(), id="script"),
         pytest.param(PYTEST, id="pytest"),
+        pytest.param(parse_label(ROWS["cpp"].label).tests, id="expressions"),
         pytest.param(StdinTests(cases=()), id="stdin without a case"),
         pytest.param(replace(make_tests(), cases=()), id="script without a case"),
     ],
