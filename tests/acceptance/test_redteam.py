@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from grader.config.settings import Settings
-from grader.grading.grader import Grader
+from grader.grading.engine import GradingEngine
 from grader.model import GradeReport, Limits, MiB, Submission
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Verdict
@@ -173,10 +173,10 @@ class Recorder:
         text = outcome.stderr.decode(errors="replace")
         self._current.marks += [line for line in text.splitlines() if line.startswith("HACK-")]
 
-    def grade(self, row: Row, grader: Grader) -> Graded:
+    def grade(self, row: Row, engine: GradingEngine) -> Graded:
         """Grade a row in this thread."""
         self._current.arms, self._current.marks = row.guard, []
-        report = grader.grade(row.submission)
+        report = engine.grade(row.submission)
         return Graded(row=row, report=report, marks=tuple(self._current.marks))
 
 
@@ -198,10 +198,10 @@ def grade_all(sandbox: Sandbox, rows: Sequence[Row]) -> list[Graded]:
     """Grade rows on a few warm slots, side by side."""
     recorder = Recorder(sandbox)
     with (
-        Grader(settings(SLOTS), sandbox=recorder) as grader,
+        GradingEngine(settings(SLOTS), sandbox=recorder) as engine,
         ThreadPoolExecutor(SLOTS) as threads,
     ):
-        return list(threads.map(lambda row: recorder.grade(row, grader), rows))
+        return list(threads.map(lambda row: recorder.grade(row, engine), rows))
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -278,8 +278,8 @@ def test_second_corpus_gets_right_verdicts_in_any_order(
     rows = read_rows(shared_dir, "exploits_2") + read_rows(shared_dir, "honest_2")
     assert len(rows) == 122 + 48
     recorder = Recorder(sandbox)
-    with Grader(settings(1), sandbox=recorder) as grader:
-        graded = [recorder.grade(row, grader) for row in (rows[::-1] if is_turned else rows)]
+    with GradingEngine(settings(1), sandbox=recorder) as engine:
+        graded = [recorder.grade(row, engine) for row in (rows[::-1] if is_turned else rows)]
     wrong = described(
         g for g in graded if g.word not in g.row.ok and g.report.verdict not in g.row.ok
     )
@@ -323,12 +323,12 @@ def test_nothing_is_left_for_the_next_on_the_same_slot(sandbox: Sandbox, shared_
     assert len(groups) == 5
     recorder = Recorder(sandbox)
     wrong: dict[str, str] = {}
-    with Grader(settings(1), sandbox=recorder) as grader:
+    with GradingEngine(settings(1), sandbox=recorder) as engine:
         for members in groups.values():
             probes = [row for row in members if row.id.startswith("probe_")]
             for poison in members:
                 for row in (poison, *probes, *plain_rows(poison)):
-                    graded = recorder.grade(row, grader)
+                    graded = recorder.grade(row, engine)
                     if graded.word not in row.ok:
                         wrong[f"{poison.id}, then {row.id}"] = graded.word
     assert wrong == {}
