@@ -17,6 +17,7 @@ from sandbox_images.harness.kernel.syscalls import (
 from sandbox_images.harness.lock_in.seccomp import (
     CANDIDATE_RULES,
     build_candidate_filter,
+    build_session_filter,
     build_supervisor_filter,
 )
 
@@ -223,3 +224,41 @@ def test_telling_filter_leaves_the_watched_refusals_to_the_listener(machine: str
         refused = "EAFNOSUPPORT" if name == "socket" else "EPERM"
         assert run_filter(silent, number, machine=MACHINES[machine], args=args) == refused
         assert run_filter(telling, number, machine=MACHINES[machine], args=args) == TELL
+
+
+# ---------------------------------------------------------------- sessions
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "answer"),
+    [
+        pytest.param("kill", (2, 9), TELL, id="kill"),
+        pytest.param("tgkill", (2, 2, 9), TELL, id="tgkill"),
+        pytest.param("pidfd_send_signal", (3, 9), "EPERM", id="pidfd"),
+        pytest.param("prlimit64", (0, 9), ALLOW, id="own-limits"),
+        pytest.param("prlimit64", (0, 4), "EPERM", id="own-core-limit"),
+        pytest.param("prlimit64", (2, 9), "EPERM", id="limits-of-another"),
+        pytest.param("setpriority", (0, 0, 5), ALLOW, id="own-priority"),
+        pytest.param("setpriority", (0, 2, 5), "EPERM", id="priority-of-another"),
+        pytest.param("setpriority", (2, 0, 5), "EPERM", id="priority-of-the-user"),
+        pytest.param("sched_setaffinity", (0,), ALLOW, id="own-cpus"),
+        pytest.param("sched_setaffinity", (2,), "EPERM", id="cpus-of-another"),
+        pytest.param("fcntl", (3, 1030), ALLOW, id="duplicate"),
+        pytest.param("fcntl", (3, 8), "EPERM", id="owner"),
+        pytest.param("fcntl", (3, 10), "EPERM", id="signal"),
+        pytest.param("fcntl", (3, 1026), "EPERM", id="notify"),
+        pytest.param("read", (), ALLOW, id="read"),
+    ],
+)
+def test_session_reaches_no_process_but_by_leave_of_the_supervisor(
+    machine: str, name: str, args: tuple[int, ...], answer: str
+) -> None:
+    program = build_session_filter(machine, telling=True)
+    number = NUMBERS[machine][name]
+    assert run_filter(program, number, machine=MACHINES[machine], args=args) == answer
+
+
+def test_session_signals_freely_if_the_kernel_cannot_ask(machine: str) -> None:
+    program = build_session_filter(machine)
+    number = NUMBERS[machine]["kill"]
+    assert run_filter(program, number, machine=MACHINES[machine], args=(2, 9)) == ALLOW
