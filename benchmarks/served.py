@@ -22,7 +22,7 @@ from benchmarks.workloads import REPO, find_recorded
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model import Submission, TestSuite
 from grader.model.verdict import Verdict
 from grader.opening import open_grader
@@ -205,7 +205,7 @@ def _run_here(
         number, problem = sample
         source = problem.program(number)
         job = Job(program=Program.STDIN, source=source, runs=(b"",), limits=limits)
-        outcome = grader.run_program(job, Run(), image="python")
+        outcome = grader.run_program(job, StopHandle(), image="python")
         assert outcome.exit_code == 0, outcome
 
     with ThreadPoolExecutor(slots) as threads:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model.errors import QueueUnavailableError
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Hint, Ledger, Taken
@@ -24,7 +24,7 @@ class Chunk:
     left: deque[Taken]
     key: str | None = None
     """The running job."""
-    run: Run = field(default_factory=Run)
+    run: StopHandle = field(default_factory=StopHandle)
     since: float = 0.0
     """When the running job began, by `time.monotonic`."""
 
@@ -34,7 +34,7 @@ class Running:
     """A job that was running when `running_now` was called; it may have ended since."""
 
     chunk: Chunk
-    run: Run
+    run: StopHandle
     since: float
 
 
@@ -90,12 +90,12 @@ class Chunks:
             self.give_rest_back(chunk)
 
     def next_job(self, chunk: Chunk) -> Taken | None:
-        """Return the chunk's next job, and give it a new `Run`; None if no job may start."""
+        """Return the chunk's next job, and give it a new `StopHandle`; None if no job may start."""
         # Under the lock: else `kill` could stop the previous job's run and miss this one.
         with self._lock:
             if self._is_stopping or not chunk.left:
                 return None
-            chunk.run = Run()
+            chunk.run = StopHandle()
             return chunk.left.popleft()
 
     @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model import Submission, wire
 from grader.model.errors import GraderError, WireError
 from grader.queueing.jobs import SuiteReader, apply
@@ -50,7 +50,7 @@ class JobRunner:
         """Return whether `run` needs the job's suite. It remembers the last ones."""
         return not self._suites.knows(job.suite)
 
-    def run(self, job: Taken, started: Started, run: Run) -> Finished:
+    def run(self, job: Taken, started: Started, run: StopHandle) -> Finished:
         """Grade the submission or run the program; never raises, because a client waits."""
         try:
             settings = _settings_of(started)
@@ -66,7 +66,7 @@ class JobRunner:
         report = not_graded(reason, self._settings)
         return Finished(body=wire.encode_report(report), error=reason, keep=False)
 
-    def _run_program(self, code: str, run: Run) -> Finished:
+    def _run_program(self, code: str, run: StopHandle) -> Finished:
         try:
             order = decode_program(code)
             outcome = self._engine.run_program(
@@ -81,7 +81,7 @@ class JobRunner:
         return Finished(body=encode_result(result), error=result.reason, keep=False)
 
     def _grade(
-        self, job: Taken, started: Started, code: str, given: Mapping[str, Any], run: Run
+        self, job: Taken, started: Started, code: str, given: Mapping[str, Any], run: StopHandle
     ) -> Finished:
         suite = self._suites.read(job.suite, started.suite)
         settings = apply(given, self._settings)

@@ -12,7 +12,7 @@ from grader.extract.chat import Words, assistant_turns, opens_thinking, without_
 from grader.extract.choose import Choice, Chooser, Grade, Wanted
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
 from grader.extract.programs import find_program, language_of, mention
-from grader.extract.source import Reader, Reading
+from grader.extract.source import SourceReader, SourceReading
 from grader.extract.text import after_prompt, encodable, normalise
 from grader.languages import ANY, PYTHON
 from grader.model.overrides import ExtractionRule
@@ -85,7 +85,7 @@ class _Extractor:
     def __init__(
         self, *, prompt: str, entry_point: str | None, continues: str, is_program: bool
     ) -> None:
-        self._reader = Reader()
+        self._reader = SourceReader()
         self._prompt = prompt
         self._continues = continues
         self._stub = read_stub(continues) if continues.strip() else None
@@ -227,7 +227,7 @@ class _Extractor:
         reading = self._reader.read(code)
         return self._positioned(reading, f"Took the {name} of {len(pool)} code blocks.")
 
-    def _positioned(self, reading: Reading, note: str) -> Extraction:
+    def _positioned(self, reading: SourceReading, note: str) -> Extraction:
         stub: Stub | None = self._stub
         if stub is not None and not reading.defines(stub.entry_point):
             joined = join(stub, reading.code, self._reader, trim=False)

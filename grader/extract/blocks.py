@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from grader.extract.source import Reader
+from grader.extract.source import SourceReader
 from grader.source.syntax import MAX_PARSE_CHARS
 
 MAX_MARKS = 5000
@@ -90,7 +90,7 @@ class _Mark:
     """The language that it names, in lower case."""
 
 
-def find_blocks(text: str, reader: Reader) -> list[Block]:
+def find_blocks(text: str, reader: SourceReader) -> list[Block]:
     """Return the blocks of `text` in order; they do not overlap. Linear in the text."""
     marks = _marks(text)
     blocks: list[Block] = []
@@ -108,7 +108,7 @@ def find_blocks(text: str, reader: Reader) -> list[Block]:
 # ---------------------------------------------------------------- from marks to blocks
 
 
-def _block_at(text: str, marks: list[_Mark], index: int, reader: Reader) -> tuple[Block, int]:
+def _block_at(text: str, marks: list[_Mark], index: int, reader: SourceReader) -> tuple[Block, int]:
     """Return the block that `marks[index]` opens, and the index of the mark to go on with."""
     opener = marks[index]
     stop = _next_event(marks, index, index + 1)
@@ -154,7 +154,9 @@ def _replaces(opener: _Mark, mark: _Mark) -> bool:
     return opener.weak or (mark.opens is Tag.PYTHON and mark.length >= opener.length)
 
 
-def _past_docstring(text: str, marks: list[_Mark], opener: int, first: int, reader: Reader) -> int:
+def _past_docstring(
+    text: str, marks: list[_Mark], opener: int, first: int, reader: SourceReader
+) -> int:
     """Return the mark that really ends the block, `first` unless that stands in a docstring."""
     start, stop = marks[opener].content, marks[first].start
     quotes = _triple_quotes(text, start, stop)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from grader.extract.blocks import Block, find_blocks
-from grader.extract.source import Reader
+from grader.extract.source import SourceReader
 from grader.extract.text import without_leading_tokens
 
 MAX_TOKENS = 5000
@@ -94,7 +94,7 @@ def cut_at_end(code: str) -> str:
 class _Programs:
     """Knows which parts of an answer are programs, whose text holds no tag."""
 
-    def __init__(self, text: str, reader: Reader) -> None:
+    def __init__(self, text: str, reader: SourceReader) -> None:
         self._text = text
         self._reader = reader
         self._looks = _MAX_LOOKS
@@ -138,7 +138,7 @@ class _Programs:
 # ---------------------------------------------------------------- turns
 
 
-def assistant_turns(text: str, reader: Reader, *, answer_first: bool) -> list[str]:
+def assistant_turns(text: str, reader: SourceReader, *, answer_first: bool) -> list[str]:
     """Return the texts that may be the answer, the likeliest first.
 
     Text before any turn's header is the answer where the prompt was cut off it
@@ -173,7 +173,7 @@ def assistant_turns(text: str, reader: Reader, *, answer_first: bool) -> list[st
     return [*turns, leading]
 
 
-def _holds_code(text: str, reader: Reader) -> bool:
+def _holds_code(text: str, reader: SourceReader) -> bool:
     if find_blocks(text, reader):
         return True
     reading = reader.read(text)
@@ -188,7 +188,7 @@ def _final_channel(text: str) -> str:
     return answer if found else text
 
 
-def _tokens(text: str, reader: Reader) -> list[_Token]:
+def _tokens(text: str, reader: SourceReader) -> list[_Token]:
     found: dict[int, _Token] = {}
     for prefix in _TOKEN_STARTS:
         position = text.find(prefix)
@@ -231,7 +231,7 @@ def opens_thinking(prompt: str) -> bool:
     return prompt.rstrip().endswith(tuple(_OPENINGS))
 
 
-def without_thinking(text: str, reader: Reader, *, opened: bool) -> Words:
+def without_thinking(text: str, reader: SourceReader, *, opened: bool) -> Words:
     """Drop the thinking sections of an answer.
 
     A closing tag that nothing opened ends a section that began with the answer (its opening tag

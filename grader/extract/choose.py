@@ -13,8 +13,8 @@ from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import cut_at_end
 from grader.extract.continuation import Stub, glue, is_indented, join
 from grader.extract.source import (
-    Reader,
-    Reading,
+    SourceReader,
+    SourceReading,
     Syntax,
     code_starts,
     definition_start,
@@ -49,7 +49,7 @@ class Choice:
 
     grade: Grade
     note: str
-    reading: Reading | None = None
+    reading: SourceReading | None = None
     """None only, and always, with `Grade.NOTHING`."""
     joined: bool = False
     """Whether the code already begins with the suite's code prompt."""
@@ -73,7 +73,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    reading: Reading
+    reading: SourceReading
     block: Block
     blank: bool
     quoted: bool
@@ -82,7 +82,7 @@ class _Candidate:
 class Chooser:
     """Chooses among the candidates of one text."""
 
-    def __init__(self, text: str, wanted: Wanted, reader: Reader) -> None:
+    def __init__(self, text: str, wanted: Wanted, reader: SourceReader) -> None:
         self._text = text
         self._wanted = wanted
         self._reader = reader
@@ -128,7 +128,7 @@ class Chooser:
                 break
         return candidates
 
-    def _read_block(self, block: Block) -> Reading:
+    def _read_block(self, block: Block) -> SourceReading:
         """Read a block, mending what models do to one where it does not parse as it stands."""
         content = block.content(self._text).removeprefix("\ufeff")
         if block.tag is Tag.NONE and (tag := _TAG_LINE.match(content)):
@@ -146,7 +146,7 @@ class Chooser:
                 return leading
         return as_it_stands
 
-    def _read_leading(self, code: str) -> Reading:
+    def _read_leading(self, code: str) -> SourceReading:
         # With a name to look for, a broken statement behind its definition is no loss.
         return self._reader.read_leading(code, drop_code=self._wanted.entry_point is not None)
 
@@ -159,7 +159,7 @@ class Chooser:
         if (ended := cut_at_end(content)) != content:
             yield ended
 
-    def _is_answer(self, reading: Reading) -> bool:
+    def _is_answer(self, reading: SourceReading) -> bool:
         """Tell whether a reading is whole: what is looked for, complete."""
         if self._wanted.entry_point is not None:
             return reading.defines(self._wanted.entry_point)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.extract.source import (
-    Reader,
-    Reading,
+    SourceReader,
+    SourceReading,
     bound_names,
     is_idle,
     module_level,
@@ -52,7 +52,7 @@ def read_stub(source: str) -> Stub | None:
 
     Remembered: many completions of one prompt come together.
     """
-    reader = Reader()
+    reader = SourceReader()
     source = source.rstrip() + "\n"
     reading = reader.read(source)
     path = _open_definition(reading)
@@ -90,7 +90,7 @@ def definitions(
             yield node, "\n".join(lines[first - 1 : node.end_lineno]), names
 
 
-def _open_definition(reading: Reading) -> list[_Definition]:
+def _open_definition(reading: SourceReading) -> list[_Definition]:
     """Return the definitions, outermost first, that the end of a text stands in."""
     body: list[ast.stmt] = reading.tree.body if reading.tree else []
     path: list[_Definition] = []
@@ -103,7 +103,7 @@ def _open_definition(reading: Reading) -> list[_Definition]:
 # ---------------------------------------------------------------- a body joined to its stub
 
 
-def join(stub: Stub, completion: str, reader: Reader, *, trim: bool) -> Reading | None:
+def join(stub: Stub, completion: str, reader: SourceReader, *, trim: bool) -> SourceReading | None:
     """Return stub + completion where that parses and the function's body grew by it.
 
     The indentation that stripping took from the first line, or from all, is put back. With
@@ -144,7 +144,7 @@ def _indented(completion: str, width: int) -> Iterator[str]:
         yield indent + completion
 
 
-def _grew(stub: Stub, reading: Reading) -> bool:
+def _grew(stub: Stub, reading: SourceReading) -> bool:
     """Tell whether the stub's function got statements that do something, and got them all."""
     tree = reading.tree
     if tree is None or any(isinstance(node, ast.Return) for node in module_level(tree.body)):
@@ -163,7 +163,7 @@ def _grew(stub: Stub, reading: Reading) -> bool:
 # ---------------------------------------------------------------- code that stands alone
 
 
-def with_prompt_definitions(stub: Stub, code: Reading) -> str:
+def with_prompt_definitions(stub: Stub, code: SourceReading) -> str:
     """Put in front of `code` what the stub defines besides its open function and `code` does not.
 
     Code that nobody parsed is returned as it is.
@@ -173,7 +173,7 @@ def with_prompt_definitions(stub: Stub, code: Reading) -> str:
     )
 
 
-def put_before(code: Reading, parts: list[str]) -> str:
+def put_before(code: SourceReading, parts: list[str]) -> str:
     """Put statements in front of code, but behind `from __future__` imports, which stay first.
 
     Code that nobody parsed is returned as it is.

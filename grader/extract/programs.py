@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from grader import languages
 from grader.extract.blocks import Block, Tag, find_blocks
-from grader.extract.source import Reader
+from grader.extract.source import SourceReader
 from grader.languages import Language
 from grader.model.overrides import ExtractionRule
 
@@ -18,14 +18,14 @@ _MAX_BLOCKS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundProgram:
     """A program, or why there is none."""
 
     code: str | None
     note: str
 
 
-def language_of(text: str, reader: Reader) -> Language | None:
+def language_of(text: str, reader: SourceReader) -> Language | None:
     """Return the language of the program in an answer that may be in any; None for Python.
 
     It is that of the last block with a whole program. Of languages whose programs nothing marks,
@@ -45,12 +45,12 @@ def language_of(text: str, reader: Reader) -> Language | None:
 def find_program(
     text: str,
     language: Language,
-    reader: Reader,
+    reader: SourceReader,
     rule: ExtractionRule,
     *,
     entry_point: str | None = None,
     continues: bool = False,
-) -> Found:
+) -> FoundProgram:
     """Return the code of an answer.
 
     Args:
@@ -72,18 +72,18 @@ def find_program(
         block, which = _choose(text, pool, whole, rule, longest=entry_point is not None)
         kind = f"of {language.title}" if own else "without a language"
         note = f"Took the {which} of {len(pool)} code blocks {kind}."
-        return Found(code=block.content(text), note=note)
+        return FoundProgram(code=block.content(text), note=note)
     if blocks:
         others = ", ".join(dict.fromkeys(repr(block.word) for block in blocks if block.word))
         note = f"No code block is of {language.title}; there are blocks of {others or 'nothing'}."
-        return Found(code=None, note=note)
+        return FoundProgram(code=None, note=note)
     if not text.strip():
-        return Found(code=None, note="The answer is empty.")
+        return FoundProgram(code=None, note="The answer is empty.")
     if whole is not None and not continues and whole.search(text) is None:
         wanted = f"{language.title} program" if entry_point is None else entry_point
         note = f"The answer has no code block and no {wanted}."
-        return Found(code=None, note=note)
-    return Found(code=text, note="Took the whole answer, which has no code block.")
+        return FoundProgram(code=None, note=note)
+    return FoundProgram(code=text, note="Took the whole answer, which has no code block.")
 
 
 def _choose(

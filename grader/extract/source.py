@@ -36,7 +36,7 @@ class Syntax(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class SourceReading:
     """A text with what the parser made of it.
 
     Without slots: what it says about the tree is worked out when somebody asks, and kept.
@@ -102,26 +102,26 @@ class Reading:
         return self.syntax is Syntax.UNREAD and looks_like_code(self.code)
 
 
-class Reader:
+class SourceReader:
     """Parses texts within one budget; one per extraction, not shared between threads."""
 
     def __init__(self) -> None:
         self._budget = PARSE_BUDGET_CHARS
-        self._seen: dict[str, Reading] = {}
+        self._seen: dict[str, SourceReading] = {}
 
-    def read(self, code: str) -> Reading:
+    def read(self, code: str) -> SourceReading:
         """Parse `code`, or say that it was not looked at. Never raises."""
         if len(code) > MAX_PARSE_CHARS:
-            return Reading(code=code, syntax=Syntax.UNREAD)
+            return SourceReading(code=code, syntax=Syntax.UNREAD)
         known = self._seen.get(code)
         if known is None:
             if len(code) > self._budget or not may_be_parsed(code):
-                return Reading(code=code, syntax=Syntax.UNREAD)
+                return SourceReading(code=code, syntax=Syntax.UNREAD)
             known = self._seen[code] = _parse(code)
             self._budget -= _cost(known)
         return known
 
-    def read_leading(self, code: str, *, drop_code: bool, attempts: int = 6) -> Reading:
+    def read_leading(self, code: str, *, drop_code: bool, attempts: int = 6) -> SourceReading:
         """Parse the longest run of whole top-level statements that `code` begins with.
 
         Only prose is dropped behind them, or with `drop_code` broken statements too. Where no
@@ -139,20 +139,20 @@ class Reader:
         return reading if reading.valid else whole
 
 
-def _parse(code: str) -> Reading:
+def _parse(code: str) -> SourceReading:
     try:
         tree = parse(code)
     except SyntaxError as error:
-        return Reading(code=code, syntax=Syntax.BROKEN, error_line=error.lineno or 0)
+        return SourceReading(code=code, syntax=Syntax.BROKEN, error_line=error.lineno or 0)
     except (ValueError, OverflowError):
-        return Reading(code=code, syntax=Syntax.BROKEN)
+        return SourceReading(code=code, syntax=Syntax.BROKEN)
     except (RecursionError, MemoryError, SystemError):
         # The parser gave up on nesting; a compiler in the sandbox may do better.
-        return Reading(code=code, syntax=Syntax.UNREAD)
-    return Reading(code=code, syntax=Syntax.VALID, tree=tree)
+        return SourceReading(code=code, syntax=Syntax.UNREAD)
+    return SourceReading(code=code, syntax=Syntax.VALID, tree=tree)
 
 
-def _cost(reading: Reading) -> int:
+def _cost(reading: SourceReading) -> int:
     """Return what a parse took out of the budget: the text up to the error, at least a share."""
     size = len(reading.code)
     if not reading.error_line:

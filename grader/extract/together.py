@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.extract.continuation import definitions, put_before
-from grader.extract.source import Reading, names_bound, names_used
+from grader.extract.source import SourceReading, names_bound, names_used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,9 @@ class _Part:
     uses: frozenset[str]
 
 
-def complete(code: Reading, earlier: Sequence[Reading], later: Sequence[Reading]) -> str | None:
+def complete(
+    code: SourceReading, earlier: Sequence[SourceReading], later: Sequence[SourceReading]
+) -> str | None:
     """Put before some code what it uses of other blocks.
 
     Of two blocks that define a name, the nearest earlier one counts, or else the nearest later one.
@@ -55,7 +57,7 @@ def complete(code: Reading, earlier: Sequence[Reading], later: Sequence[Reading]
     return put_before(code, [taken[key].source for key in sorted(taken)])
 
 
-def _parts(reading: Reading) -> dict[str, list[_Part]]:
+def _parts(reading: SourceReading) -> dict[str, list[_Part]]:
     """Return the statements of a block that bind names, by these."""
     body: list[ast.stmt] = reading.tree.body if reading.tree else []
     found: dict[str, list[_Part]] = {}

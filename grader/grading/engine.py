@@ -11,7 +11,7 @@ from functools import partial
 from grader.config.settings import ImageSettings, SandboxChoice, Settings
 from grader.grading import pipeline
 from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
-from grader.grading.run import STOPPED, Run
+from grader.grading.run import STOPPED, StopHandle
 from grader.model import GradeReport, Submission, Usage
 from grader.model.errors import (
     GraderError,
@@ -84,7 +84,7 @@ class GradingEngine(Closing):
         self,
         submission: Submission,
         *,
-        run: Run | None = None,
+        run: StopHandle | None = None,
         settings: Settings | None = None,
     ) -> GradeReport:
         """Grade one submission; waits for a free slot. Never raises for what it was given.
@@ -94,7 +94,7 @@ class GradingEngine(Closing):
             run: The handle by which it can be stopped; its report is an internal error then.
             settings: Those of this call; the backend, its slots and retries stay the engine's.
         """
-        run, settings = run or Run(), settings or self.settings
+        run, settings = run or StopHandle(), settings or self.settings
 
         def here(submission: Submission) -> GradeReport:
             return pipeline.grade(
@@ -121,7 +121,7 @@ class GradingEngine(Closing):
     def run_program(
         self,
         job: Job,
-        run: Run,
+        run: StopHandle,
         *,
         image: str,
         on_slot: Callable[[], None] = lambda: None,
@@ -153,7 +153,7 @@ class GradingEngine(Closing):
             return answer_by()
 
         while True:
-            clock = Run()
+            clock = StopHandle()
             try:
                 return self._run_once(job, run, clock, image, had_slot)
             except GradingStoppedError:
@@ -195,7 +195,12 @@ class GradingEngine(Closing):
             self._warming.join()
 
     def _run_once(
-        self, job: Job, run: Run, clock: Run, image: str, had_slot: Callable[[], float]
+        self,
+        job: Job,
+        run: StopHandle,
+        clock: StopHandle,
+        image: str,
+        had_slot: Callable[[], float],
     ) -> RunOutcome:
         with (
             nullcontext() if self._hosts is None else self._hosts.here(),
@@ -219,17 +224,19 @@ class GradingEngine(Closing):
 
     def _open_one(self, image: str) -> None:
         try:
-            with self._borrow(Run(), image, 0):
+            with self._borrow(StopHandle(), image, 0):
                 pass
         except GraderError as error:
             self._warming_error = error
 
-    def _borrow(self, run: Run, image: str, memory_bytes: int) -> AbstractContextManager[Slot]:
+    def _borrow(
+        self, run: StopHandle, image: str, memory_bytes: int
+    ) -> AbstractContextManager[Slot]:
         return run.using(self._pool.borrow(image=image, memory_bytes=memory_bytes))
 
 
 @contextmanager
-def _stopped_at(run: Run, deadline: float) -> Iterator[None]:
+def _stopped_at(run: StopHandle, deadline: float) -> Iterator[None]:
     """Stop a run once a time of `time.monotonic` has come."""
     if deadline == math.inf:
         yield

@@ -8,7 +8,7 @@ from grader.grading.deadlines import Deadlines
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader, ReportFuture, deliver
 from grader.grading.pipeline import not_graded
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model import GradeReport, Submission
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.process.threads import Threads
@@ -44,7 +44,7 @@ class Grader(FutureGrader):
         self.settings = settings or Settings()
         self._engine = engine or GradingEngine(self.settings, sandbox=sandbox)
         self._deadlines = Deadlines()
-        self._open: dict[ReportFuture, Run] = {}
+        self._open: dict[ReportFuture, StopHandle] = {}
         self._threads = Threads(self.settings.slots, "grader-slot")
         self._pid = os.getpid()
         self._closing = False
@@ -63,7 +63,7 @@ class Grader(FutureGrader):
         is_batch: bool = False,  # noqa: ARG002
     ) -> ReportFuture:
         """Grade in one of this process's slots; see `FutureGrader.submit`."""
-        future, run = ReportFuture(), Run()
+        future, run = ReportFuture(), StopHandle()
         if timeout_s is not None:
             self._set_deadline(future, timeout_s)
 
@@ -120,7 +120,7 @@ class Grader(FutureGrader):
         )
         future.add_done_callback(lambda _: alarm.cancel())
 
-    def _grade(self, submission: Submission, run: Run, future: ReportFuture) -> None:
+    def _grade(self, submission: Submission, run: StopHandle, future: ReportFuture) -> None:
         if not future.done():
             deliver(future, self._engine.grade(submission, run=run))
 

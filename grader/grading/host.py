@@ -12,7 +12,7 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.host_messages import REMEMBERED_BYTES, decode_settings, read_order
 from grader.grading.pipeline import not_graded
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError
 from grader.process.threads import Threads
@@ -87,7 +87,7 @@ class _HostProcess:
         self._settings = settings
         self._engine = engine
         self._suites: SuiteCache[TestSuite] = SuiteCache(REMEMBERED_BYTES)
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, StopHandle] = {}
         self._threads = Threads(settings.slots, "host-slot")
         # Killing a slot takes longer than the thread that reads has.
         self._stopping = Threads(settings.slots, "host-stop")
@@ -114,10 +114,12 @@ class _HostProcess:
             message = "the grader took a suite for known"
             raise ValueError(message)
         submission, settings = read_order(header, texts, suite, self._settings)
-        run = self._runs[header["id"]] = Run()
+        run = self._runs[header["id"]] = StopHandle()
         self._threads.submit(self._grade, header["id"], submission, settings, run)
 
-    def _grade(self, number: int, submission: Submission, settings: Settings, run: Run) -> None:
+    def _grade(
+        self, number: int, submission: Submission, settings: Settings, run: StopHandle
+    ) -> None:
         try:
             report = self._engine.grade(submission, run=run, settings=settings)
             message = wire.encode_report(report)

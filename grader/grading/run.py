@@ -13,7 +13,7 @@ _Used = TypeVar("_Used", bound=Closeable)
 STOPPED = "the grading was stopped"
 
 
-class Run:
+class StopHandle:
     """One grading, as a caller that may want to stop it holds it. Safe for two threads."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ def shown_values(stdout: bytes, mark: str, count: int) -> list[str]:
 
     Args:
         stdout: What the program printed.
-        mark: See `grader.languages.language.Values`.
+        mark: See `grader.languages.language.ValueDriver`.
         count: How many expressions there are.
     """
     line = re.compile(rb"^%b (\d{1,9}) (.*)$" % re.escape(mark.encode()), re.MULTILINE)

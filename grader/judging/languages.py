@@ -4,7 +4,7 @@ import re
 
 from grader.judging.ending import Finding, exit_words, limit_hit
 from grader.judging.report import read_report
-from grader.languages import Language, Words
+from grader.languages import ErrorWords, Language
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind, Verdict
 from grader.sandbox.contract import RunOutcome
@@ -80,7 +80,7 @@ def _read(stream: bytes) -> str:
     return stream[:_READ_BYTES].decode("utf-8", "replace")
 
 
-def _matched(words: Words, said: str) -> tuple[str, str | None]:
+def _matched(words: ErrorWords, said: str) -> tuple[str, str | None]:
     """Return the message and the number of its line, as far as they are found."""
     message = words.message.search(said)
     line = words.line.search(said) if words.line is not None else None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 
-from grader.languages.language import COMPILE_LIMITS, Language, Source, Values, Words
+from grader.languages.language import COMPILE_LIMITS, ErrorWords, Language, SourceFile, ValueDriver
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 
@@ -18,10 +18,10 @@ __all__ = [
     "ANY",
     "COMPILE_LIMITS",
     "PYTHON",
+    "ErrorWords",
     "Language",
-    "Source",
-    "Values",
-    "Words",
+    "SourceFile",
+    "ValueDriver",
     "find",
     "image_of",
     "in_image",

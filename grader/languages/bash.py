@@ -2,15 +2,15 @@
 
 import re
 
-from grader.languages.language import Language, Values, Words
+from grader.languages.language import ErrorWords, Language, ValueDriver
 
-_WORDS = Words(
+_WORDS = ErrorWords(
     message=re.compile(r"solution\.sh: line \d+: (?P<message>.+)"),
     line=re.compile(r"solution\.sh: line (?P<line>\d+): "),
 )
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth, quoted as Bash itself quotes."""
     lines = [values.code, values.setup]
     lines += [

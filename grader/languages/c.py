@@ -2,9 +2,9 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import ErrorWords, Language
 
-GCC_WORDS = Words(
+GCC_WORDS = ErrorWords(
     message=re.compile(r"(?:\b[Ee]rror: |undefined reference to )(?P<message>.+)"),
     line=re.compile(r"^solution\.\w+:(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.MULTILINE),
 )
@@ -26,6 +26,6 @@ LANGUAGES = (
         run=("./program",),
         program=MAIN,
         compile_words=GCC_WORDS,
-        runtime_words=Words(message=re.compile(r"(?P<message>Assertion `.{1,500}' failed)")),
+        runtime_words=ErrorWords(message=re.compile(r"(?P<message>Assertion `.{1,500}' failed)")),
     ),
 )

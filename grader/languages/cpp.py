@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from grader.languages.c import GCC_WORDS, MAIN
-from grader.languages.language import Language, Values, Words
+from grader.languages.language import ErrorWords, Language, ValueDriver
 
 _SHOW = """
 #include <bits/stdc++.h>
@@ -75,7 +75,7 @@ template <class T> void line(const char *start, const T &value) {
 """
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth, if they are numbers, texts and containers of these.
 
     What the answer brings along to try it out is not what is run.
@@ -109,7 +109,9 @@ _CPP17 = Language(
     program=MAIN,
     show=show,
     compile_words=GCC_WORDS,
-    runtime_words=Words(message=re.compile(r"terminate called .*\n\s*what\(\):\s+(?P<message>.+)")),
+    runtime_words=ErrorWords(
+        message=re.compile(r"terminate called .*\n\s*what\(\):\s+(?P<message>.+)")
+    ),
     out_of_memory=("std::bad_alloc",),
 )
 

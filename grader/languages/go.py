@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import Language, Words
+from grader.languages.language import ErrorWords, Language
 
 LANGUAGES = (
     Language(
@@ -24,11 +24,11 @@ LANGUAGES = (
             "GOTOOLCHAIN": "local",
         },
         program=re.compile(r"\bfunc\s+main\s*\("),
-        compile_words=Words(
+        compile_words=ErrorWords(
             message=re.compile(r"solution\.go:\d+:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.go:(?P<line>\d+):\d+: "),
         ),
-        runtime_words=Words(
+        runtime_words=ErrorWords(
             message=re.compile(r"^(?:panic|fatal error): (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"solution\.go:(?P<line>\d+)"),
         ),

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import Language, Source, Values, Words
+from grader.languages.language import ErrorWords, Language, SourceFile, ValueDriver
 from grader.model import MiB
 
 _PUBLIC = re.compile(
@@ -21,7 +21,7 @@ _TUPLES = "/usr/share/java/javatuples.jar"
 _PACKAGE = re.compile(r"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
 
 
-def prepare(code: str) -> Source:
+def prepare(code: str) -> SourceFile:
     """Name the file as the public class, and find the class that has `main`."""
     public = _PUBLIC.search(code)
     main = _MAIN.search(code)
@@ -30,7 +30,7 @@ def prepare(code: str) -> Source:
     entry = before[-1] if before else public[1] if public else "Main"
     package = _PACKAGE.search(code)
     name = public[1] if public else entry
-    return Source(
+    return SourceFile(
         path=f"{name}.java", code=code, entry=f"{package[1]}.{entry}" if package else entry
     )
 
@@ -79,7 +79,7 @@ class Main extends Problem {
 """
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth over the static methods of a class `Problem`.
 
     The problem's imports stand in the first line of the answer, which keeps its line numbers.
@@ -128,11 +128,11 @@ LANGUAGES = (
         start_up_s=0.5,
         runtime_memory_bytes=128 * MiB,
         show=show,
-        compile_words=Words(
+        compile_words=ErrorWords(
             message=re.compile(r"\.java:\d+: error: (?P<message>.+)"),
             line=re.compile(r"\.java:(?P<line>\d+): error: "),
         ),
-        runtime_words=Words(
+        runtime_words=ErrorWords(
             message=re.compile(
                 r"(?:^Exception in thread \"[^\"\n]*\"|^Error:) (?P<message>.+)", re.MULTILINE
             ),

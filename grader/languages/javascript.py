@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import Language, Source, Values, Words
+from grader.languages.language import ErrorWords, Language, SourceFile, ValueDriver
 from grader.model import MiB
 
 _MODULE = re.compile(
@@ -12,9 +12,9 @@ _MODULE = re.compile(
 )
 
 
-def prepare(code: str) -> Source:
+def prepare(code: str) -> SourceFile:
     """Name the file so that Node takes one that imports for the module that it is."""
-    return Source(path="solution.mjs" if _MODULE.search(code) else "solution.js", code=code)
+    return SourceFile(path="solution.mjs" if _MODULE.search(code) else "solution.js", code=code)
 
 
 _SHOW = """
@@ -31,7 +31,7 @@ function shownForTests(value) {
 """
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth as JSON, keys in order and 1.0 as 1."""
     lines = [values.code, _SHOW, values.setup]
     lines += [
@@ -58,11 +58,11 @@ LANGUAGES = (
         start_up_s=0.2,
         runtime_memory_bytes=64 * MiB,
         show=show,
-        compile_words=Words(
+        compile_words=ErrorWords(
             message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
             line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
         ),
-        runtime_words=Words(
+        runtime_words=ErrorWords(
             message=re.compile(
                 r"^(?:Uncaught )?(?P<message>\w*(?:Error|Exception)\b.*)", re.MULTILINE
             ),

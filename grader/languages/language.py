@@ -18,7 +18,7 @@ COMPILE_LIMITS = Limits(
 compiler makes, too."""
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """A submission's file, ready to be compiled."""
 
     path: str
@@ -28,7 +28,7 @@ class Source(NamedTuple):
     """What the commands call `{entry}`."""
 
 
-class Values(NamedTuple):
+class ValueDriver(NamedTuple):
     """Expressions whose values a program is to show."""
 
     code: str
@@ -44,7 +44,7 @@ class Values(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class ErrorWords:
     """How to read what a compiler or a runtime says. Nothing but feedback depends on it.
 
     Each is searched for on its own, in text of at most 64 KiB, and the first match counts.
@@ -61,8 +61,8 @@ class Language:
     """A language.
 
     In commands and environment, `{source}` stands for the submission's path, `{entry}` for what
-    `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's stack may grow to its
-    memory limit, and to 64 MiB at least.
+    `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's stack may grow to
+    half of its memory limit, and to 64 MiB at least.
     """
 
     name: str
@@ -83,9 +83,9 @@ class Language:
     """What compiles the submission or, if the language is interpreted, checks it."""
     run: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    prepare: Callable[[str], Source] | None = None
+    prepare: Callable[[str], SourceFile] | None = None
     """Makes the file of the code that was found in an answer; None: the code as it is."""
-    show: Callable[[Values], str] | None = None
+    show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows what expressions are worth, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""
     program: re.Pattern[str] | None = None
@@ -96,8 +96,8 @@ class Language:
     """CPU time that the runtime takes before the program begins; comes on top of the limit."""
     runtime_memory_bytes: int = 0
     """Memory that the runtime takes for itself; comes on top of the limit."""
-    compile_words: Words
-    runtime_words: Words
+    compile_words: ErrorWords
+    runtime_words: ErrorWords
     out_of_memory: tuple[str, ...] = ()
     """What the runtime writes to standard error if it ends the program for want of memory."""
 

@@ -2,9 +2,9 @@
 
 import re
 
-from grader.languages.language import Language, Values, Words
+from grader.languages.language import ErrorWords, Language, ValueDriver
 
-_WORDS = Words(
+_WORDS = ErrorWords(
     message=re.compile(r"solution\.lua:\d+: (?P<message>.+)"),
     line=re.compile(r"solution\.lua:(?P<line>\d+): "),
 )
@@ -29,7 +29,7 @@ end
 """
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth: tables by their keys in order, and 1.0 as 1."""
     lines = [values.code, _SHOW, values.setup]
     lines += [

@@ -2,9 +2,9 @@
 
 import re
 
-from grader.languages.language import Language, Values, Words
+from grader.languages.language import ErrorWords, Language, ValueDriver
 
-_WORDS = Words(
+_WORDS = ErrorWords(
     message=re.compile(r"^(?P<message>.+) at solution\.pl line \d+", re.MULTILINE),
     line=re.compile(r" at solution\.pl line (?P<line>\d+)"),
 )
@@ -27,7 +27,7 @@ sub shown_for_tests {
 """
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth: 1 as "1", hashes by their keys in order."""
     lines = [values.code, _SHOW, values.setup]
     lines += [

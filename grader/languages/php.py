@@ -2,16 +2,16 @@
 
 import re
 
-from grader.languages.language import Language, Source, Values, Words
+from grader.languages.language import ErrorWords, Language, SourceFile, ValueDriver
 
 
-def prepare(code: str) -> Source:
+def prepare(code: str) -> SourceFile:
     """Open the code as PHP where the answer did not; else it would be text to print."""
     opened = code if "<?" in code else f"<?php {code}"
-    return Source(path="solution.php", code=opened)
+    return SourceFile(path="solution.php", code=opened)
 
 
-_WORDS = Words(
+_WORDS = ErrorWords(
     message=re.compile(
         r"^(?:PHP )?(?:Parse|Fatal) error: +(?P<message>.+?)(?: in |$)", re.MULTILINE
     ),
@@ -19,7 +19,7 @@ _WORDS = Words(
 )
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth as PHP itself writes values, on one line."""
     code = prepare(values.code).code
     closed = code.rfind("?>") > code.rfind("<?")

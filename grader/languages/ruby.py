@@ -2,10 +2,10 @@
 
 import re
 
-from grader.languages.language import Language, Values, Words
+from grader.languages.language import ErrorWords, Language, ValueDriver
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth as Ruby itself writes values."""
     lines = [values.code, values.setup]
     lines += [
@@ -30,11 +30,11 @@ LANGUAGES = (
         time_factor=3.0,
         start_up_s=0.1,
         show=show,
-        compile_words=Words(
+        compile_words=ErrorWords(
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),
         ),
-        runtime_words=Words(
+        runtime_words=ErrorWords(
             message=re.compile(r"solution\.rb:\d+:in .{1,200}?: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+)"),
         ),

@@ -2,12 +2,12 @@
 
 import re
 
-from grader.languages.language import Language, Values, Words
+from grader.languages.language import ErrorWords, Language, ValueDriver
 
 _MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
 
 
-def show(values: Values) -> str:
+def show(values: ValueDriver) -> str:
     """Show what expressions are worth as Rust itself writes values for debugging."""
     # What the answer brings along to try it out is not compiled.
     lines = [_MAIN.sub(r"#[cfg(any())] \g<0>", values.code), "fn main() {", values.setup]
@@ -33,12 +33,12 @@ LANGUAGES = (
         run=("./program",),
         program=re.compile(r"\bfn\s+main\s*\("),
         show=show,
-        compile_words=Words(
+        compile_words=ErrorWords(
             message=re.compile(r"^error(?:\[E\d+\])?: (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"--> solution\.rs:(?P<line>\d+):"),
         ),
         # The message stood before its place until Rust 1.73, and stands in the next line since.
-        runtime_words=Words(
+        runtime_words=ErrorWords(
             message=re.compile(
                 r"panicked at (?:'(?P<message>.{0,500})', |solution\.rs:\d+:\d+:\n(?P<later>.+))"
             ),

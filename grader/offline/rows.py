@@ -17,7 +17,7 @@ from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes, report_json
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
 from grader.offline.source import Row, parse_object
-from grader.suites.plans import Plan, plan_for
+from grader.suites.plans import GradingPlan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Fields that may hold the completion, in this order."""
@@ -198,7 +198,7 @@ def _label(row: Mapping[str, Any], rules: RowRules) -> object:
 
 
 def _suite(
-    row: Mapping[str, Any], plan: Plan, finder: SuiteFinder, rules: RowRules, size: int
+    row: Mapping[str, Any], plan: GradingPlan, finder: SuiteFinder, rules: RowRules, size: int
 ) -> TestSuite | None:
     """Return the tests of a row; None if tests alone do not grade it."""
     if not plan.is_tests:

@@ -22,7 +22,7 @@ from grader.rewards.normalise import RunningNormaliser
 from grader.rewards.response import raw_response
 from grader.rewards.sample import Rater, Rating, Sample, ungraded
 from grader.rewards.terms import format_term, length_term
-from grader.suites.plans import Part, Plan, plan_for
+from grader.suites.plans import GradingPlan, Part, plan_for
 
 _log = logging.getLogger(__name__)
 
@@ -108,18 +108,18 @@ class RewardCore:
         self.conversation.close()
         forget_at_exit(self)
 
-    def _plan(self, sample: Sample, task: RewardTask) -> Plan | Rating:
+    def _plan(self, sample: Sample, task: RewardTask) -> GradingPlan | Rating:
         try:
             return plan_for(sample.label, task)
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")
 
     def _rate(
-        self, samples: list[Sample], plans: list[Plan | Rating], deadline: float
+        self, samples: list[Sample], plans: list[GradingPlan | Rating], deadline: float
     ) -> list[Rating]:
         wanted: dict[RewardTask, list[tuple[int, int, Part]]] = defaultdict(list)
         for index, plan in enumerate(plans):
-            if isinstance(plan, Plan):
+            if isinstance(plan, GradingPlan):
                 for number, part in enumerate(plan.parts):
                     wanted[part.task].append((index, number, part))
         found: dict[tuple[int, int], Rating] = {}
@@ -140,7 +140,7 @@ class RewardCore:
             for index, plan in enumerate(plans)
         ]
 
-    def _combined(self, sample: Sample, plan: Plan, ratings: list[Rating]) -> Rating:
+    def _combined(self, sample: Sample, plan: GradingPlan, ratings: list[Rating]) -> Rating:
         """Add up the parts of a sample's reward. The score depends only on right and wrong."""
         lost = next((rating for rating in ratings if not rating.graded), None)
         if lost is not None:
@@ -178,7 +178,7 @@ class RewardCore:
         total = sum(weight for weight, _ in scores)
         return min(1.0, sum(weight * score for weight, score in scores) / total)
 
-    def _term_weights(self, plan: Plan) -> dict[str, float]:
+    def _term_weights(self, plan: GradingPlan) -> dict[str, float]:
         settings = self.settings.reward
         length = settings.length_weight if plan.length_weight is None else plan.length_weight
         form = settings.format_weight if plan.format_weight is None else plan.format_weight

@@ -1,7 +1,7 @@
 """Finding the model's response in a query, without prompt, special tokens and thoughts."""
 
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
-from grader.extract.source import Reader
+from grader.extract.source import SourceReader
 from grader.extract.text import after_prompt, normalise
 
 
@@ -16,7 +16,7 @@ def response_of(query: str, prompt: str = "") -> Words:
         The text of the response, which is empty if it consists of thoughts only, and whether it
         ended inside a thinking section.
     """
-    prompt, query, reader = normalise(prompt), normalise(query), Reader()
+    prompt, query, reader = normalise(prompt), normalise(query), SourceReader()
     rest = after_prompt(query, prompt)
     turns = assistant_turns(query if rest is None else rest, reader, answer_first=rest is not None)
     if not turns:

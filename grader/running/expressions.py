@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from grader.judging.expressions import find_run_fault, judge_expressions, result_of, shown_values
 from grader.judging.languages import find_compile_error
-from grader.languages import COMPILE_LIMITS, Language, Values
+from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
 from grader.model.errors import SuiteError
 from grader.running.programs import stdin_job
@@ -51,8 +51,8 @@ def run_expressions(
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
 
 
-def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: bool) -> Values:
-    return Values(
+def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: bool) -> ValueDriver:
+    return ValueDriver(
         code=task.code if is_submission else "",
         head=task.suite.prelude,
         setup=tests.setup if is_submission else "",
@@ -61,7 +61,7 @@ def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: boo
     )
 
 
-def _run(task: Task, language: Language, values: Values, slot: Slot) -> RunOutcome:
+def _run(task: Task, language: Language, values: ValueDriver, slot: Slot) -> RunOutcome:
     """Return how the program ended that shows some values, or how compiling it did."""
     if language.show is None:
         raise AssertionError(language)

@@ -80,14 +80,14 @@ def find_uncompiled(task: Task, running: Iterator[RunOutcome]) -> Uncompiled | N
     return Uncompiled(outcome=replace(compiled, forbidden_calls=()), why=why)
 
 
-def prepare(language: Language, code: str) -> languages.Source:
+def prepare(language: Language, code: str) -> languages.SourceFile:
     """Return the file that holds some code."""
     if language.prepare is None:
-        return languages.Source(path=language.source, code=code)
+        return languages.SourceFile(path=language.source, code=code)
     return language.prepare(code)
 
 
-def commands(language: Language, source: languages.Source, *, memory_bytes: int) -> Commands:
+def commands(language: Language, source: languages.SourceFile, *, memory_bytes: int) -> Commands:
     """Return how a program is compiled and run.
 
     Args:

@@ -11,7 +11,7 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.grading.grader import Grader
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.overrides import ExtractionRule
@@ -164,7 +164,7 @@ class _NotifyingEngine(GradingEngine):
         self,
         submission: Submission,
         *,
-        run: Run | None = None,
+        run: StopHandle | None = None,
         settings: Settings | None = None,
     ) -> GradeReport:
         self._on_turn(submission)

@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class GradingPlan:
     """How a sample is graded."""
 
     parts: tuple[Part, ...]
@@ -56,7 +56,7 @@ class Plan:
         return self.name == RewardTask.CODE and self.parts[0].weight == 1
 
 
-def plan_for(label: object, task: RewardTask) -> Plan:
+def plan_for(label: object, task: RewardTask) -> GradingPlan:
     """Return how a sample with this label is graded.
 
     Args:
@@ -75,7 +75,7 @@ def plan_for(label: object, task: RewardTask) -> Plan:
     return _plan(label, label, task)
 
 
-def _plan_for_text(label: str, task: RewardTask) -> Plan:
+def _plan_for_text(label: str, task: RewardTask) -> GradingPlan:
     text = label.strip()
     # A label may have megabytes of tests, which nobody should decode twice.
     if not (text.startswith("{") and (_NAMES_A_GRADER.match(text) or '"combine"' in text)):
@@ -88,18 +88,18 @@ def _plan_for_text(label: str, task: RewardTask) -> Plan:
     return _plan(decoded, label, task)
 
 
-def _plan(decoded: object, label: object, task: RewardTask) -> Plan:
+def _plan(decoded: object, label: object, task: RewardTask) -> GradingPlan:
     if isinstance(decoded, Mapping):
         if "combine" in decoded:
             return _combination(decoded)
         if len(decoded) == 1 and (part := _named(decoded)) is not None:
-            return Plan(parts=(part,))
+            return GradingPlan(parts=(part,))
     if task is not RewardTask.AUTO:
-        return Plan(parts=(Part(task=task, label=label),))
+        return GradingPlan(parts=(Part(task=task, label=label),))
     answer = _answer(decoded)
     if answer is not None:
-        return Plan(parts=(Part(task=RewardTask.MATH, label=answer),))
-    return Plan(parts=(Part(task=RewardTask.CODE, label=label),))
+        return GradingPlan(parts=(Part(task=RewardTask.MATH, label=answer),))
+    return GradingPlan(parts=(Part(task=RewardTask.CODE, label=label),))
 
 
 def _answer(label: object) -> str | int | float | None:
@@ -142,7 +142,7 @@ def _named(row: Mapping[str, object], weight: float = 1.0) -> Part | None:
     return None
 
 
-def _combination(row: Mapping[str, object]) -> Plan:
+def _combination(row: Mapping[str, object]) -> GradingPlan:
     """Read `{"combine": [{"code": ..., "weight": 0.8}, {"length": true, "weight": 0.1}]}`."""
     entries = row["combine"]
     if not isinstance(entries, list) or not 0 < len(entries) <= _MAX_PARTS:
@@ -166,7 +166,7 @@ def _combination(row: Mapping[str, object]) -> Plan:
     if not any(part.weight for part in parts):
         message = "combine gives no weight to any of code, math and conversation"
         raise LabelError(message)
-    return Plan(parts=tuple(parts), **terms)
+    return GradingPlan(parts=tuple(parts), **terms)
 
 
 def _weight(entry: Mapping[str, object]) -> float:

@@ -11,7 +11,7 @@ from grader.twins.decoys import Pool, decoys, parsed, steps_from
 from grader.twins.found import Found
 from grader.twins.mentions import Mentions
 from grader.twins.names import Names
-from grader.twins.source import Edit, Source
+from grader.twins.source import Edit, SuiteSource
 from grader.twins.values import Tolerance, Values, apart
 
 _LEAVES_A_SITE = 4
@@ -24,7 +24,7 @@ _JOINT_SHARE = 0.75
 
 def literal_changes(
     found: Found, pool: Pool, rng: Random, *, certain: bool
-) -> Iterator[tuple[Source, list[tuple[Edit, ...]], bool]]:
+) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
     """Yield literals with others for them, and whether the test's name says which is right."""
     expectation = found.expectation
     expected = expectation.expected
@@ -94,7 +94,7 @@ def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Na
 
 def joint_changes(
     found: Found, pool: Pool, rng: Random
-) -> Iterator[tuple[Source, list[tuple[Edit, ...]], bool]]:
+) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
     """Yield what an expectation is made of with changes of most of its literals together."""
     expectation = found.expectation
     if expectation.expected is None:
@@ -103,7 +103,7 @@ def joint_changes(
     values = Values(found.names, env)
     before = values.of(expectation.expected)
     leaves = dict.fromkeys(islice(found.reader.leaves(expectation.expected), 2000))
-    by_source: dict[Source, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
+    by_source: dict[SuiteSource, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
     for source, leaf in rng.sample([*leaves], min(len(leaves), _JOINT_LEAVES)):
         others = _joint_others(found, source, leaf, pool, rng)
         if others:
@@ -122,7 +122,7 @@ def joint_changes(
 
 
 def _joint_others(
-    found: Found, source: Source, leaf: ast.expr, pool: Pool, rng: Random
+    found: Found, source: SuiteSource, leaf: ast.expr, pool: Pool, rng: Random
 ) -> list[tuple[Edit, ast.expr]]:
     """Return what may stand in the place of one literal of several, with its tree."""
     start, end = source.span(leaf)

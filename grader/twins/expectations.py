@@ -80,7 +80,7 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
 }
 
 
-class Reader:
+class ExpectationReader:
     """Reads what is asserted at a place that was reached."""
 
     def __init__(

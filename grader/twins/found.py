@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from grader.twins.expectations import Expectation, Reader
+from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.names import Names
-from grader.twins.source import Edit, Source
+from grader.twins.source import Edit, SuiteSource
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,7 +27,7 @@ class Found:
     where: tuple[Where, ...]
     expectation: Expectation
     names: Names
-    reader: Reader
+    reader: ExpectationReader
     own: tuple[tuple[str, int, int], ...]
     """The parts of sources, by name and span, on which no other case depends."""
     row_span: tuple[int, int] | None = None
@@ -35,7 +35,7 @@ class Found:
     all_rows: tuple[Where, ...] = ()
     """The cases that share what is not among these parameters."""
 
-    def owns(self, source: Source, change: Iterable[Edit]) -> bool:
+    def owns(self, source: SuiteSource, change: Iterable[Edit]) -> bool:
         """Tell whether no other case depends on what edits of a source replace."""
         return all(
             any(

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from grader.twins.leaving import is_generator
 from grader.twins.names import Function, Names
 from grader.twins.scopes import HelperOf, Scope
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 
 
 class Helpers:
     """The functions of sources that share their names, and the scopes in them."""
 
     def __init__(
-        self, names: Names, sources: list[Source], outside: frozenset[str] = frozenset()
+        self, names: Names, sources: list[SuiteSource], outside: frozenset[str] = frozenset()
     ) -> None:
         self._names = names
         self._outside = outside
         self._scopes: dict[tuple[ast.AST, ast.ClassDef | None], Scope] = {}
-        self._functions: dict[str, tuple[Function, Source]] = {}
+        self._functions: dict[str, tuple[Function, SuiteSource]] = {}
         taken: set[str] = set()
         for source in sources:
             for node in source.nodes:
@@ -38,14 +38,14 @@ class Helpers:
         for name in taken:
             self._functions.pop(name, None)
 
-    def scope(self, source: Source, owner: ast.ClassDef | None = None) -> Scope:
+    def scope(self, source: SuiteSource, owner: ast.ClassDef | None = None) -> Scope:
         """Return the scope of a module."""
         return self._scope(source.tree, source, owner, {})
 
     def scope_of(
         self,
         function: Function,
-        source: Source,
+        source: SuiteSource,
         owner: ast.ClassDef | None,
         methods: Mapping[str, Function],
     ) -> Scope:
@@ -55,7 +55,7 @@ class Helpers:
     def _scope(
         self,
         root: ast.Module | Function,
-        source: Source,
+        source: SuiteSource,
         owner: ast.ClassDef | None,
         methods: Mapping[str, Function],
     ) -> Scope:
@@ -70,7 +70,7 @@ class Helpers:
         self,
         owner: ast.ClassDef | None,
         methods: Mapping[str, Function] | None = None,
-        method_source: Source | None = None,
+        method_source: SuiteSource | None = None,
     ) -> HelperOf:
         """Return a function that finds the suite's own function that a call means."""
         known = methods or {}

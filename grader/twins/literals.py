@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from grader.twins.names import Names
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 from grader.twins.values import Bound, is_steady
 
-Place = tuple[Source, ast.expr]
+Place = tuple[SuiteSource, ast.expr]
 
 _MAX_DEPTH = 6
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.twins.names import Function
-from grader.twins.source import Edit, Source
+from grader.twins.source import Edit, SuiteSource
 
 _QUOTED = re.compile(r"""^[bBrRuU]*('''|\"\"\"|'|\")(.*)\1$""", re.S)
 
@@ -13,7 +13,7 @@ _QUOTED = re.compile(r"""^[bBrRuU]*('''|\"\"\"|'|\")(.*)\1$""", re.S)
 class Mentions:
     """Where a source speaks about an assertion."""
 
-    def __init__(self, source: Source, node: ast.AST) -> None:
+    def __init__(self, source: SuiteSource, node: ast.AST) -> None:
         """Look around an assertion.
 
         Args:
@@ -79,7 +79,7 @@ class Mentions:
         yield from self._source.comments(first - 1, last)
 
 
-def _function_around(source: Source, node: ast.AST) -> Function | None:
+def _function_around(source: SuiteSource, node: ast.AST) -> Function | None:
     inside: ast.AST | None = node
     while inside is not None and not isinstance(inside, Function):
         inside = source.parent(inside)

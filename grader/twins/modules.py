@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from grader.twins.expectations import Expectation, Reader
+from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.found import Found, Where
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator
 from grader.twins.names import Function, Names, call_name
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, table_rows
 from grader.twins.values import Bound
 from grader.twins.walk import Frame, Walk
@@ -31,7 +31,7 @@ class _Definition:
 class TestModule:
     """One module of tests."""
 
-    def __init__(self, source: Source, *, noted: bool, everything: bool) -> None:
+    def __init__(self, source: SuiteSource, *, noted: bool, everything: bool) -> None:
         self._noted = noted
         self._everything = everything
         self._source = source
@@ -119,7 +119,7 @@ class TestModule:
 
     def _walk(
         self, definition: _Definition, cells: Mapping[str, Bound]
-    ) -> Iterator[tuple[Expectation, Reader]]:
+    ) -> Iterator[tuple[Expectation, ExpectationReader]]:
         function = definition.function
         scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
         helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
@@ -129,7 +129,9 @@ class TestModule:
         env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})
         walk.block(function.body, Frame(source=self._source, scope=scope, env=env))
         for reached in walk.found:
-            reader = Reader(self._names, reached, self._own_methods, everything=self._everything)
+            reader = ExpectationReader(
+                self._names, reached, self._own_methods, everything=self._everything
+            )
             for expectation in reader.read():
                 yield expectation, reader
 

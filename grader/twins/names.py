@@ -5,7 +5,7 @@ import builtins
 import sys
 from collections.abc import Iterable
 
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -15,7 +15,7 @@ _BUILTINS = frozenset(dir(builtins))
 class Names:
     """The imports and definitions of a source, wherever in it."""
 
-    def __init__(self, sources: Iterable[Source], others: "Names | None" = None) -> None:
+    def __init__(self, sources: Iterable[SuiteSource], others: "Names | None" = None) -> None:
         """Read sources that share their names, with each other and with others read before."""
         self._own: set[str] = set() if others is None else set(others._own)
         self._origins: dict[str, str] = {} if others is None else dict(others._origins)

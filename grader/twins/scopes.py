@@ -10,7 +10,7 @@ from enum import Enum, auto
 
 from grader.twins.leaving import fails
 from grader.twins.names import Function, Names, call_name
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 
 Path = tuple[object, ...]
 
@@ -41,7 +41,7 @@ class Scope:
     def __init__(
         self,
         root: ast.Module | Function,
-        source: Source,
+        source: SuiteSource,
         names: Names,
         helper_of: HelperOf,
         outside: frozenset[str] = frozenset(),

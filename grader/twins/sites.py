@@ -15,7 +15,7 @@ from grader.twins.exceptions import other_exceptions
 from grader.twins.found import Found, Where
 from grader.twins.literals import named_expression
 from grader.twins.names import Function
-from grader.twins.source import Edit, Source
+from grader.twins.source import Edit, SuiteSource
 from grader.twins.tests import find_expectations
 from grader.twins.values import Values
 
@@ -212,7 +212,7 @@ def _sites(
         yield from _site(found, source, turns, telling=telling, certain=certain)
 
 
-def _again(found: Found, source: Source, node: ast.expr) -> list[tuple[int, int]]:
+def _again(found: Found, source: SuiteSource, node: ast.expr) -> list[tuple[int, int]]:
     """Return where a test names an exception again, after it has caught it."""
     reached = found.expectation.reached
     if source is not reached.source or not isinstance(node, ast.Name):
@@ -233,7 +233,7 @@ def _again(found: Found, source: Source, node: ast.expr) -> list[tuple[int, int]
 
 def _site(
     found: Found,
-    source: Source,
+    source: SuiteSource,
     changes: Sequence[tuple[Edit, ...]],
     *,
     telling: bool,

@@ -27,7 +27,7 @@ class Edit:
     text: str
 
 
-class Source:
+class SuiteSource:
     """A source with its tree, which nobody may change."""
 
     def __init__(self, name: str, content: bytes) -> None:

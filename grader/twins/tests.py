@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from grader.model import PytestTests, ScriptTests
 from grader.source.swallowing import catches_failures
-from grader.twins.expectations import Reader
+from grader.twins.expectations import ExpectationReader
 from grader.twins.found import Found, Where
 from grader.twins.helpers import Helpers
 from grader.twins.modules import TestModule
 from grader.twins.names import Names
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 from grader.twins.walk import Frame, Walk
 
 SETUP = ""
@@ -38,9 +38,9 @@ def find_expectations(
 
 def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
     noted = not catches_failures(tests)
-    setup = Source(SETUP, tests.setup.encode("utf-8", "surrogatepass"))
+    setup = SuiteSource(SETUP, tests.setup.encode("utf-8", "surrogatepass"))
     sources = [
-        Source(case.id, case.source.encode("utf-8", "surrogatepass")) for case in tests.cases
+        SuiteSource(case.id, case.source.encode("utf-8", "surrogatepass")) for case in tests.cases
     ]
     mentioned = [_mentioned(source) for source in sources]
     counts = Counter(name for names in mentioned for name in names)
@@ -56,7 +56,7 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
         if len(sources) == 1:
             own.append((SETUP, 0, len(setup.content)))
         for reached in walk.found:
-            reader = Reader(names, reached, frozenset(), everything=everything)
+            reader = ExpectationReader(names, reached, frozenset(), everything=everything)
             for expectation in reader.read():
                 yield Found(
                     where=(Where(source.name),),
@@ -67,7 +67,7 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
                 )
 
 
-def _mentioned(source: Source) -> frozenset[str]:
+def _mentioned(source: SuiteSource) -> frozenset[str]:
     return frozenset(node.id for node in source.nodes if isinstance(node, ast.Name))
 
 
@@ -75,5 +75,5 @@ def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
     contents = {file.path: file.content for file in tests.files}
     noted = not catches_failures(tests)
     for path in tests.test_paths:
-        source = Source(path, contents.get(path, b""))
+        source = SuiteSource(path, contents.get(path, b""))
         yield from TestModule(source, noted=noted, everything=everything).read()

@@ -18,7 +18,7 @@ from typing import Any
 
 from grader.twins.names import Names
 from grader.twins.scopes import Scope
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 
 _MAX_ITEMS = 100_000
 _MAX_BITS = 4096
@@ -50,7 +50,7 @@ class Bound:
 
     node: ast.expr
     env: "Mapping[str, Bound]"
-    source: Source
+    source: SuiteSource
     """Where the expression stands."""
     scope: Scope | None = None
     """Where the name was bound."""

@@ -13,7 +13,7 @@ from itertools import takewhile
 from grader.twins.leaving import breaks, fails, leaves, leaves_finally, may_leave
 from grader.twins.names import Function, Names, call_name
 from grader.twins.scopes import RAISING, HelperOf, Scope
-from grader.twins.source import Source
+from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, row_bindings, stays, stored_names, table_rows
 from grader.twins.values import Bound
 
@@ -34,7 +34,7 @@ _SAFE_CONTEXTS = frozenset(
 class Frame:
     """One activation of a test, of a helper, or of a script."""
 
-    source: Source
+    source: SuiteSource
     scope: Scope
     env: dict[str, Bound]
     depth: int = 0
@@ -46,7 +46,7 @@ class Reached:
 
     node: ast.stmt | ast.expr | ast.excepthandler
     """An `assert`, a call, the context of a `with` that wants an exception, or such a handler."""
-    source: Source
+    source: SuiteSource
     scope: Scope
     env: Mapping[str, Bound]
 

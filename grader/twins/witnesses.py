@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from grader.twins.names import Names
-from grader.twins.source import Edit, Source
+from grader.twins.source import Edit, SuiteSource
 from grader.twins.values import Bound, Opaque, Values
 
 _OPERATORS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -49,7 +49,7 @@ class _Unknown(Exception):
 class Witnesses:
     """Looks for changes of one condition."""
 
-    def __init__(self, names: Names, env: Mapping[str, Bound], source: Source) -> None:
+    def __init__(self, names: Names, env: Mapping[str, Bound], source: SuiteSource) -> None:
         """Set out, with what names mean and stand for, and the source of the conditions."""
         self._names = names
         self._env = env

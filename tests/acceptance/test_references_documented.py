@@ -24,7 +24,6 @@ def asserted() -> set[str]:
         *(id for each in recorded.ROLLOUTS for id in each.differing),
         *(id.partition("/trial_")[0].removeprefix(recorded.R1_RUN) for id in recorded.YIELDS),
         *languages.RUST,
-        *languages.UNSTABLE,
         *OTHERWISE_LISTED,
     }
 

@@ -10,7 +10,7 @@ import pytest
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.grader import Grader
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.model import LimitOverrides, Submission
 from grader.model.verdict import LimitKind, Verdict
 from grader.queueing.ledger import Started, Taken
@@ -96,7 +96,7 @@ def test_program_of_the_queue_that_runs_when_its_clock_is_up_is_out_of_wall_time
         order = make_program_job(job, "python", clock_s)
         started = Started(code=order.code.encode(), suite=b"", settings=order.settings.encode())
         taken = Taken(key=order.key, suite="", is_suspect=False)
-        finished = JobRunner(settings, slots).run(taken, started, Run())
+        finished = JobRunner(settings, slots).run(taken, started, StopHandle())
         result = decode_result(finished.body)
         assert result.outcome is not None, result.reason
         return result.outcome

@@ -14,7 +14,7 @@ from grader.rewards.core import RewardCore
 from grader.rewards.maths.answers import find_answer, without_code
 from grader.rewards.response import response_of
 from grader.rewards.sample import Rating, Sample, ungraded
-from grader.suites.plans import Plan, plan_for
+from grader.suites.plans import GradingPlan, plan_for
 from grader.text.inert import inert
 
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
@@ -75,7 +75,7 @@ class ToolAgent(Agent):
         return Attempt(rating=_NOTHING_YET, solved=False, words=f"Output:\n{lines}{lost}\n{_HOW}")
 
 
-def _handed_in(text: str, plan: Plan) -> str | None:
+def _handed_in(text: str, plan: GradingPlan) -> str | None:
     """Return the answer that a response hands in, as its grader reads it; None if it has none."""
     is_math = plan.parts[0].task is RewardTask.MATH
     code = [match.span() for match in _BLOCK.finditer(text)]

@@ -14,7 +14,7 @@ from pathlib import Path
 import sandbox_images.harness
 from grader import languages
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
-from sandbox_images.harness.lock_in.jail import Plan
+from sandbox_images.harness.lock_in.jail import JailPlan
 
 HARNESS = Path(sandbox_images.harness.__file__).parent
 _HARNESS_INSIDE = "/opt/grader/sandbox_images"
@@ -63,7 +63,7 @@ _NEEDED = {"python": _PYTEST, "science": (*_PYTEST, "numpy")}
 """By image variant of Python's, modules that have to be installed beside this Python."""
 
 
-def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Plan:
+def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> JailPlan:
     """Return the plan of a slot's jail.
 
     Args:
@@ -88,7 +88,7 @@ def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Pla
     if "/usr/local" not in binds:
         links |= {f"/usr/local/bin/{name}": python for name in ("python", "python3")}
     program = f"{_HARNESS_INSIDE}/harness/__main__.py"
-    return Plan(
+    return JailPlan(
         command=[python, "-I", "-S", program, "supervisor", *site_folders],
         environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
         stage=stage,
@@ -102,7 +102,7 @@ def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Pla
     )
 
 
-def warden_command(plan: Plan) -> list[str]:
+def warden_command(plan: JailPlan) -> list[str]:
     """Return the command that builds the jail; it runs outside, under this interpreter."""
     program = str(HARNESS / "__main__.py")
     return [sys.executable, "-I", "-S", program, "jail", json.dumps(asdict(plan))]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from grader.grading.engine import GradingEngine
-from grader.grading.run import Run
+from grader.grading.run import StopHandle
 from grader.process.threads import Threads
 from grader.sandbox.contract import Job, RunOutcome
 from grader.sandbox.pool import SlotCounts
@@ -30,7 +30,7 @@ class _Order:
     image: str
     context: RequestContext | None
     answer_by: float
-    run: Run = field(default_factory=Run)
+    run: StopHandle = field(default_factory=StopHandle)
     has_slot: threading.Event = field(default_factory=threading.Event)
     when_begun: Callable[[], None]
 

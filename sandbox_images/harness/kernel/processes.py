@@ -21,7 +21,7 @@ _DEAD = (b"", b"Z", b"X")
 _RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 
-class Reading(NamedTuple):
+class ProcessReading(NamedTuple):
     """The sums over a run's processes, at one moment."""
 
     cpu_time_s: float
@@ -54,12 +54,12 @@ def all_pids() -> frozenset[int]:
     return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit())
 
 
-def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> Reading:
+def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> ProcessReading:
     """Read every process but `harness_pids`, each of which began with `inherited_bytes`."""
     return read(all_pids() - harness_pids, inherited_bytes)
 
 
-def read(pids: Iterable[int], inherited_bytes: int) -> Reading:
+def read(pids: Iterable[int], inherited_bytes: int) -> ProcessReading:
     """Read some processes, each of which began with `inherited_bytes`."""
     cpu_ticks = memory = 0
     run_delays_s: dict[int, float] = {}
@@ -67,7 +67,7 @@ def read(pids: Iterable[int], inherited_bytes: int) -> Reading:
         cpu_ticks += sum(_times(pid))
         run_delays_s[pid] = _run_delay_ns(pid) / 1e9
         memory += max(0, memory_bytes(pid) - inherited_bytes)
-    return Reading(
+    return ProcessReading(
         cpu_time_s=cpu_ticks / _TICKS,
         run_delay_s=max(run_delays_s.values(), default=0.0),
         run_delays_s=run_delays_s,

@@ -59,7 +59,7 @@ ENVIRONMENT = {
 }
 
 
-class Run(NamedTuple):
+class ConfinedRun(NamedTuple):
     """What a run's own process works with, once it is locked in."""
 
     program: str
@@ -76,7 +76,7 @@ class Run(NamedTuple):
     """What the command finds in its environment beside `ENVIRONMENT`."""
 
     @classmethod
-    def of(cls, order: RunOrder, bundle: Bundle) -> "Run":
+    def of(cls, order: RunOrder, bundle: Bundle) -> "ConfinedRun":
         """Return the run that an order describes, with its bundle read."""
         return cls(
             program=order.program,
@@ -122,7 +122,7 @@ class Confinement:
         self._session_filter = seccomp.build_session_filter(telling=self._telling)
         self._prepared: dict[Hashable, tuple[Calls, Calls]] = {}
 
-    def prepare(self, order: RunOrder) -> Callable[[], Run]:
+    def prepare(self, order: RunOrder) -> Callable[[], ConfinedRun]:
         """Return what a fork has to call first.
 
         That raises OSError where a layer of the isolation is not to be had.
@@ -143,7 +143,7 @@ class Confinement:
         first, last = self._prepared[key]
         return lambda: self._enter(order, first, last)
 
-    def _enter(self, order: RunOrder, first: Calls, last: Calls) -> Run:
+    def _enter(self, order: RunOrder, first: Calls, last: Calls) -> ConfinedRun:
         first.make()
         if self._room is not None:
             work_bytes = order.limits["work_bytes"] + order.staged_bytes
@@ -153,7 +153,7 @@ class Confinement:
         last.make()
         self._control.detach()
         gc.enable()
-        return Run.of(order, bundle)
+        return ConfinedRun.of(order, bundle)
 
     def _write_down(self, order: RunOrder) -> tuple[Calls, Calls]:
         """Return the calls before the submission's files are put in place, and those after."""
@@ -314,8 +314,9 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
         calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
     # A program may raise this one as it may elsewhere: what it touches of a stack is memory.
     _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    # Compiled programs cannot raise it for themselves, and recurse as deep as their memory allows.
-    wanted = max(_STACK_BYTES, limits["memory_bytes"]) if is_command else _STACK_BYTES
+    # Compiled programs cannot raise it for themselves. Theirs is below the memory limit, so that
+    # endless recursion always hits the stack first.
+    wanted = max(_STACK_BYTES, limits["memory_bytes"] // 2) if is_command else _STACK_BYTES
     both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, wanted), hard % 2**64)
     calls.add("prlimit64", 0, resource.RLIMIT_STACK, both, 0)
 

@@ -49,7 +49,7 @@ _ATTRIBUTE_NO_DEVICES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class JailPlan:
     """What the jail is made of. Paths in it are absolute; `inside` ones count from its root."""
 
     command: list[str]
@@ -74,7 +74,7 @@ class Plan:
 
 def main(args: list[str]) -> NoReturn:
     """Build the jail that the plan, the only argument, describes; be its warden."""
-    plan = Plan(**json.loads(args[0]))
+    plan = JailPlan(**json.loads(args[0]))
     # Held back until the warden knows whom to kill.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
@@ -93,7 +93,7 @@ def _fail(error: Exception) -> NoReturn:
     os._exit(_FAILED)
 
 
-def _enter_namespaces(plan: Plan) -> None:
+def _enter_namespaces(plan: JailPlan) -> None:
     for folder in plan.cgroups:
         with open(f"{folder}/cgroup.procs", "w") as file:
             file.write("0")
@@ -106,7 +106,7 @@ def _enter_namespaces(plan: Plan) -> None:
     namespaces.unshare(_FLAGS)
 
 
-def _become_supervisor(plan: Plan) -> NoReturn:
+def _become_supervisor(plan: JailPlan) -> NoReturn:
     try:
         os.umask(0o022)
         _build_root(plan)
@@ -125,7 +125,7 @@ def _become_supervisor(plan: Plan) -> NoReturn:
 # ---------------------------------------------------------------- the root file system
 
 
-def _build_root(plan: Plan) -> None:
+def _build_root(plan: JailPlan) -> None:
     """Put the new root together on `plan.stage`, in this mount namespace only."""
     stage = plan.stage
     namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
@@ -209,7 +209,7 @@ def _enter_root(stage: str) -> None:
 # ---------------------------------------------------------------- giving up power
 
 
-def _drop_power(plan: Plan) -> None:
+def _drop_power(plan: JailPlan) -> None:
     """Become the slot's user, for good, with no capability and no core dumps."""
     if plan.uid is not None:
         _drop_bounding_set()

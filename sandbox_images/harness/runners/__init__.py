@@ -1,6 +1,6 @@
 """What a run's process does with the submission: one module per kind of program."""
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import (
     call,
     command,
@@ -27,7 +27,7 @@ _RUNNERS = {
 }
 
 
-def execute(run: Run) -> None:
+def execute(run: ConfinedRun) -> None:
     """Carry out the run and end the process."""
     streams.renew(has_input=run.program == "stdin")
     _RUNNERS[run.program](run, Reporter(run.report))

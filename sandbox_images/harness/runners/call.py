@@ -5,13 +5,13 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import loading
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire import values
 
 
-def run(run: Run, reporter: Reporter) -> NoReturn:
+def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Load the source, make the calls of its entry point in order, and end."""
     code = loading.compile_source(run.bundle, reporter)
     if code is not None:
@@ -21,7 +21,7 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
     os._exit(0)
 
 
-def _load_and_call(run: Run, code: Any, reporter: Reporter) -> None:
+def _load_and_call(run: ConfinedRun, code: Any, reporter: Reporter) -> None:
     path = loading.path_of(run.bundle)
     where = "load"
     try:

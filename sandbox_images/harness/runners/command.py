@@ -9,14 +9,14 @@ import signal
 import stat
 from typing import NoReturn
 
-from sandbox_images.harness.lock_in.confinement import ENVIRONMENT, WORK, Run
+from sandbox_images.harness.lock_in.confinement import ENVIRONMENT, WORK, ConfinedRun
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire import orders
 
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-def compile_program(run: Run, reporter: Reporter) -> NoReturn:
+def compile_program(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Have the compiler do its work, and write what it left in the work area to the payload.
 
     The process ends as the compiler did, so that whoever waits for it sees that end.
@@ -38,7 +38,7 @@ def compile_program(run: Run, reporter: Reporter) -> NoReturn:
     os._exit(abs(status))
 
 
-def run(run: Run, reporter: Reporter) -> NoReturn:
+def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Become the program."""
     _keep_to_oneself(run)
     for number in _IGNORED_BY_PYTHON:
@@ -52,12 +52,12 @@ def run(run: Run, reporter: Reporter) -> NoReturn:
         os._exit(1)
 
 
-def _keep_to_oneself(run: Run) -> None:
+def _keep_to_oneself(run: ConfinedRun) -> None:
     for descriptor in (run.payload, run.report):
         os.set_inheritable(descriptor, False)
 
 
-def _environment(run: Run) -> dict[str, str]:
+def _environment(run: ConfinedRun) -> dict[str, str]:
     return {**ENVIRONMENT, **run.environment}
 
 

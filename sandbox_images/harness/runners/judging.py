@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.channel import Channel
 from sandbox_images.harness.split.judge import Judge
@@ -25,7 +25,7 @@ def beginning() -> Iterator[None]:
 
 
 def connect(
-    run: Run,
+    run: ConfinedRun,
     apart: dict[str, Any],
     reporter: Reporter,
     tell_refused: Callable[[str], object] | None = None,

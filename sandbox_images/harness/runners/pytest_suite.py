@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sandbox_images.harness.lock_in.confinement import WORK, Run
+from sandbox_images.harness.lock_in.confinement import WORK, ConfinedRun
 from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.recorder import Recorder
@@ -32,7 +32,7 @@ _BASE_ARGS = (
 )
 
 
-def serve_from_session(wait_for_run: Callable[[], Run]) -> NoReturn:
+def serve_from_session(wait_for_run: Callable[[], ConfinedRun]) -> NoReturn:
     """Start a pytest session and be a zygote inside it; never returns.
 
     Args:
@@ -46,7 +46,7 @@ def serve_from_session(wait_for_run: Callable[[], Run]) -> NoReturn:
 class _Session:
     """The plugin of the zygote's session."""
 
-    def __init__(self, wait_for_run: Callable[[], Run]) -> None:
+    def __init__(self, wait_for_run: Callable[[], ConfinedRun]) -> None:
         self._wait_for_run = wait_for_run
 
     @pytest.hookimpl(tryfirst=True)
@@ -78,7 +78,7 @@ class _Session:
         session.config.pluginmanager.register(recorder)
 
 
-def _recorder(run: Run, reporter: Reporter, *, notes: bool) -> Recorder:
+def _recorder(run: ConfinedRun, reporter: Reporter, *, notes: bool) -> Recorder:
     source_path = loading.path_of(run.bundle)
     swallowed = Swallowed()
     if notes:
@@ -88,7 +88,7 @@ def _recorder(run: Run, reporter: Reporter, *, notes: bool) -> Recorder:
     )
 
 
-def _import_from_candidate(run: Run, apart: dict[str, Any], reporter: Reporter) -> None:
+def _import_from_candidate(run: ConfinedRun, apart: dict[str, Any], reporter: Reporter) -> None:
     """Have tests that import the submission get stand-ins for what another process holds."""
 
     def tell_refused(reason: str) -> NoReturn:
@@ -130,7 +130,7 @@ class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module).update(self._found)
 
 
-def _needs_own_session(run: Run, payload: dict[str, Any]) -> bool:
+def _needs_own_session(run: ConfinedRun, payload: dict[str, Any]) -> bool:
     """Tell whether the suite must be there when a session starts: it defines options or hooks."""
     return bool(payload["args"]) or any(
         path.rpartition("/")[2] == "conftest.py" for path in run.bundle.files

@@ -6,14 +6,14 @@ import os
 import types
 from typing import Any
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.swallowed import Swallowed, compile_noting
 from sandbox_images.harness.split.judge import DoesNotCompile, Judge, Refused
 
 
-def run(run: Run, reporter: Reporter) -> None:
+def run(run: ConfinedRun, reporter: Reporter) -> None:
     """Load the source, run every case in its namespace, and report each."""
     code = loading.compile_source(run.bundle, reporter)
     path = loading.path_of(run.bundle)
@@ -30,7 +30,7 @@ def run(run: Run, reporter: Reporter) -> None:
                 reporter.emit("done")
 
 
-def judge(run: Run, reporter: Reporter) -> None:
+def judge(run: ConfinedRun, reporter: Reporter) -> None:
     """Run every case over stand-ins for the submission's functions, and report each."""
     with judging.beginning():
         payload = _read_payload(run)
@@ -62,7 +62,7 @@ def _judge_cases(
         reporter.emit("done")
 
 
-def _read_payload(run: Run) -> dict[str, Any]:
+def _read_payload(run: ConfinedRun) -> dict[str, Any]:
     payload: dict[str, Any] = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
     return payload
 

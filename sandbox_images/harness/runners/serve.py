@@ -4,14 +4,14 @@ import types
 from types import CodeType
 from typing import Any, NoReturn
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import judging, loading
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split.candidate import Candidate
 from sandbox_images.harness.split.channel import Channel, ChannelClosed
 
 
-def run(run: Run, _reporter: Reporter) -> NoReturn:
+def run(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
     """Serve until the tests are over."""
 
     def load() -> types.ModuleType | dict[str, Any]:

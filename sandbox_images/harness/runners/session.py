@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from sandbox_images.harness.kernel import namespaces
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import work_area
 from sandbox_images.harness.runners.cells import Cells, current_folder
 from sandbox_images.harness.runners.events import Reporter
@@ -26,7 +26,7 @@ from sandbox_images.harness.wire.session_lines import BEGUN, FORKED, PARKED, REA
 _EVERY_SIGNAL = signal.valid_signals()
 
 
-def serve(run: Run, _reporter: Reporter) -> NoReturn:
+def serve(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
     """Fork the first state, then keep the files of all."""
     control = socket.socket(fileno=run.connection)
     received = orders.receive(control)

@@ -16,7 +16,7 @@ import sys
 import typing
 from typing import Any
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import judging, script
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire import orders
@@ -26,7 +26,7 @@ _COLLECT_EVERY = 32
 """Runs; what is in cycles would stay until memory is short."""
 
 
-def serve(run: Run, _reporter: Reporter) -> None:
+def serve(run: ConfinedRun, _reporter: Reporter) -> None:
     """Judge what the supervisor orders, until it hangs up."""
     control = socket.socket(fileno=run.connection)
     null = os.open(os.devnull, os.O_RDWR)
@@ -64,7 +64,7 @@ def _judge(order: RunOrder, null: int) -> None:
     os.dup2(order.stderr, 2)
     random.seed()
     bundle = orders.read_bundle(order.bundle)
-    run = Run.of(order, bundle)
+    run = ConfinedRun.of(order, bundle)
     script.judge(run, Reporter(order.report))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

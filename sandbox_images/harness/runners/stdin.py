@@ -6,7 +6,7 @@ import sys
 from types import CodeType
 from typing import NoReturn
 
-from sandbox_images.harness.lock_in.confinement import Run
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import finalisation, loading
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.wire.orders import Bundle
@@ -16,7 +16,7 @@ _LARGEST_LIMIT = (1 << 31) - 1
 """Of recursion: a C int."""
 
 
-def run(run: Run, reporter: Reporter) -> NoReturn:
+def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Execute the source as `__main__` and end as the interpreter would."""
     code = loading.compile_source(run.bundle, reporter)
     if code is None:

@@ -25,7 +25,7 @@ _SATISFIED = (0, 7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialogue:
+class DialogueEnd:
     """How a conversation ended."""
 
     submission: Ended
@@ -71,7 +71,7 @@ class Interaction:
         self._interactor_first = False
         self._asked_at = 0.0
 
-    def run(self) -> Dialogue:
+    def run(self) -> DialogueEnd:
         """Start both programs and wait for the end of both.
 
         Raises:
@@ -91,7 +91,7 @@ class Interaction:
                 side.summary(self._age_s(side, now), oom_happened=oom_happened)
                 for side in (self._submission, self._interactor)
             )
-            return Dialogue(
+            return DialogueEnd(
                 submission=submission,
                 interactor=interactor,
                 interactor_first=self._interactor_first,

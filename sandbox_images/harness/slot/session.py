@@ -146,7 +146,7 @@ class StepSource:
         }
 
 
-class Session:
+class SessionStates:
     """The tree of states of one session. Nothing of it lives after `close`."""
 
     def __init__(

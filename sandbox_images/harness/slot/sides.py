@@ -61,7 +61,7 @@ class Side:
         self._drained = [self.stderr, self.report]
         self._listens = True
         self.pids: list[int] = []
-        self.reading = processes.Reading(
+        self.reading = processes.ProcessReading(
             cpu_time_s=0.0, run_delay_s=0.0, run_delays_s={}, memory_bytes=0
         )
         self.limit_hit: str | None = None
@@ -112,7 +112,7 @@ class Side:
         self.pids = pids
         seen = self.reading
         now = processes.read(pids, self.party.inherited_bytes)
-        self.reading = processes.Reading(
+        self.reading = processes.ProcessReading(
             cpu_time_s=max(seen.cpu_time_s, now.cpu_time_s),
             run_delay_s=max(seen.run_delay_s, now.run_delay_s),
             run_delays_s=now.run_delays_s,

@@ -49,9 +49,9 @@ from typing import Any, NamedTuple
 from sandbox_images.harness.kernel import cgroup
 from sandbox_images.harness.lock_in import reduced
 from sandbox_images.harness.slot.ended import Ended
-from sandbox_images.harness.slot.interaction import Dialogue, Interaction
+from sandbox_images.harness.slot.interaction import DialogueEnd, Interaction
 from sandbox_images.harness.slot.party import Party
-from sandbox_images.harness.slot.session import Session, SessionLost, Step
+from sandbox_images.harness.slot.session import SessionLost, SessionStates, Step
 from sandbox_images.harness.slot.sides import Talker
 from sandbox_images.harness.slot.watch import RunStopped, Watch
 from sandbox_images.harness.slot.zygotes import SlotBroken, StandingJudge, Zygote, Zygotes
@@ -74,7 +74,7 @@ class HostGone(Exception):
     """The grader closed the frames: there is nobody left to work for."""
 
 
-class Host:
+class HostConnection:
     """The frames to and from the grader."""
 
     def __init__(self) -> None:
@@ -236,7 +236,7 @@ _TEST_JOB = _Job(
 class Supervisor:
     """Carries out jobs, one after another."""
 
-    def __init__(self, host: Host, site_folders: list[str]) -> None:
+    def __init__(self, host: HostConnection, site_folders: list[str]) -> None:
         self._host = host
         self._lacks: tuple[str, ...] = ()
         if refusal := reduced.why_needed():
@@ -286,7 +286,7 @@ class Supervisor:
         """Hold a session until the grader closes it or it ends; nothing of it lives then."""
         zygote = self._zygotes.get("plain", tuple(header["preload"]))
         idle_memory_bytes = self._idle_memory_bytes()
-        session = Session(
+        session = SessionStates(
             zygote,
             header["limits"],
             most_states=header["states"],
@@ -308,7 +308,7 @@ class Supervisor:
         self._host.send({"op": "end", "seq": header["seq"], "lost": told})
 
     def _serve_session(
-        self, session: Session, idle_memory_bytes: int, header: Header, blobs: list[bytes]
+        self, session: SessionStates, idle_memory_bytes: int, header: Header, blobs: list[bytes]
     ) -> None:
         """Do what the grader asks of a session."""
         match header["op"]:
@@ -340,7 +340,7 @@ class Supervisor:
 
     def _watch_step(
         self,
-        session: Session,
+        session: SessionStates,
         party: Party,
         seq: int,
         limits: dict[str, Any],
@@ -357,10 +357,10 @@ class Supervisor:
             is_stopped=lambda: self._heard_stop(seq),
         ).run(orders.nothing())
 
-    def _run(self, job: _Job) -> Iterator[tuple[int, Ended | Dialogue]]:
+    def _run(self, job: _Job) -> Iterator[tuple[int, Ended | DialogueEnd]]:
         """Run a job; when this returns, nothing of it lives."""
         with ExitStack() as held:
-            run_once: Callable[[int], Ended | Dialogue]
+            run_once: Callable[[int], Ended | DialogueEnd]
             if job.commands is None:
                 run_once = self._interactive(job, held, None) or self._alone(job, held)
             else:
@@ -476,7 +476,7 @@ class Supervisor:
 
     def _interactive(
         self, job: _Job, held: ExitStack, compiled: orders.Parcel | None
-    ) -> Callable[[int], Dialogue] | None:
+    ) -> Callable[[int], DialogueEnd] | None:
         """Return what carries out a run of a job with an interactor; None if it has none.
 
         Args:
@@ -498,7 +498,7 @@ class Supervisor:
             )
         interactors = self._zygotes.get("interactor", ())
 
-        def talk(index: int) -> Dialogue:
+        def talk(index: int) -> DialogueEnd:
             files = [("input", job.runs[index]), ("answer", interactor.answers[index])]
             program = orders.write_bundle("interactor.py", interactor.source, files)
             try:
@@ -591,7 +591,7 @@ def _stepped(step: Step) -> tuple[Header, *tuple[bytes, ...]]:
     return header | _end(step.ended), *step.ended.streams
 
 
-def _outcome(seq: int, index: int, ended: Ended | Dialogue) -> tuple[Header, *tuple[bytes, ...]]:
+def _outcome(seq: int, index: int, ended: Ended | DialogueEnd) -> tuple[Header, *tuple[bytes, ...]]:
     """Return the frame that tells of a run."""
     header: Header = {"op": "outcome", "seq": seq, "index": index}
     if isinstance(ended, Ended):
@@ -624,7 +624,7 @@ def main(args: list[str]) -> None:
     """Be a slot's supervisor; `args` are folders with third-party packages, if not the usual."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    host = Host()
+    host = HostConnection()
     try:
         Supervisor(host, args or site.getsitepackages()).serve()
     except HostGone:
@@ -639,7 +639,7 @@ def main(args: list[str]) -> None:
     os._exit(0)
 
 
-def _send_last(host: Host, header: Header) -> None:
+def _send_last(host: HostConnection, header: Header) -> None:
     try:
         host.send(header)
     except HostGone:

@@ -217,7 +217,7 @@ class Watch:
             # No limit that has a verdict: elsewhere, the program would get an error of its own.
             self._kill()
 
-    def _cpu_time_s(self, reading: processes.Reading) -> float:
+    def _cpu_time_s(self, reading: processes.ProcessReading) -> float:
         """Return the CPU time so far, with that of processes which ended and had no parent left."""
         run_s = reading.cpu_time_s - sum(party.source.cpu_time_s for party in self._parties)
         if self._cgroup is None:

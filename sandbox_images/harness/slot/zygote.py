@@ -70,7 +70,7 @@ def main(args: list[str]) -> None:
         runners.execute(wait_for_run(control, room))
 
 
-def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
+def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.ConfinedRun:
     from sandbox_images.harness.runners import loading
 
     run = wait_for_run(control, room)
@@ -107,7 +107,7 @@ def _die_with_parent() -> None:
     namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confinement.Run:
+def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confinement.ConfinedRun:
     """Carry out run orders until the supervisor hangs up, in a room where namespaces do not do.
 
     Returns only in the processes that it forks for runs, locked in and ready to start; the

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grader.extract import extract
 from grader.extract.blocks import find_blocks
-from grader.extract.source import Reader, Syntax
+from grader.extract.source import SourceReader, Syntax
 from grader.model.overrides import ExtractionRule
 from grader.source.syntax import MAX_PARSE_CHARS
 
@@ -73,7 +73,7 @@ def test_any_text_gives_code_that_can_be_written_or_a_reason(
 @settings(deadline=None, max_examples=200)
 def test_blocks_are_in_order_and_do_not_overlap(text: str) -> None:
     end = 0
-    for block in find_blocks(text, Reader()):
+    for block in find_blocks(text, SourceReader()):
         assert end <= block.opener <= block.start <= block.end <= len(text)
         end = block.end
 
@@ -95,7 +95,7 @@ def test_code_in_a_longer_fence_comes_out_unchanged(code: str, before: str) -> N
 @settings(deadline=None, max_examples=200)
 def test_what_was_extracted_is_extracted_again(text: str) -> None:
     code = extract(text, entry_point="f").code
-    if code is not None and Reader().read(code).defines("f"):
+    if code is not None and SourceReader().read(code).defines("f"):
         assert extract(code, entry_point="f").code == code
 
 
@@ -210,7 +210,7 @@ def test_parser_bombs_are_survived_on_a_small_stack(bomb: str) -> None:
 
 def test_doubtful_escapes_neither_warn_nor_fail() -> None:
     code = "def f(x):\n    return '\\d' is 1"
-    reader = Reader()
+    reader = SourceReader()
     assert reader.read(code).syntax is Syntax.VALID
 
 
@@ -242,5 +242,5 @@ def test_budget_bounds_parsing_and_not_what_is_found() -> None:
 def test_reader_drops_prose_and_broken_code_only_when_told(
     tail: str, drop_code: bool, statements: int | None
 ) -> None:
-    reading = Reader().read_leading(f"{F}\n\ny = 2\n{tail}", drop_code=drop_code)
+    reading = SourceReader().read_leading(f"{F}\n\ny = 2\n{tail}", drop_code=drop_code)
     assert (len(reading.tree.body) if reading.tree else None) == statements

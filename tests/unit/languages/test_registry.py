@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import languages
-from grader.languages import Source, java, javascript, php
+from grader.languages import SourceFile, java, javascript, php
 from grader.model import Limits, MiB
 from grader.model.errors import LabelError
 from tests.conftest import REPO
@@ -85,7 +85,7 @@ def test_any_code_becomes_a_file_in_the_work_area(code: str) -> None:
     ],
 )
 def test_java_file_is_called_like_its_public_class(code: str, path: str, entry: str) -> None:
-    assert java.prepare(code) == Source(path=path, code=code, entry=entry)
+    assert java.prepare(code) == SourceFile(path=path, code=code, entry=entry)
 
 
 @pytest.mark.parametrize(

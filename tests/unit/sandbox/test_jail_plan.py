@@ -8,15 +8,15 @@ import pytest
 
 from grader.model.errors import ImageNotFoundError
 from grader.sandbox.native.jail_plan import HARNESS, make_plan, warden_command
-from sandbox_images.harness.lock_in.jail import Plan
+from sandbox_images.harness.lock_in.jail import JailPlan
 
 
 @pytest.fixture
-def plan() -> Plan:
+def plan() -> JailPlan:
     return make_plan(image="python", uid=1234, cgroups={"/sys/fs/cgroup": "/groups/slot"})
 
 
-def test_nothing_personal_is_shown(plan: Plan) -> None:
+def test_nothing_personal_is_shown(plan: JailPlan) -> None:
     base = Path(sys.base_prefix).resolve()
     for outside in map(Path, plan.binds.values()):
         top = outside.parts[1]
@@ -32,17 +32,17 @@ def test_nothing_personal_is_shown(plan: Plan) -> None:
         assert known, outside
 
 
-def test_places_of_the_runs_are_not_covered(plan: Plan) -> None:
+def test_places_of_the_runs_are_not_covered(plan: JailPlan) -> None:
     for inside in plan.binds:
         assert not inside.startswith(("/tmp/", "/work/", "/box/", "/dev/", "/proc/"))  # noqa: S108
     assert {"/work", "/tmp", "/dev/shm", "/box"} <= set(plan.folders)  # noqa: S108
 
 
-def test_nothing_is_shown_from_below_the_stage(plan: Plan) -> None:
+def test_nothing_is_shown_from_below_the_stage(plan: JailPlan) -> None:
     assert not any(Path(o).is_relative_to(plan.stage) for o in plan.binds.values())
 
 
-def test_supervisor_is_started_with_the_folder_that_holds_pytest(plan: Plan) -> None:
+def test_supervisor_is_started_with_the_folder_that_holds_pytest(plan: JailPlan) -> None:
     python, *options, role, site_folder = plan.command
     assert options == ["-I", "-S", "/opt/grader/sandbox_images/harness/__main__.py"]
     assert role == "supervisor"
@@ -63,13 +63,13 @@ def test_interpreter_where_runs_mount_over_it_is_shown_elsewhere(
     assert plan.links["/usr/local/bin/python3"] == "/opt/python/bin/python3"
 
 
-def test_cgroups_are_joined_and_shown(plan: Plan) -> None:
+def test_cgroups_are_joined_and_shown(plan: JailPlan) -> None:
     assert plan.cgroups == ["/groups/slot"]
     assert plan.binds["/sys/fs/cgroup"] == "/groups/slot"
 
 
-def test_plan_travels_as_json(plan: Plan) -> None:
-    assert Plan(**json.loads(warden_command(plan)[-1])) == plan
+def test_plan_travels_as_json(plan: JailPlan) -> None:
+    assert JailPlan(**json.loads(warden_command(plan)[-1])) == plan
 
 
 def test_missing_package_of_a_variant_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grader.twins.decoys import Pool, decoys, kind_of, parsed
 from grader.twins.names import Names
 from grader.twins.sites import sites_of
-from grader.twins.source import Source, edited
+from grader.twins.source import SuiteSource, edited
 from grader.twins.values import Tolerance, Values, apart
 from tests.unit.twins.running import script, seeded
 
@@ -164,7 +164,7 @@ def test_a_tolerance_is_left_far_behind() -> None:
     "source", ["9**9**9", "'a' * 10**9", "[0] * 10**9", "'%1000000000d' % 1", "range(10**12)"]
 )
 def test_what_would_be_huge_is_not_computed(source: str) -> None:
-    read = Source("", source.encode())
+    read = SuiteSource("", source.encode())
     node = read.tree.body[0]
     assert isinstance(node, ast.Expr)
     assert not Values(Names([read])).is_known(node.value)
