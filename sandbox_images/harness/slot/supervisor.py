@@ -346,16 +346,21 @@ class Supervisor:
         limits: dict[str, Any],
         idle_memory_bytes: int,
     ) -> Ended:
-        return Watch(
+        read_memory = self._slot_memory or session.memory_bytes
+        ended = Watch(
             parties=[party],
             limits=limits,
             cgroup=self._cgroup,
             idle_memory_bytes=idle_memory_bytes,
-            slot_memory=self._slot_memory or session.memory_bytes,
+            slot_memory=read_memory,
             harness_pids=session.bystanders(),
             host_descriptor=_STDIN,
             is_stopped=lambda: self._heard_stop(seq),
         ).run(orders.nothing())
+        # A step may end before the watch looks, and what it took stays with its state.
+        if read_memory() - idle_memory_bytes > limits["memory_bytes"]:
+            return replace(ended, limit_hit="memory")
+        return ended
 
     def _run(self, job: _Job) -> Iterator[tuple[int, Ended | DialogueEnd]]:
         """Run a job; when this returns, nothing of it lives."""
