@@ -16,6 +16,7 @@ _ANSWERS = {
     "program": "print(2 * int(input()))\n",
     "class": "class Solution:\n    def double(self, n):\n        return 2 * n\n",
     "function": "def double(n):\n    return 2 * n\n",
+    "javascript": "function double(n) {\n  return 2 * n;\n}\n",
 }
 """Right answers to the examples of the formats, for examples that bring no reference."""
 
@@ -63,13 +64,17 @@ def examples() -> tuple[dict[str, str], ...]:
                 "name": form.name,
                 "summary": form.summary,
                 "label": json.dumps(form.example, indent=2, ensure_ascii=False),
-                "completion": f"```python\n{(suite.reference or _answer(suite)).rstrip()}\n```\n",
+                "completion": (
+                    f"```{suite.language}\n{(suite.reference or _answer(suite)).rstrip()}\n```\n"
+                ),
             }
         )
     return tuple(found)
 
 
 def _answer(suite: TestSuite) -> str:
+    if suite.language in _ANSWERS:
+        return _ANSWERS[suite.language]
     if isinstance(suite.tests, StdinTests):
         return _ANSWERS["program"]
     return _ANSWERS["class" if suite.entry_point == "Solution" else "function"]
