@@ -219,6 +219,8 @@ class Deployment:
         """Where workers would put some."""
         self.temporary_files.mkdir(parents=True, exist_ok=True)
         self.mounts_before = mounts()
+        self.threads_before = frozenset(threading.enumerate())
+        """Those of this process."""
         self.redis.start()
 
     def add_worker(self, place: Place | None = None, **settings: Any) -> Worker:

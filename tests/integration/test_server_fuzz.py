@@ -34,6 +34,8 @@ def service(
     """One with slots of its own, and one with a queue."""
     # Programs that fuzzing makes may ask for the longest time there is.
     settings: dict[str, Any] = {"server__max_time_s": 2}
+    # It opens sessions and closes none; a service that has no room for more answers with 503.
+    settings |= {"sessions__most": 64, "sessions__idle_s": 1}
     folder = tmp_path_factory.mktemp("service")
     with contextlib.ExitStack() as held:
         if request.param == "queue":
