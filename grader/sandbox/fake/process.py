@@ -1,5 +1,6 @@
 """This very process, lent to a program; for `grader.sandbox.fake.backend` only."""
 
+import builtins
 import io
 import os
 import sys
@@ -49,6 +50,7 @@ def borrowed_process(work: Path) -> Iterator[None]:
     path, argv, modules = sys.path[:], sys.argv[:], dict(sys.modules)
     meta_path, environment = sys.meta_path[:], dict(os.environ)
     recursion_limit, bytecode = sys.getrecursionlimit(), sys.dont_write_bytecode
+    builtin = dict(vars(builtins))
     os.chdir(work)
     sys.path.insert(0, str(work))
     sys.dont_write_bytecode = True
@@ -62,6 +64,9 @@ def borrowed_process(work: Path) -> Iterator[None]:
             if name not in modules and str(getattr(module, "__file__", "")).startswith(str(work)):
                 del sys.modules[name]
         sys.modules.update(modules)
+        for name in vars(builtins).keys() - builtin.keys():
+            delattr(builtins, name)
+        vars(builtins).update(builtin)
         os.environ.clear()
         os.environ.update(environment)
         sys.setrecursionlimit(recursion_limit)
