@@ -188,7 +188,7 @@ REFERENCES = (
             "BigCodeBench/760": "'datetime.datetime' has no attribute 'datetime'",
             "BigCodeBench/879": "as a data type",
             "BigCodeBench/945": "'M' is no longer supported for offsets",
-            "BigCodeBench/1006": "Unable to download the file from the provided URL",
+            "BigCodeBench/1006": "test_valid_zip_url: AssertionError: False is not true",
             "BigCodeBench/1012": "Max retries exceeded with url",
             "BigCodeBench/1040": "Address family not supported by protocol",
         },
