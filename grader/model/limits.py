@@ -9,7 +9,8 @@ from grader.model.setting import Setting
 KiB = 1024
 MiB = 1024 * KiB
 
-_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
+STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
+"""The pydantic configuration of every record."""
 
 
 class LimitsFrom(StrEnum):
@@ -26,7 +27,7 @@ class LimitsFrom(StrEnum):
 class Limits:
     """Limits of one run: a case, or a whole script or test module."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     cpu_time_s: Annotated[
         float, Setting("seconds of CPU time of a case, its child processes included", above=0)
@@ -81,7 +82,7 @@ class Limits:
 class LimitOverrides:
     """The limits that a label or suite sets itself; None keeps the value of the settings."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     cpu_time_s: float | None = None
     wall_time_s: float | None = None
@@ -105,7 +106,7 @@ class LimitOverrides:
 class Usage:
     """What a run used. None: not measured."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     cpu_time_s: float | None = None
     wall_time_s: float | None = None

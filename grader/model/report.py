@@ -7,12 +7,9 @@ collections are tuples.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from grader.model.limits import Limits, LimitsFrom, Usage
+from grader.model.limits import STRICT, Limits, LimitsFrom, Usage
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, LimitKind, Suspicion, Verdict
-
-_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_bytes": "base64"}
-_STRICT["val_json_bytes"] = "base64"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +20,7 @@ class Evidence:
     untrusted data, and no score or reward depends on it.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     input: str = ""
     """Standard input, the arguments as Python source, or the source of the case."""
@@ -44,7 +41,7 @@ class Evidence:
 class CaseResult:
     """The result of one case."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: str
     verdict: Verdict
@@ -64,7 +61,7 @@ class CaseResult:
 class Conditions:
     """The conditions under which a submission was graded."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     format: str
     """The format of the label."""
@@ -88,7 +85,7 @@ class Conditions:
 class GradeReport:
     """The report of one submission."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     verdict: Verdict
     score: float

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from grader.model.limits import LimitOverrides
+from grader.model.limits import STRICT, LimitOverrides
 from grader.model.overrides import AS_SET, ExtractionRule, GradingRules
 
-_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False, "ser_json_bytes": "base64"}
-_STRICT["val_json_bytes"] = "base64"
+_STRICT = {**STRICT, "ser_json_bytes": "base64", "val_json_bytes": "base64"}
 
 
 # ---------------------------------------------------------------- tests

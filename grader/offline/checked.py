@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, GraderError
+from grader.model.limits import STRICT
 from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes
 from grader.offline.attacks import PLAIN, Attack
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 SHOWN = 1000
 """Problems that a `CheckSummary` keeps in full: the most urgent ones."""
-
-_STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 
 
 class ProblemHealth(StrEnum):
@@ -68,7 +67,7 @@ class Effort:
 class Paid:
     """An attack that passes."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     attack: Attack
     code: str
@@ -78,7 +77,7 @@ class Paid:
 class Change:
     """A mutant that passes."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     line: int
     before: str
@@ -89,7 +88,7 @@ class Change:
 class Mutation:
     """How many mutants the tests noticed."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     tried: int
     noticed: int
@@ -100,7 +99,7 @@ class Mutation:
 class ProblemCheck:
     """The result of checking one problem."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: str
     health: ProblemHealth
