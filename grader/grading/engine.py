@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 class GradingEngine(Closing):
     """Grades submissions, and runs programs, in slots of its own. Safe for many threads.
 
-    Slots are opened when they are first needed and kept warm until `close`. Where there are many,
+    Slots are opened when they are first needed and kept warm until `close`. If there are many,
     so are host processes (`grader/grading/hosts.py`).
     """
 
@@ -69,11 +69,6 @@ class GradingEngine(Closing):
         )
         self._warming: threading.Thread | None = None
         self._warming_error: GraderError | None = None
-
-    @property
-    def slots(self) -> SlotPool:
-        """The slots of this process, for whoever has something else to run in them."""
-        return self._pool
 
     def slot_counts(self) -> SlotCounts:
         """Return how many slots are in which state, those of host processes included."""
@@ -169,7 +164,7 @@ class GradingEngine(Closing):
     def warm(self, image: str = "python") -> None:
         """Start opening a slot, so that the first submission need not wait for all of it.
 
-        Where that fails, `look` and the first submission say so.
+        If that fails, `look` and the first submission say so.
         """
         self._warming = threading.Thread(target=self._open_one, args=(image,), daemon=True)
         self._warming.start()

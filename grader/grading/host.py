@@ -128,7 +128,7 @@ class _HostProcess:
             report = not_graded(f"{type(error).__name__}: {error}", settings)
             message = wire.encode_report(report)
         del self._runs[number]
-        counts = self._engine.slots.counts()
+        counts = self._engine.slot_counts()
         header = {"op": "report", "id": number, "open_slots": counts.busy + counts.idle}
         self._other.send(header, message)
 
