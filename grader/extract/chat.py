@@ -59,7 +59,7 @@ _OPENINGS = frozenset(opening for opening, _ in _THINK_TAGS)
 _QUOTES = {"'": "'", '"': '"', "\u2018": "\u2019", "\u201c": "\u201d", "\u00ab": "\u00bb"}
 _APOSTROPHE = re.compile(r"(?<=\w)['\u2019](?=\w)")
 _BACKTICKS = re.compile(r"`+")
-_FENCE = "```"
+_FENCES = ("```", "~~~")
 _PROMPT = -1
 _MAX_LINE_CHARS = 2000
 """How much of a line is looked at, on either side of a tag, for what may quote it."""
@@ -111,8 +111,7 @@ class _Programs:
         self._looks -= 1
         self._rest = self._text[start:]
         # From end to end a program: then nothing in it is a tag.
-        reading = self._reader.read(self._rest)
-        self._whole = reading.valid and reading.substantial
+        self._whole = _is_program(self._rest, self._reader)
         self._blocks = [block for block in find_blocks(self._rest, self._reader) if block.closed]
 
     def own(self, start: int, end: int) -> bool:
@@ -176,6 +175,10 @@ def assistant_turns(text: str, reader: SourceReader, *, answer_first: bool) -> l
 def _holds_code(text: str, reader: SourceReader) -> bool:
     if find_blocks(text, reader):
         return True
+    return _is_program(text, reader)
+
+
+def _is_program(text: str, reader: SourceReader) -> bool:
     reading = reader.read(text)
     return reading.valid and reading.substantial
 
@@ -251,7 +254,7 @@ def without_thinking(text: str, reader: SourceReader, *, opened: bool) -> Words:
         return Words(text="" if opened else text, unfinished=opened)
     partners = _partners(text, tags)
     last_closing = max((start for start, tag in tags if tag not in _OPENINGS), default=-1)
-    last_fence = text.rfind(_FENCE)
+    last_fence = max(text.rfind(fence) for fence in _FENCES)
     kept: list[str] = []
     kept_from = sections = part = 0
     thinking, until = opened, partners.get(_PROMPT, 0)
@@ -277,7 +280,7 @@ def without_thinking(text: str, reader: SourceReader, *, opened: bool) -> Words:
             kept.append(text[kept_from:position])
             kept_from = end
         else:
-            if last_fence >= end or not any(_FENCE in piece for piece in kept):
+            if last_fence >= end or not _have_fence(kept) or _is_program(text[end:], reader):
                 kept.clear()
             kept_from = end
         programs.begin(end)
@@ -313,6 +316,10 @@ def _think_tags(text: str) -> list[tuple[int, str]]:
         if last > found[-1][0]:
             found.append((last, tag))
     return found
+
+
+def _have_fence(pieces: list[str]) -> bool:
+    return any(fence in piece for piece in pieces for fence in _FENCES)
 
 
 def _begins_line(text: str, start: int, position: int) -> bool:
@@ -355,7 +362,7 @@ def _is_in_span(before: str, after: str) -> bool:
     """Tell whether a code span begins in a part of a line and ends in the part that follows."""
     opener = ""
     for run in _BACKTICKS.finditer(before):
-        if not opener and run[0].startswith(_FENCE) and not before[: run.start()].strip():
+        if not opener and run[0].startswith(_FENCES[0]) and not before[: run.start()].strip():
             continue  # A fence, which ends with its line.
         if not opener:
             opener = run[0]

@@ -297,6 +297,21 @@ def test_draft_is_no_answer_where_the_thinking_was_cut_off(
     assert found.code is None, text
 
 
+@pytest.mark.parametrize("fence", [*FENCES, "\n{}\n"])
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_thinking_that_the_prompt_opened_ends_before_code_however_that_is_fenced(
+    name: str, fence: str
+) -> None:
+    opening, closing = TEMPLATES[name].thinking
+    if name == "harmony":
+        opening, closing = "<think>", "</think>"
+    nested = f"```python\n{DRAFT}\n```\nNested {opening}like{closing} this.\nThat is it."
+    text = f"{nested}{closing}{fence.format(CODES[0])}"
+    found = extract(text, entry_point="f")
+    assert found.code is not None
+    assert found.code.strip() == CODES[0]
+
+
 def test_harmony_without_its_tokens_is_read_by_the_names_of_its_channels() -> None:
     code = CODES[0]
     text = f"analysisThe user wants f.\n```python\n{DRAFT}\n```assistantfinal```python\n{code}\n```"
