@@ -26,7 +26,7 @@ from grader.grading.run import StopHandle
 from grader.model import Submission, TestSuite
 from grader.model.verdict import Verdict
 from grader.opening import open_grader
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import Program, RunBatch
 from grader.suites import parse_label
 
 CONNECTIONS = 512
@@ -204,8 +204,8 @@ def _run_here(
     def run(sample: tuple[int, Problem]) -> None:
         number, problem = sample
         source = problem.program(number)
-        job = Job(program=Program.STDIN, source=source, runs=(b"",), limits=limits)
-        outcome = grader.run_program(job, StopHandle(), image="python")
+        batch = RunBatch(program=Program.STDIN, source=source, runs=(b"",), limits=limits)
+        outcome = grader.run_program(batch, StopHandle(), image="python")
         assert outcome.exit_code == 0, outcome
 
     with ThreadPoolExecutor(slots) as threads:

@@ -70,7 +70,7 @@ class JobRunner:
         try:
             order = decode_program(code)
             outcome = self._engine.run_program(
-                order.job,
+                order.batch,
                 run,
                 image=order.image,
                 answer_by=lambda: time.monotonic() + order.clock_s,

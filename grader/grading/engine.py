@@ -23,7 +23,7 @@ from grader.model.verdict import LimitKind
 from grader.process.closing import Closing
 from grader.running.references import References
 from grader.sandbox.choice import choose_sandbox
-from grader.sandbox.contract import Job, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.pool import SlotCounts, SlotPool
 from grader.scoring import calibration
 from grader.scoring.policies import find_policy
@@ -115,19 +115,19 @@ class GradingEngine(Closing):
 
     def run_program(
         self,
-        job: Job,
+        batch: RunBatch,
         run: StopHandle,
         *,
         image: str,
         on_slot: Callable[[], None] = lambda: None,
         answer_by: Callable[[], float] = lambda: math.inf,
     ) -> RunOutcome:
-        """Run a job's only run, for its output and not for a verdict.
+        """Run a batch's only run, for its output and not for a verdict.
 
         What does not compile is not run: the outcome is then the compiler's.
 
         Args:
-            job: What to run.
+            batch: What to run.
             run: The handle by which it can be stopped.
             image: The image variant.
             on_slot: Called whenever it has a slot.
@@ -150,7 +150,7 @@ class GradingEngine(Closing):
         while True:
             clock = StopHandle()
             try:
-                return self._run_once(job, run, clock, image, had_slot)
+                return self._run_once(batch, run, clock, image, had_slot)
             except GradingStoppedError:
                 if run.is_stopped or not clock.is_stopped:
                     raise
@@ -191,7 +191,7 @@ class GradingEngine(Closing):
 
     def _run_once(
         self,
-        job: Job,
+        batch: RunBatch,
         run: StopHandle,
         clock: StopHandle,
         image: str,
@@ -199,7 +199,7 @@ class GradingEngine(Closing):
     ) -> RunOutcome:
         with (
             nullcontext() if self._hosts is None else self._hosts.here(),
-            self._pool.borrow(image=image, memory_bytes=job.memory_bytes) as slot,
+            self._pool.borrow(image=image, memory_bytes=batch.memory_bytes) as slot,
         ):
             if not run.is_stopped:
                 deadline = had_slot()
@@ -207,12 +207,12 @@ class GradingEngine(Closing):
                     run.using(nullcontext(slot)),
                     clock.using(nullcontext(slot)),
                     _stopped_at(clock, deadline),
-                    closing(slot.run(job)) as running,
+                    closing(slot.run(batch)) as running,
                 ):
                     outcomes = list(running)
                 if outcomes:
                     return outcomes[-1]
-                message = f"{slot.name} ended a job without an outcome"
+                message = f"{slot.name} ended a batch without an outcome"
                 raise SandboxUnavailableError(message)
         # Raised only here, where the slot has been given back unharmed.
         raise GradingStoppedError(STOPPED)

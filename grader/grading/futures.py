@@ -35,7 +35,7 @@ class FutureGrader(Closing):
 
     @abstractmethod
     def submit(
-        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+        self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
     ) -> ReportFuture:
         """Begin to grade, and return at once.
 
@@ -43,7 +43,7 @@ class FutureGrader(Closing):
             submission: What to grade.
             timeout_s: Seconds until the report is there at the latest. None: `queue.deadline_s`
                 over a queue or at a service, which may be lost; no deadline in this process.
-            is_batch: Whether throughput matters more than the time until this one's report.
+            is_bulk: Whether throughput matters more than the time until this one's report.
 
         Returns:
             A future of the report. It never fails; cancelling it stops the grading, down to
@@ -177,7 +177,7 @@ class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
 
     def _open(self, settled: "Callable[[_Settled], None]") -> "_Window":
         return _Window(
-            partial(self._grader.submit, timeout_s=self._timeout_s, is_batch=True),
+            partial(self._grader.submit, timeout_s=self._timeout_s, is_bulk=True),
             iter(self._submissions),
             size=self._window,
             settled=settled,

@@ -60,7 +60,7 @@ class Grader(FutureGrader):
         submission: Submission,
         *,
         timeout_s: float | None = None,
-        is_batch: bool = False,  # noqa: ARG002
+        is_bulk: bool = False,  # noqa: ARG002
     ) -> ReportFuture:
         """Grade in one of this process's slots; see `FutureGrader.submit`."""
         future, run = ReportFuture(), StopHandle()

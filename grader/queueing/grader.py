@@ -10,7 +10,7 @@ from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Submission
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.queueing.intake import Intake
-from grader.sandbox.contract import Job
+from grader.sandbox.contract import RunBatch
 
 if TYPE_CHECKING:
     from grader.queueing.programs import ProgramResult, QueuedProgram
@@ -51,7 +51,7 @@ class QueueGrader(FutureGrader):
         _ = self._pump
 
     def submit(
-        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+        self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
     ) -> ReportFuture:
         """Send a submission; see `FutureGrader.submit`."""
         future = ReportFuture()
@@ -60,16 +60,16 @@ class QueueGrader(FutureGrader):
         if isinstance(job, GradeReport):
             future.set_result(job)
             return future
-        self._pump.submit(job, future, timeout_s, is_batch=is_batch)
+        self._pump.submit(job, future, timeout_s, is_bulk=is_bulk)
         return future
 
     def run_program(
-        self, job: Job, *, image: str, timeout_s: float, clock_s: float
+        self, batch: RunBatch, *, image: str, timeout_s: float, clock_s: float
     ) -> "QueuedProgram":
-        """Submit a job with one run to the workers, and return at once.
+        """Submit a batch with one run to the workers, and return at once.
 
         Args:
-            job: What to run.
+            batch: What to run.
             image: The image variant.
             timeout_s: Seconds from now after which the result is a failure.
             clock_s: Wall time limit in seconds, counted from when the program has a slot. Time
@@ -81,8 +81,8 @@ class QueueGrader(FutureGrader):
         from grader.queueing.programs import QueuedProgram, make_program_job
 
         future: Future[ProgramResult] = Future()
-        queued = make_program_job(job, image, clock_s)
-        self._pump.submit(queued, future, timeout_s, is_batch=False)
+        queued = make_program_job(batch, image, clock_s)
+        self._pump.submit(queued, future, timeout_s, is_bulk=False)
         return QueuedProgram(key=queued.key, result=future)
 
     def has_slot(self, program: "QueuedProgram") -> bool:

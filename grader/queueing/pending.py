@@ -20,7 +20,7 @@ class PendingJob:
     """
 
     job: QueuedJob
-    is_batch: bool
+    is_bulk: bool
     """Whether its hint may name other jobs, too."""
     futures: dict[Future[Any], AnswerReader] = field(default_factory=dict)
     """Each with the reader that turns the worker's answer into its result."""
@@ -54,14 +54,14 @@ class PendingJobs:
         self._sent = 0
         self._closed = False
 
-    def add(self, job: QueuedJob, future: Future[Any], deadline: float, *, is_batch: bool) -> bool:
+    def add(self, job: QueuedJob, future: Future[Any], deadline: float, *, is_bulk: bool) -> bool:
         """Have a future wait for a job; False if this client is closed."""
         with self._changed:
             if self._closed:
                 return False
             pending = self._jobs.get(job.key)
             if pending is None:
-                pending = PendingJob(job=job, is_batch=is_batch, deadline=deadline)
+                pending = PendingJob(job=job, is_bulk=is_bulk, deadline=deadline)
                 self._jobs[job.key] = pending
                 self._unsent.append(pending)
             pending.futures[future] = job.reader

@@ -14,7 +14,7 @@ from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
 from grader.queueing.jobs import QueuedJob, QueuedSuite
-from grader.sandbox.contract import Commands, Job, Program, RunOutcome
+from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
 
 _MARK = "program"
 _SETTINGS = json.dumps({_MARK: True})
@@ -50,7 +50,7 @@ class _ResultReader:
 class ProgramOrder:
     """A program as the worker gets it."""
 
-    job: Job
+    batch: RunBatch
     image: str
     clock_s: float
     """Wall time limit in seconds, counted from when the program has a slot; may be infinite."""
@@ -65,11 +65,11 @@ class QueuedProgram:
     """Never raises."""
 
 
-def make_program_job(job: Job, image: str, clock_s: float) -> QueuedJob:
+def make_program_job(batch: RunBatch, image: str, clock_s: float) -> QueuedJob:
     """Return a job with a random key, because each run of a program may print something else."""
     return QueuedJob(
         key=secrets.token_hex(32),
-        code=_encode_program(job, image, clock_s),
+        code=_encode_program(batch, image, clock_s),
         # The ledger requires a suite. It is not the program, because suites stay longer in Redis.
         suite=QueuedSuite(digest=_MARK, image=image, message=_MARK.encode()),
         settings=_SETTINGS,
@@ -82,18 +82,18 @@ def is_program(settings: Mapping[str, Any]) -> bool:
     return settings.get(_MARK) is True
 
 
-def _encode_program(job: Job, image: str, clock_s: float) -> str:
+def _encode_program(batch: RunBatch, image: str, clock_s: float) -> str:
     return json.dumps(
         {
             "image": image,
             "clock_s": clock_s,
-            "program": job.program,
-            "source": job.source,
-            "source_path": job.source_path,
-            "runs": [_text(run) for run in job.runs],
-            "files": [[file.path, _text(file.content)] for file in job.files],
-            "limits": asdict(job.limits),
-            "commands": None if job.commands is None else asdict(job.commands),
+            "program": batch.program,
+            "source": batch.source,
+            "source_path": batch.source_path,
+            "runs": [_text(run) for run in batch.runs],
+            "files": [[file.path, _text(file.content)] for file in batch.files],
+            "limits": asdict(batch.limits),
+            "commands": None if batch.commands is None else asdict(batch.commands),
         }
     )
 
@@ -106,7 +106,7 @@ def decode_program(text: str) -> ProgramOrder:
     """
     try:
         told = json.loads(text)
-        job = Job(
+        batch = RunBatch(
             program=Program(told["program"]),
             source=str(told["source"]),
             source_path=str(told["source_path"]),
@@ -123,7 +123,7 @@ def decode_program(text: str) -> ProgramOrder:
         if not clock_s > 0:
             message = f"clock_s is {clock_s}; expected more than 0"
             raise WireError(message)
-        return ProgramOrder(job=job, image=str(told["image"]), clock_s=clock_s)
+        return ProgramOrder(batch=batch, image=str(told["image"]), clock_s=clock_s)
     except (ValueError, TypeError, LookupError, OverflowError) as error:
         message = f"not a program: {type(error).__name__}: {error}"
         raise WireError(message) from error

@@ -58,12 +58,12 @@ class Pump:
         """This client's submissions: sent, hits, joined. Only the sending thread writes them."""
 
     def submit(
-        self, job: QueuedJob, future: Future[Any], timeout_s: float, *, is_batch: bool
+        self, job: QueuedJob, future: Future[Any], timeout_s: float, *, is_bulk: bool
     ) -> None:
         """Send a job, and settle `future` within `timeout_s` s. Cancelling it cancels the job."""
         self._start()
         deadline = time.monotonic() + timeout_s
-        if not self._pending.add(job, future, deadline, is_batch=is_batch):
+        if not self._pending.add(job, future, deadline, is_bulk=is_bulk):
             future.set_result(job.reader.failure("the client is closed"))
             return
         reason = f"no report within {round(timeout_s, 1):g} s"
@@ -152,7 +152,7 @@ class Pump:
                 self.counts["hits"] += 1
                 self._answer(pending.job.key, outcome.report)
             elif outcome.is_new:
-                (together if pending.is_batch else singles).append(entry.hint)
+                (together if pending.is_bulk else singles).append(entry.hint)
             else:
                 self.counts["joined"] += not outcome.lacks_suite
             pending.is_entered = not outcome.lacks_suite

@@ -61,7 +61,7 @@ class RemoteGrader(FutureGrader):
         submission: Submission,
         *,
         timeout_s: float | None = None,
-        is_batch: bool = False,  # noqa: ARG002
+        is_bulk: bool = False,  # noqa: ARG002
     ) -> ReportFuture:
         """Send a submission; see `FutureGrader.submit`."""
         future, cancellation = ReportFuture(), Cancellation()

@@ -142,7 +142,7 @@ class CodeRater:
             # Trainers call with one sample from many threads. While the queue's client sends one
             # batch, the next samples gather, and are then sent together.
             future = self._open().submit(
-                submission, timeout_s=max(0.001, deadline - began), is_batch=True
+                submission, timeout_s=max(0.001, deadline - began), is_bulk=True
             )
         except GraderError as error:
             return self._ungraded(f"{type(error).__name__}: {error}")

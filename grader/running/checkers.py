@@ -16,7 +16,7 @@ from grader.model import Checker, CheckerKind, Limits, StdinCase
 from grader.model.errors import SuiteError
 from grader.running import answers
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from sandbox_images.harness.wire import values
 
 LIMITS = Limits()
@@ -117,9 +117,9 @@ def _ask(
         )
         for case, output in questions
     )
-    job = Job(program=Program.CALL, source=source, runs=runs, limits=LIMITS)
+    batch = RunBatch(program=Program.CALL, source=source, runs=runs, limits=LIMITS)
     said: list[CheckResult | SuiteError] = []
-    with closing(slot.run(job)) as running:
+    with closing(slot.run(batch)) as running:
         for outcome in running:
             try:
                 said.append(_answer(checker, outcome))

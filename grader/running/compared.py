@@ -10,11 +10,11 @@ from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, S
 from grader.model.errors import SuiteError
 from grader.running.budget import TimeBudget
 from grader.running.checkers import run_checker
-from grader.running.programs import find_uncompiled, stdin_job
+from grader.running.programs import find_uncompiled, stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from sandbox_images.harness.wire.values import UnencodableError
 
 _LARGE_REPORT_BYTES = 8 << 20
@@ -31,12 +31,12 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
     """
     require_cases(tests.cases)
     runs = tuple(_bytes(case.stdin) for case in tests.cases)
-    job = stdin_job(task, runs)
+    batch = stdin_batch(task, runs)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
     outcomes = []
     budget = TimeBudget(task)
-    with closing(slot.run(job)) as running:
+    with closing(slot.run(batch)) as running:
         if (uncompiled := find_uncompiled(task, running)) is not None:
             cases = [uncompiled.result(tests.cases[0])]
             return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
@@ -90,15 +90,15 @@ def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[byte
     if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
         return [each if each.strip() else None for each in expected]
     runs = tuple(_bytes(case.stdin) for case in cases)
-    job = stdin_job(task, runs, source=reference)
-    with closing(slot.run(job)) as running:
+    batch = stdin_batch(task, runs, source=reference)
+    with closing(slot.run(batch)) as running:
         right = {outcome.index: outcome.stdout for outcome in running if outcome.exit_code == 0}
     return [right.get(index) for index in range(len(cases))]
 
 
-def _call_job(task: Task, runs: tuple[bytes, ...], *, source: str | None = None) -> Job:
-    """Return a job; of the submission's code if no other source is given."""
-    return Job(
+def _call_batch(task: Task, runs: tuple[bytes, ...], *, source: str | None = None) -> RunBatch:
+    """Return a batch; of the submission's code if no other source is given."""
+    return RunBatch(
         program=Program.CALL,
         source=task.code if source is None else source,
         prelude=task.suite.prelude,
@@ -127,11 +127,11 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
     else:
         groups = [_Group((case,)) for case in tests.cases]
     runs = tuple(_calls(tests, group.cases) for group in groups)
-    job = _call_job(task, runs)
+    batch = _call_batch(task, runs)
     cases: list[CaseResult] = []
     outcomes = []
     budget = TimeBudget(task)
-    with closing(slot.run(job)) as running:
+    with closing(slot.run(batch)) as running:
         for group, outcome in zip(groups, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
@@ -210,7 +210,7 @@ def _ask_reference(
     run = _calls(tests, cases)
 
     def find() -> bytes:
-        with closing(slot.run(_call_job(task, (run,), source=reference))) as running:
+        with closing(slot.run(_call_batch(task, (run,), source=reference))) as running:
             outcome = next(running)
         why = verdicts.why_no_values(outcome, len(cases), task.limits)
         if why is None:

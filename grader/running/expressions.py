@@ -14,7 +14,7 @@ from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
 from grader.model.errors import SuiteError
-from grader.running.programs import stdin_job
+from grader.running.programs import stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, isolated, require_cases
 from grader.sandbox.contract import COMPILING, RunOutcome, Slot
@@ -65,8 +65,8 @@ def _run(task: Task, language: Language, values: ValueDriver, slot: Slot) -> Run
     """Return how the program ended that shows some values, or how compiling it did."""
     if language.show is None:
         raise AssertionError(language)
-    job = stdin_job(task, (b"",), source=language.show(values))
-    with closing(slot.run(job)) as running:
+    batch = stdin_batch(task, (b"",), source=language.show(values))
+    with closing(slot.run(batch)) as running:
         *_, outcome = running
     return outcome
 

@@ -30,9 +30,9 @@ from grader.model.errors import SuiteError
 from grader.model.verdict import Verdict
 from grader.running import answers
 from grader.running.budget import TimeBudget
-from grader.running.programs import find_uncompiled, stdin_job
+from grader.running.programs import find_uncompiled, stdin_batch
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
-from grader.sandbox.contract import Counterpart, Dialogue, Job, RunOutcome, Slot
+from grader.sandbox.contract import Counterpart, Dialogue, RunBatch, RunOutcome, Slot
 from grader.text.inert import quote
 
 LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
@@ -82,7 +82,7 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     outcomes: list[RunOutcome] = []
     doubts: list[tuple[StdinCase, SuiteError]] = []
     budget = TimeBudget(task)
-    with closing(slot.run(_job(task, tests.interactor, tests.cases))) as running:
+    with closing(slot.run(_batch(task, tests.interactor, tests.cases))) as running:
         if (uncompiled := find_uncompiled(task, running)) is not None:
             cases = [uncompiled.result(tests.cases[0])]
             return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
@@ -104,8 +104,8 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     return isolated(cases, outcomes)
 
 
-def _job(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Job:
-    return stdin_job(
+def _batch(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> RunBatch:
+    return stdin_batch(
         task,
         tuple(_bytes(case.stdin) for case in cases),
         interactor=Counterpart(
@@ -131,7 +131,7 @@ def _require_health(
         raise first
     control = replace(task, code=reference)
     cases = [case for case, _ in doubts]
-    with closing(slot.run(_job(control, interactor, cases))) as running:
+    with closing(slot.run(_batch(control, interactor, cases))) as running:
         if find_uncompiled(control, running) is not None:
             raise first
         for (case, error), outcome in zip(doubts, running, strict=True):

@@ -22,7 +22,7 @@ from grader.model.verdict import Integrity, Verdict
 from grader.running.references import References
 from grader.running.task import Graded, Task, require_cases
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
 from grader.source.swallowing import CAUGHT, catches_failures
@@ -315,18 +315,18 @@ def _tests_of(task: Task) -> ScriptTests | PytestTests:
 def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart | None) -> _Ran:
     if isinstance(tests, ScriptTests):
         _require_sound(tests)
-        (outcome,) = slot.run(_script_job(task, tests, apart))
+        (outcome,) = slot.run(_script_batch(task, tests, apart))
         cases = verdicts.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
     else:
         expected = find_tests(tests)
-        (outcome,) = slot.run(_pytest_job(task, tests, apart))
+        (outcome,) = slot.run(_pytest_batch(task, tests, apart))
         cases = verdicts.judge_pytest(
             tests, outcome, task.limits, expected, stop_early=task.stop_early
         )
     return _Ran(cases, outcome)
 
 
-def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
+def _script_batch(task: Task, tests: ScriptTests, apart: Apart | None) -> RunBatch:
     run = payload.script(
         tests.setup,
         [case.source for case in tests.cases],
@@ -335,7 +335,7 @@ def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
         notes=apart is None and task.notes_failures and not catches_failures(tests),
     )
     preload = _preload(tests, task.suite.image)
-    return Job(
+    return RunBatch(
         program=Program.SCRIPT,
         source=task.code,
         prelude=task.suite.prelude,
@@ -347,7 +347,7 @@ def _script_job(task: Task, tests: ScriptTests, apart: Apart | None) -> Job:
     )
 
 
-def _pytest_job(task: Task, tests: PytestTests, apart: Apart | None) -> Job:
+def _pytest_batch(task: Task, tests: PytestTests, apart: Apart | None) -> RunBatch:
     run = payload.pytest(
         tests.test_paths,
         tests.pytest_args,
@@ -355,7 +355,7 @@ def _pytest_job(task: Task, tests: PytestTests, apart: Apart | None) -> Job:
         apart=apart,
         notes=apart is None and task.notes_failures and not catches_failures(tests),
     )
-    return Job(
+    return RunBatch(
         program=Program.PYTEST,
         source=task.code,
         prelude=task.suite.prelude,

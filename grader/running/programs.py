@@ -1,4 +1,4 @@
-"""Jobs of programs that read standard input, in whatever language they are."""
+"""Batches of programs that read standard input, in whatever language they are."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,17 +10,17 @@ from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language
 from grader.model import CaseResult, MiB, StdinCase
 from grader.running.task import Task
-from grader.sandbox.contract import Commands, Counterpart, Job, Program, RunOutcome
+from grader.sandbox.contract import Commands, Counterpart, Program, RunBatch, RunOutcome
 
 
-def stdin_job(
+def stdin_batch(
     task: Task,
     runs: tuple[bytes, ...],
     *,
     source: str | None = None,
     interactor: Counterpart | None = None,
-) -> Job:
-    """Return a job with a run for each input.
+) -> RunBatch:
+    """Return a batch with a run for each input.
 
     Args:
         task: Whose program it is.
@@ -30,7 +30,7 @@ def stdin_job(
     """
     code = task.code if source is None else source
     if task.language is None:
-        return Job(
+        return RunBatch(
             program=Program.STDIN,
             source=code,
             prelude=task.suite.prelude,
@@ -40,7 +40,7 @@ def stdin_job(
         )
     prepared = prepare(task.language, code)
     memory_bytes = task.limits.memory_bytes - task.language.runtime_memory_bytes
-    return Job(
+    return RunBatch(
         program=Program.COMMAND,
         source=prepared.code,
         source_path=prepared.path,
@@ -65,11 +65,11 @@ class Uncompiled:
 
 
 def find_uncompiled(task: Task, running: Iterator[RunOutcome]) -> Uncompiled | None:
-    """Take the compiler's outcome off those of a job; None if there is something to run.
+    """Take the compiler's outcome off those of a batch; None if there is something to run.
 
     Args:
         task: Whose program it is.
-        running: The outcomes of a job of `stdin_job`, of which none was taken yet.
+        running: The outcomes of a batch of `stdin_batch`, of which none was taken yet.
     """
     if task.language is None or not task.language.compile:
         return None

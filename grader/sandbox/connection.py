@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from grader.model import Limits, SuiteFile, Usage
 from grader.model.errors import InputError, SandboxUnavailableError, SessionLostError
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Dialogue, Job, RunOutcome, SlotSession, StepOutcome
+from grader.sandbox.contract import Dialogue, RunBatch, RunOutcome, SlotSession, StepOutcome
 from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
 _CHUNK = 1 << 16
@@ -115,11 +115,11 @@ class SlotConnection:
         """The backend and the number, for logs."""
         return self._name
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
-        """Run a job; see `Slot.run`."""
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
+        """Run a batch; see `Slot.run`."""
         self._seq += 1
         seq = self._seq
-        self._transport.send(_encode_job(job, seq))
+        self._transport.send(_encode_batch(batch, seq))
         ended = False
         try:
             while True:
@@ -150,7 +150,7 @@ class SlotConnection:
         return _Session(self, self._seq)
 
     def is_alive(self) -> bool:
-        """Tell whether the slot can take a job; see `Slot.is_alive`."""
+        """Tell whether the slot can take a batch; see `Slot.is_alive`."""
         return self._transport.is_alive()
 
     def close(self) -> None:
@@ -158,7 +158,7 @@ class SlotConnection:
         self._transport.kill()
 
     def _stop(self, seq: int) -> None:
-        """Tell the supervisor to stop job `seq`, and wait until nothing of it lives."""
+        """Tell the supervisor to stop batch `seq`, and wait until nothing of it lives."""
         self._transport.send(encode({"op": "stop", "seq": seq}))
         while True:
             header, _blobs = self._next_frame()
@@ -278,31 +278,31 @@ class _Session:
         self._slot._transport.send(encode({**request, "seq": self._seq}, *blobs))
 
 
-def _encode_job(job: Job, seq: int) -> bytes:
+def _encode_batch(batch: RunBatch, seq: int) -> bytes:
     header = {
         "op": "run",
         "seq": seq,
-        "program": job.program.value,
-        "limits": limits_to_json(job.limits),
-        "source_path": job.source_path,
-        "paths": [file.path for file in job.files],
-        "preload": list(job.preload),
-        "split": job.split,
-        "standing": job.standing,
+        "program": batch.program.value,
+        "limits": limits_to_json(batch.limits),
+        "source_path": batch.source_path,
+        "paths": [file.path for file in batch.files],
+        "preload": list(batch.preload),
+        "split": batch.split,
+        "standing": batch.standing,
         "interactor": None,
         "commands": None,
     }
-    contents = [file.content for file in job.files]
-    blobs = [_bytes(job.source), _bytes(job.prelude), *contents, *job.runs]
-    if job.interactor is not None:
-        header["interactor"] = {"limits": limits_to_json(job.interactor.limits)}
-        blobs += [_bytes(job.interactor.source), *job.interactor.answers]
-    if job.commands is not None:
+    contents = [file.content for file in batch.files]
+    blobs = [_bytes(batch.source), _bytes(batch.prelude), *contents, *batch.runs]
+    if batch.interactor is not None:
+        header["interactor"] = {"limits": limits_to_json(batch.interactor.limits)}
+        blobs += [_bytes(batch.interactor.source), *batch.interactor.answers]
+    if batch.commands is not None:
         header["commands"] = {
-            "compile": job.commands.compile,
-            "compile_limits": limits_to_json(job.commands.compile_limits),
-            "run": job.commands.run,
-            "environment": dict(job.commands.environment),
+            "compile": batch.commands.compile,
+            "compile_limits": limits_to_json(batch.commands.compile_limits),
+            "run": batch.commands.run,
+            "environment": dict(batch.commands.environment),
         }
     return encode(header, *blobs)
 

@@ -1,6 +1,6 @@
 """The contract between the grader and whatever runs code for it.
 
-A *slot* is one long-lived locked-down place that runs one *job* at a time. A job is a
+A *slot* is one long-lived locked-down place that runs one *batch* at a time. A batch is a
 program with the inputs of its *runs*: each run gets a fresh process, an empty work area and
 no way to tell that another run came before it. docs/how-it-works.md has the picture;
 tests/contract/ holds every implementation to what this file promises.
@@ -16,7 +16,7 @@ from grader.model.verdict import LimitKind
 
 
 class Program(StrEnum):
-    """Which runner of the harness takes the job."""
+    """Which runner of the harness takes the batch."""
 
     STDIN = "stdin"
     """Run the source as `__main__`, the run's bytes on standard input."""
@@ -25,9 +25,9 @@ class Program(StrEnum):
     SCRIPT = "script"
     """Run the source, then the run's statements case by case in its namespace."""
     PYTEST = "pytest"
-    """Run pytest over the job's files, the source being one of them."""
+    """Run pytest over the batch's files, the source being one of them."""
     COMMAND = "command"
-    """Compile the source by the job's commands, and execute what came of it as a stdin program."""
+    """Compile the source with the batch's commands, and run the result as a stdin program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Counterpart:
     After exit code 0 or 7 the submission still has to end by itself; after any other it is ended.
     """
     answers: tuple[bytes, ...]
-    """One for each of `Job.runs`."""
+    """One for each of `RunBatch.runs`."""
     limits: Limits
     """Its own, whatever the submission's are. Wall time counts once the submission has ended."""
 
@@ -64,7 +64,7 @@ COMPILING = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class RunBatch:
     """One submission's code and everything needed to run it."""
 
     program: Program
@@ -103,7 +103,7 @@ class RunOutcome:
     """How one run ended. The program chose both streams and, for the most part, `report`."""
 
     index: int
-    """Which of `Job.runs`, or `COMPILING`."""
+    """Which of `RunBatch.runs`, or `COMPILING`."""
     exit_code: int | None
     exit_signal: int | None
     """Never both; neither where a limit ended the run."""
@@ -121,7 +121,7 @@ class RunOutcome:
     forbidden_calls: tuple[str, ...] = ()
     """Names of system calls that were tried and that no honest program needs."""
     dialogue: "Dialogue | None" = None
-    """Only, and always, where the job has an interactor; `stdout` is then what it was told."""
+    """Only, and always, where the batch has an interactor; `stdout` is then what it was told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,17 +224,17 @@ class SessionSlot(Protocol):
 
 
 class Slot(SessionSlot, Protocol):
-    """One place that runs one job at a time. Not safe to share between threads."""
+    """One place that runs one batch at a time. Not safe to share between threads."""
 
     @property
     def name(self) -> str:
         """The backend and the number, for logs: "docker-3"."""
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
-        """Run the job's runs one after another and yield each outcome as it ends.
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
+        """Run the batch's runs one after another and yield each outcome as it ends.
 
-        If the job has something compiled, the first outcome is the compiler's. If that did not end
-        with exit code 0, or hit a limit, or reports an error, it is the only one.
+        If the batch has something to compile, the first outcome is the compiler's. It is the only
+        one if the compiler did not end with exit code 0, hit a limit, or reports an error.
 
         Closing the iterator early stops the run in progress and drops the rest.
 
@@ -244,7 +244,7 @@ class Slot(SessionSlot, Protocol):
         """
 
     def is_alive(self) -> bool:
-        """Tell whether the slot, which runs nothing now, can take a job.
+        """Tell whether the slot, which runs nothing now, can take a batch.
 
         True of one that broke this very moment; never True of one that broke a while ago.
         """
@@ -261,11 +261,11 @@ class Sandbox(Protocol):
         """The backend: "docker", "native" or "fake"."""
 
     def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
-        """Start a slot and wait until it can take a job.
+        """Start a slot and wait until it can take a batch.
 
         Args:
             image: The image variant: "python" or "science".
-            memory_bytes: The most that any job of this slot may use.
+            memory_bytes: The most that any batch of this slot may use.
 
         Raises:
             ImageNotFoundError: The image is missing or does not match this version.

@@ -1,4 +1,4 @@
-"""What each kind of program is given for a run: the bytes of `Job.runs`.
+"""What each kind of program is given for a run: the bytes of `RunBatch.runs`.
 
 The other end is sandbox_images/harness/runners/; expected values are never part of it.
 """

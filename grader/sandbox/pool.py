@@ -19,16 +19,16 @@ _PAUSE_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotKind:
-    """What a job needs of a slot."""
+    """What a batch needs of a slot."""
 
     image: str
     memory_bytes: int
 
     def serves(self, need: "SlotKind", *, supersets: Mapping[str, str]) -> bool:
-        """Tell whether a slot of this kind can take a job with that need.
+        """Tell whether a slot of this kind can take a batch with that need.
 
         Args:
-            need: What the job needs.
+            need: What the batch needs.
             supersets: By image, another one that has all that it has.
         """
         images = (need.image, supersets.get(need.image))
@@ -69,10 +69,10 @@ class SlotPool:
         Args:
             sandbox: Opens the slots. The pool closes them, not the sandbox.
             size: How many slots may exist at once.
-            memory_bytes: What a slot gets at least; jobs that need more get larger slots.
+            memory_bytes: What a slot gets at least; batches that need more get larger slots.
             outage_s: How long slots may fail to open before that is an error, once one has been
                 opened: an engine that is restarted costs no submission its verdict.
-            supersets: By image variant, another one whose slots take its jobs, too.
+            supersets: By image variant, another one whose slots take its batches, too.
         """
         self._sandbox = sandbox
         self._size = size

@@ -64,7 +64,7 @@ class ObservedGrader(FutureGrader):
         """The other grader, for submissions that should not be counted."""
 
     def submit(
-        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+        self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
     ) -> ReportFuture:
         """Begin to grade; see `FutureGrader.submit`. Cancelling the request cancels it."""
         suite = cap_limits(submission.suite, self._settings.server, self._settings.limits)
@@ -75,7 +75,7 @@ class ObservedGrader(FutureGrader):
         )
         # The call keeps the submission alive, so no other object gets its id.
         self._calls[id(submission)] = call
-        future = self.inner.submit(submission, timeout_s=timeout_s, is_batch=is_batch)
+        future = self.inner.submit(submission, timeout_s=timeout_s, is_bulk=is_bulk)
         future.add_done_callback(partial(self._settle, call))
         if call.context is not None:
             call.context.track(future)

@@ -179,10 +179,10 @@ class _NotifyingQueueGrader(QueueGrader):
         self._on_turn = on_turn
 
     def submit(
-        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+        self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
     ) -> ReportFuture:
         self._on_turn(submission)
-        return super().submit(submission, timeout_s=timeout_s, is_batch=is_batch)
+        return super().submit(submission, timeout_s=timeout_s, is_bulk=is_bulk)
 
 
 class _QueueWatch:

@@ -1,7 +1,7 @@
 """The program that runs inside every slot. Standard library only; imports nothing from grader.
 
     jail        builds the native backend's locked-down root, then becomes the supervisor
-    supervisor  the slot's main process: takes jobs as frames, answers with outcomes
+    supervisor  the slot's main process: takes batches as frames, answers with outcomes
     zygote      a warmed interpreter; forks a fresh process, in fresh namespaces, per run
     runners/    what such a process does: stdin program, call, script, pytest
 

@@ -21,7 +21,7 @@ from grader.grading.engine import GradingEngine
 from grader.model import GradeReport, Limits, MiB, Submission
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Verdict
-from grader.sandbox.contract import Job, RunOutcome, Sandbox, Slot, SlotSession
+from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot, SlotSession
 from grader.suites import parse_label, parse_problem
 from tests.acceptance.data import everything_is_wanted, sample
 
@@ -131,10 +131,10 @@ class RecordingSlot:
     def name(self) -> str:
         return self._slot.name
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
         if self._recorder.arms:
-            job = replace(job, source=ARMING + job.source)
-        with closing(self._slot.run(job)) as running:
+            batch = replace(batch, source=ARMING + batch.source)
+        with closing(self._slot.run(batch)) as running:
             for outcome in running:
                 self._recorder.record(outcome)
                 yield outcome

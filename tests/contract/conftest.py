@@ -17,7 +17,7 @@ import pytest
 from grader.config.settings import DockerSettings
 from grader.model import Limits, MiB, SuiteFile
 from grader.sandbox.connection import SlotConnection
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.docker.backend import OWNER_LABEL
 from grader.sandbox.docker.engine import Engine
 from grader.sandbox.docker.owner import Owner
@@ -46,16 +46,16 @@ LIMITS = Limits(
 )
 
 
-def make_job(
+def make_batch(
     source: str,
     *runs: bytes,
     program: Program = Program.STDIN,
     files: dict[str, str] | None = None,
     limits: dict[str, Any] | None = None,
     **fields: Any,
-) -> Job:
-    """Return a job; without `runs`, it has one run with empty standard input."""
-    return Job(
+) -> RunBatch:
+    """Return a batch; without `runs`, it has one run with empty standard input."""
+    return RunBatch(
         program=program,
         source=source,
         runs=runs or (b"",),
@@ -65,9 +65,9 @@ def make_job(
     )
 
 
-def run_one(slot: Slot, job: Job) -> RunOutcome:
-    """Run a job of one run to its end and return its outcome."""
-    (outcome,) = slot.run(job)
+def run_one(slot: Slot, batch: RunBatch) -> RunOutcome:
+    """Run a batch of one run to its end and return its outcome."""
+    (outcome,) = slot.run(batch)
     return outcome
 
 

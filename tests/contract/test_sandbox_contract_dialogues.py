@@ -7,8 +7,8 @@ import pytest
 
 from grader.model import MiB
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Counterpart, Dialogue, Job, RunOutcome, Slot
-from tests.contract.conftest import LIMITS, event, make_job, run_one
+from grader.sandbox.contract import Counterpart, Dialogue, RunBatch, RunOutcome, Slot
+from tests.contract.conftest import LIMITS, event, make_batch, run_one
 
 GUESSING = """\
 with open("input") as file:
@@ -36,13 +36,13 @@ ECHO = "while True:\n    print(input(), flush=True)\n"
 
 def talk(
     source: str, interactor: str, *runs: bytes, answers: tuple[bytes, ...] = (), **limits: Any
-) -> Job:
-    """Return a job of a program and an interactor, with limits for the program."""
+) -> RunBatch:
+    """Return a batch of a program and an interactor, with limits for the program."""
     runs = runs or (b"",)
     counterpart = Counterpart(
         source=interactor, answers=answers or (b"",) * len(runs), limits=LIMITS
     )
-    return make_job(source, *runs, interactor=counterpart, limits=limits)
+    return make_batch(source, *runs, interactor=counterpart, limits=limits)
 
 
 def sees_waiting(backend: str) -> bool:
@@ -76,8 +76,8 @@ def test_interactor_finds_each_runs_input_and_answer_in_files(slot: Slot) -> Non
 with open("input", "rb") as case, open("answer", "rb") as answer:
     print(case.read() + answer.read())
 """
-    job = talk("print(input())", source, b"in\xff", b"two", answers=(b"\x00out", b"2"))
-    first, second = slot.run(job)
+    batch = talk("print(input())", source, b"in\xff", b"two", answers=(b"\x00out", b"2"))
+    first, second = slot.run(batch)
     assert first.stdout == b"b'in\\xff\\x00out'\n"
     assert second.stdout == b"b'two2'\n"
 
@@ -258,17 +258,17 @@ thread.join()
 """
     roomy = replace(LIMITS, output_bytes=MiB)
     counterpart = Counterpart(source=half, answers=(b"",), limits=roomy)
-    outcome = run_one(slot, make_job(half, interactor=counterpart, limits={"output_bytes": MiB}))
+    outcome = run_one(slot, make_batch(half, interactor=counterpart, limits={"output_bytes": MiB}))
     expected = "".join(f"{number:060}\n" for number in range(count)).encode()
     interactor = dialogue_of(outcome).interactor
     assert (outcome.exit_code, interactor.exit_code) == (0, 0)
     assert (outcome.stdout, interactor.stdout) == (expected, expected)
 
 
-def test_slot_takes_ordinary_jobs_before_and_after(slot: Slot) -> None:
-    assert run_one(slot, make_job("print(1)")).stdout == b"1\n"
+def test_slot_takes_ordinary_batches_before_and_after(slot: Slot) -> None:
+    assert run_one(slot, make_batch("print(1)")).stdout == b"1\n"
     run_one(slot, talk("input()", "input()"))
-    outcome = run_one(slot, make_job("print(2)"))
+    outcome = run_one(slot, make_batch("print(2)"))
     assert (outcome.stdout, outcome.dialogue) == (b"2\n", None)
 
 
@@ -278,4 +278,4 @@ def test_closing_the_iterator_ends_a_conversation(slot: Slot) -> None:
     running = slot.run(talk("input()", f"if open('input').read():\n    {sleeps!r}\n", b"", b"x"))
     next(running)
     running.close()
-    assert run_one(slot, make_job("print(2)")).stdout == b"2\n"
+    assert run_one(slot, make_batch("print(2)")).stdout == b"2\n"

@@ -9,18 +9,18 @@ import pytest
 from grader.model import MiB
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import RunOutcome, Slot
-from tests.contract.conftest import LIMITS, MEMORY_BYTES, event, events, make_job, run_one
+from tests.contract.conftest import LIMITS, MEMORY_BYTES, event, events, make_batch, run_one
 
 HELLO = "print('hello')"
 
 
 def run(slot: Slot, source: str, **limits: Any) -> RunOutcome:
-    return run_one(slot, make_job(source, limits=limits))
+    return run_one(slot, make_batch(source, limits=limits))
 
 
 @pytest.fixture(autouse=True)
 def _slot_serves_on(slot: Slot) -> Iterator[None]:
-    """Whatever a run met, the slot takes the next job as if nothing had been."""
+    """Whatever a run met, the slot takes the next batch as if nothing had been."""
     yield
     outcome = run(slot, HELLO)
     assert (outcome.stdout, outcome.exit_code, outcome.limit_hit) == (b"hello\n", 0, None)
@@ -211,7 +211,7 @@ except OSError as error:
     assert LIMITS.work_files // 2 <= int(count) <= LIMITS.work_files
 
 
-def test_limits_are_those_of_the_job(slot: Slot) -> None:
+def test_limits_are_those_of_the_batch(slot: Slot) -> None:
     source = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
     assert run(slot, source, cpu_time_s=0.3).limit_hit is LimitKind.CPU_TIME
     assert run(slot, source, cpu_time_s=3.0).limit_hit is None

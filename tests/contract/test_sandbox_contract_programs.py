@@ -7,7 +7,7 @@ import pytest
 from grader.sandbox import payload
 from grader.sandbox.contract import Program, Slot
 from sandbox_images.harness.wire import values
-from tests.contract.conftest import LIMITS, event, events, make_job, run_one
+from tests.contract.conftest import LIMITS, event, events, make_batch, run_one
 
 ADD = "def add(a, b=0):\n    return a + b\n"
 
@@ -16,44 +16,44 @@ ADD = "def add(a, b=0):\n    return a + b\n"
 
 
 def test_stdin_program_reads_its_bytes_and_prints(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("print(input()[::-1])", b"stressed\n"))
+    outcome = run_one(slot, make_batch("print(input()[::-1])", b"stressed\n"))
     assert (outcome.stdout, outcome.stderr, outcome.exit_code) == (b"desserts\n", b"", 0)
     assert (outcome.exit_signal, outcome.limit_hit, outcome.dropped_bytes) == (None, None, 0)
 
 
 def test_stdin_program_is_main(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("if __name__ == '__main__':\n    print('ran')"))
+    outcome = run_one(slot, make_batch("if __name__ == '__main__':\n    print('ran')"))
     assert outcome.stdout == b"ran\n"
 
 
 def test_stderr_is_kept_apart(slot: Slot) -> None:
     source = "import sys\nprint('out')\nprint('err', file=sys.stderr)"
-    outcome = run_one(slot, make_job(source))
+    outcome = run_one(slot, make_batch(source))
     assert (outcome.stdout, outcome.stderr) == (b"out\n", b"err\n")
 
 
 def test_output_is_kept_as_bytes(slot: Slot) -> None:
     source = "import sys\nsys.stdout.buffer.write(bytes(range(256)))"
-    assert run_one(slot, make_job(source)).stdout == bytes(range(256))
+    assert run_one(slot, make_batch(source)).stdout == bytes(range(256))
 
 
 def test_input_is_passed_as_bytes(slot: Slot) -> None:
     source = "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())"
     everything = bytes(range(256)) * 100
-    assert run_one(slot, make_job(source, everything)).stdout == everything
+    assert run_one(slot, make_batch(source, everything)).stdout == everything
 
 
 def test_large_input_and_output_arrive_whole(slot: Slot) -> None:
     source = "import sys\nsys.stdout.write(sys.stdin.read())"
     text = b"0123456789abcdef" * 500_000
     limits = {"output_bytes": len(text), "wall_time_s": 15.0}
-    outcome = run_one(slot, make_job(source, text, limits=limits))
+    outcome = run_one(slot, make_batch(source, text, limits=limits))
     assert outcome.stdout == text
     assert outcome.dropped_bytes == 0
 
 
 def test_program_that_ignores_large_input_ends_normally(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("print('done')", b"x" * 4_000_000))
+    outcome = run_one(slot, make_batch("print('done')", b"x" * 4_000_000))
     assert (outcome.stdout, outcome.exit_code) == (b"done\n", 0)
 
 
@@ -67,12 +67,12 @@ def test_program_that_ignores_large_input_ends_normally(slot: Slot) -> None:
     ],
 )
 def test_exit_status_is_the_interpreters(slot: Slot, source: str, code: int, stderr: bytes) -> None:
-    outcome = run_one(slot, make_job(source))
+    outcome = run_one(slot, make_batch(source))
     assert (outcome.exit_code, outcome.exit_signal, outcome.stderr) == (code, None, stderr)
 
 
 def test_uncaught_exception_is_reported_and_printed(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("print('before')\nint('x')"))
+    outcome = run_one(slot, make_batch("print('before')\nint('x')"))
     assert (outcome.exit_code, outcome.stdout) == (1, b"before\n")
     reported = event(outcome, "exception")
     assert (reported["where"], reported["type"]) == ("load", "ValueError")
@@ -81,13 +81,13 @@ def test_uncaught_exception_is_reported_and_printed(slot: Slot) -> None:
 
 
 def test_source_that_does_not_compile_is_reported_and_never_starts(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("print('started')\ndef f(:\n"))
+    outcome = run_one(slot, make_batch("print('started')\ndef f(:\n"))
     reported = event(outcome, "compile_error")
     assert (reported["type"], reported["line"], outcome.stdout) == ("SyntaxError", 2, b"")
 
 
 def test_source_with_a_lone_surrogate_does_not_compile(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("print('\ud800')"))
+    outcome = run_one(slot, make_batch("print('\ud800')"))
     assert event(outcome, "compile_error")["type"] == "UnicodeEncodeError"
 
 
@@ -95,7 +95,7 @@ PRELUDE = "import math\ndef half(n):\n    return n // 2\n"
 
 
 def test_prelude_is_executed_in_the_module_of_the_program(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("print(half(math.factorial(4)))", prelude=PRELUDE))
+    outcome = run_one(slot, make_batch("print(half(math.factorial(4)))", prelude=PRELUDE))
     assert outcome.stdout == b"12\n"
 
 
@@ -105,7 +105,7 @@ with open(__file__) as own:
     print(own.read(), end="")
 half("x")
 """
-    outcome = run_one(slot, make_job(source, prelude=PRELUDE))
+    outcome = run_one(slot, make_batch(source, prelude=PRELUDE))
     assert outcome.stdout == source.encode()
     assert event(outcome, "exception")["traceback"].startswith("line 4, in <module>")
 
@@ -114,26 +114,26 @@ def test_prelude_precedes_an_imported_submission(slot: Slot) -> None:
     files = {"test_it.py": "import solution\ndef test_it():\n    assert solution.twelve == 12\n"}
     run_bytes = payload.pytest(("test_it.py",), (), stop_early=False)
     source = "from __future__ import annotations\ntwelve = half(24)"
-    job = make_job(source, run_bytes, program=Program.PYTEST, files=files, prelude=PRELUDE)
-    assert event(run_one(slot, job), "case")["outcome"] == "passed"
+    batch = make_batch(source, run_bytes, program=Program.PYTEST, files=files, prelude=PRELUDE)
+    assert event(run_one(slot, batch), "case")["outcome"] == "passed"
 
 
 def test_prelude_precedes_a_called_submission(slot: Slot) -> None:
     run_bytes = payload.calls("f", [([24], {})])
-    job = make_job("def f(n): return half(n)", run_bytes, program=Program.CALL, prelude=PRELUDE)
-    assert event(run_one(slot, job), "result")["value"] == 12
+    batch = make_batch("def f(n): return half(n)", run_bytes, program=Program.CALL, prelude=PRELUDE)
+    assert event(run_one(slot, batch), "result")["value"] == 12
 
 
 @pytest.mark.usefixtures("isolated")
 def test_death_by_signal_has_a_signal_and_no_exit_code(slot: Slot) -> None:
     source = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
-    outcome = run_one(slot, make_job(source))
+    outcome = run_one(slot, make_batch(source))
     assert (outcome.exit_code, outcome.exit_signal) == (None, 11)
 
 
 @pytest.mark.usefixtures("isolated")
 def test_immediate_exit_is_reported(slot: Slot) -> None:
-    outcome = run_one(slot, make_job("import os\nos._exit(7)"))
+    outcome = run_one(slot, make_batch("import os\nos._exit(7)"))
     assert (outcome.exit_code, outcome.exit_signal) == (7, None)
 
 
@@ -142,7 +142,7 @@ def test_immediate_exit_is_reported(slot: Slot) -> None:
 
 def call(slot: Slot, source: str, entry_point: str, *args: Any, **kwargs: Any) -> Any:
     payload_bytes = payload.calls(entry_point, [(args, kwargs)])
-    return run_one(slot, make_job(source, payload_bytes, program=Program.CALL))
+    return run_one(slot, make_batch(source, payload_bytes, program=Program.CALL))
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_call_may_ask_for_the_presence_of_a_result_alone(
     slot: Slot, returned: str, expected: bool
 ) -> None:
     run = payload.calls("f", [((), {})], asks_presence=True)
-    job = make_job(f"def f():\n    return {returned}", run, program=Program.CALL)
-    assert event(run_one(slot, job), "result")["value"] is expected
+    batch = make_batch(f"def f():\n    return {returned}", run, program=Program.CALL)
+    assert event(run_one(slot, batch), "result")["value"] is expected
 
 
 def test_call_passes_keyword_arguments(slot: Slot) -> None:
@@ -191,7 +191,7 @@ def test_call_of_a_method_takes_the_plain_function_where_the_class_is_left_out(s
 
 def calls(slot: Slot, source: str, *arguments: Any) -> list[dict[str, Any]]:
     payload_bytes = payload.calls("f", [((argument,), {}) for argument in arguments])
-    return events(run_one(slot, make_job(source, payload_bytes, program=Program.CALL)))
+    return events(run_one(slot, make_batch(source, payload_bytes, program=Program.CALL)))
 
 
 def test_calls_of_one_run_are_made_in_order_in_one_process(slot: Slot) -> None:
@@ -249,8 +249,8 @@ def script(
     slot: Slot, source: str, *cases: str, setup: str = "", stop_early: bool = False
 ) -> list[dict[str, Any]]:
     payload_bytes = payload.script(setup, cases, stop_early=stop_early)
-    job = make_job(source, payload_bytes, program=Program.SCRIPT)
-    return events(run_one(slot, job))
+    batch = make_batch(source, payload_bytes, program=Program.SCRIPT)
+    return events(run_one(slot, batch))
 
 
 def test_script_reports_each_case(slot: Slot) -> None:
@@ -305,8 +305,8 @@ def suite(
 ) -> list[dict[str, Any]]:
     tests = [path for path in files if path.rpartition("/")[2].startswith("test_")]
     payload_bytes = payload.pytest(tests, args, stop_early=stop_early)
-    job = make_job(source, payload_bytes, program=Program.PYTEST, files=files)
-    return events(run_one(slot, job))
+    batch = make_batch(source, payload_bytes, program=Program.PYTEST, files=files)
+    return events(run_one(slot, batch))
 
 
 def test_pytest_suite_reports_collection_and_each_test(slot: Slot) -> None:
@@ -375,25 +375,25 @@ def test_files_lie_beside_the_source(slot: Slot) -> None:
         "from pathlib import Path\n"
         "print(Path('data/a.txt').read_text(), Path('solution.py').read_text()[:4])"
     )
-    outcome = run_one(slot, make_job(source, files={"data/a.txt": "content"}))
+    outcome = run_one(slot, make_batch(source, files={"data/a.txt": "content"}))
     assert outcome.stdout == b"content from\n"
 
 
-def test_source_lies_where_the_job_says(slot: Slot) -> None:
+def test_source_lies_where_the_batch_says(slot: Slot) -> None:
     source = "import os\nprint(os.path.exists('package/module.py'))"
-    outcome = run_one(slot, make_job(source, source_path="package/module.py"))
+    outcome = run_one(slot, make_batch(source, source_path="package/module.py"))
     assert outcome.stdout == b"True\n"
 
 
 def test_preloaded_modules_are_imported_already(slot: Slot) -> None:
     source = "import sys\nprint('colorsys' in sys.modules)"
-    outcome = run_one(slot, make_job(source, preload=("colorsys",)))
+    outcome = run_one(slot, make_batch(source, preload=("colorsys",)))
     assert outcome.stdout == b"True\n"
 
 
 def test_usage_is_measured(slot: Slot) -> None:
     source = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
-    usage = run_one(slot, make_job(source)).usage
+    usage = run_one(slot, make_batch(source)).usage
     assert usage.cpu_time_s is not None
     assert usage.wall_time_s is not None
     assert 0.15 <= usage.cpu_time_s < 2.0

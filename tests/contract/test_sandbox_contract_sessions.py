@@ -11,7 +11,7 @@ from grader.model import SuiteFile
 from grader.model.errors import InputError, SessionLostError
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import Slot, SlotSession, StepOutcome
-from tests.contract.conftest import LIMITS, make_job, run_one
+from tests.contract.conftest import LIMITS, make_batch, run_one
 
 STATES = 16
 IMPORT = "from pathlib import Path; "
@@ -23,7 +23,7 @@ def session(slot: Slot) -> Iterator[SlotSession]:
     session = slot.open_session(LIMITS, states=STATES)
     yield session
     session.close()
-    assert run_one(slot, make_job("print('free')")).stdout == b"free\n"
+    assert run_one(slot, make_batch("print('free')")).stdout == b"free\n"
 
 
 def take(session: SlotSession, state: int, cell: str, **limits: Any) -> StepOutcome:

@@ -35,7 +35,7 @@ from grader.model import (
     TestSuite,
 )
 from grader.model.verdict import Verdict
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot, SlotSession
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot, SlotSession
 
 MEMORY_BYTES = 128 * MiB
 _COUNTS, _COUNT_EVERY_S = 20, 0.05
@@ -182,13 +182,13 @@ class Target:
         limits: Mapping[str, Any] | None = None,
     ) -> list[RunOutcome]:
         """Run an attack and return every outcome; without `runs`, on empty input."""
-        job = Job(
+        batch = RunBatch(
             program=program,
             source=PRELUDE + source,
             runs=runs or (b"",),
             limits=replace(LIMITS, **(limits or {})),
         )
-        return list(self.slot.run(job))
+        return list(self.slot.run(batch))
 
     def tell(self, expression: str) -> Any:
         """Return the value of an expression inside the sandbox, which may be an error's name."""
@@ -300,8 +300,8 @@ class _Lent:
     def name(self) -> str:
         return self.slot.name
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
-        return self.slot.run(job)
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
+        return self.slot.run(batch)
 
     def open_session(self, limits: Limits, **bounds: Any) -> SlotSession:
         return self.slot.open_session(limits, **bounds)

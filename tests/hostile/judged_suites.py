@@ -19,7 +19,7 @@ from grader.running.judged import run_judged
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
 
@@ -84,7 +84,7 @@ def run_script(
     tests = suite.tests
     if isinstance(tests, ScriptTests):
         run = payload.script(suite.setup, suite.cases, stop_early=False, apart=apart)
-        job = Job(
+        batch = RunBatch(
             program=Program.SCRIPT,
             source=source,
             runs=(run,),
@@ -94,7 +94,7 @@ def run_script(
         )
     else:
         run = payload.pytest(tests.test_paths, [], stop_early=False, apart=apart)
-        job = Job(
+        batch = RunBatch(
             program=Program.PYTEST,
             source=source,
             runs=(run,),
@@ -102,7 +102,7 @@ def run_script(
             files=tests.files,
             split=True,
         )
-    (outcome,) = slot.run(job)
+    (outcome,) = slot.run(batch)
     return outcome
 
 

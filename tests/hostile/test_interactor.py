@@ -5,7 +5,7 @@ import secrets
 import pytest
 
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Counterpart, Job, Program, RunOutcome
+from grader.sandbox.contract import Counterpart, Program, RunBatch, RunOutcome
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
 from tests.hostile.test_secrets import SEARCH_MEMORY, wanted
 
@@ -17,14 +17,14 @@ def converse(
 ) -> RunOutcome:
     """Run an attack against an interactor and return the outcome."""
     counterpart = Counterpart(source=interactor, answers=(answer.encode(),), limits=LIMITS)
-    job = Job(
+    batch = RunBatch(
         program=Program.STDIN,
         source=PRELUDE + source,
         runs=(case.encode(),),
         limits=LIMITS,
         interactor=counterpart,
     )
-    (outcome,) = target.slot.run(job)
+    (outcome,) = target.slot.run(batch)
     return outcome
 
 

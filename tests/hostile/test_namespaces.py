@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.model.verdict import Verdict
-from grader.sandbox.contract import Job, Program, Slot
+from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.payload import Apart
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
 from tests.hostile.judged_suites import Suite, grade, run_script, verdicts
@@ -60,10 +60,10 @@ def test_runs_at_the_same_time_are_in_none_together_and_nobody_else_is(
     if os.geteuid() != 0:
         pytest.skip("only root may look at other users' namespaces")
     source = f"{PRELUDE}\nprint(json.dumps({LINKS}), flush=True)\ntime.sleep(1.5)"
-    job = Job(program=Program.STDIN, source=source, runs=(b"",), limits=LIMITS)
+    batch = RunBatch(program=Program.STDIN, source=source, runs=(b"",), limits=LIMITS)
 
     def links_in(slot: Slot) -> dict[str, str]:
-        (outcome,) = slot.run(job)
+        (outcome,) = slot.run(batch)
         links: dict[str, str] = json.loads(outcome.stdout)
         return links
 

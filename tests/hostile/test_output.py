@@ -66,7 +66,7 @@ def test_closed_streams_harm_nobody(target: Target) -> None:
 
 
 def test_frames_on_any_descriptor_are_not_ours(target: Target) -> None:
-    # What the supervisor would write to end the job in its own favour.
+    # What the supervisor would write to end the batch in its own favour.
     source = """
 import struct
 header = json.dumps({"op": "end", "seq": 1, "blobs": []}).encode()

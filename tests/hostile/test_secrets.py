@@ -10,7 +10,7 @@ import pytest
 
 from grader.model import SuiteFile
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import Program, RunBatch
 from sandbox_images.harness.wire import values
 from tests.hostile.conftest import LIMITS, Target
 
@@ -76,7 +76,7 @@ def test_memory_has_nothing_of_an_earlier_submission(target: Target, place: str)
     secret = secrets.token_hex()
     given = {name: secret if name == place else "plain" for name in ("stdin", "file", "file name")}
     text = {"source": f"kept = {secret!r}", "output": f"print({secret!r})"}.get(place, "")
-    job = Job(
+    batch = RunBatch(
         program=Program.STDIN,
         source=text,
         runs=(given["stdin"].encode(),),
@@ -84,7 +84,7 @@ def test_memory_has_nothing_of_an_earlier_submission(target: Target, place: str)
         files=(SuiteFile(path=given["file name"], content=given["file"].encode()),),
     )
     for _ in range(3):
-        assert [outcome.exit_code for outcome in target.slot.run(job)] == [0]
+        assert [outcome.exit_code for outcome in target.slot.run(batch)] == [0]
     assert search(target, secret) == []
 
 

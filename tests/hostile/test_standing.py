@@ -8,7 +8,7 @@ import pytest
 
 from grader.model.errors import SandboxUnavailableError
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.payload import Apart
 from tests.hostile.conftest import MEMORY_BYTES
 from tests.hostile.judged_suites import LIMITS
@@ -39,7 +39,7 @@ def judge(
     memory_bytes: int = LIMITS.memory_bytes,
 ) -> RunOutcome:
     """Have a script judged by a judge that stays, after it has said how often it has judged."""
-    job = Job(
+    batch = RunBatch(
         program=Program.SCRIPT,
         source=source,
         runs=(payload.script(COUNT, cases or CASES, stop_early=False, apart=APART),),
@@ -47,7 +47,7 @@ def judge(
         split=True,
         standing=True,
     )
-    (outcome,) = slot.run(job)
+    (outcome,) = slot.run(batch)
     return outcome
 
 
@@ -155,7 +155,7 @@ def test_runs_of_other_kinds_leave_the_judge_alone(slot: Slot) -> None:
             stop_early=False,
             apart=APART if split else None,
         )
-        other = Job(
+        other = RunBatch(
             program=Program.SCRIPT, source=RIGHT, runs=(script,), limits=LIMITS, split=split
         )
         (outcome,) = slot.run(other)
@@ -167,7 +167,7 @@ def test_runs_of_other_kinds_leave_the_judge_alone(slot: Slot) -> None:
 def test_a_judge_that_cannot_begin_is_no_fault_of_the_submission(
     slot: Slot, *, standing: bool
 ) -> None:
-    job = Job(
+    batch = RunBatch(
         program=Program.SCRIPT,
         source=RIGHT,
         runs=(b"no payload",),
@@ -176,4 +176,4 @@ def test_a_judge_that_cannot_begin_is_no_fault_of_the_submission(
         standing=standing,
     )
     with pytest.raises(SandboxUnavailableError, match="a judge did not begin"):
-        list(slot.run(job))
+        list(slot.run(batch))

@@ -17,7 +17,7 @@ import pytest
 from grader.model import ScriptCase, ScriptTests
 from grader.model.verdict import Verdict
 from grader.sandbox import payload
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
 from tests.hostile.conftest import MEMORY_BYTES
@@ -110,7 +110,7 @@ def slot(sandbox: Sandbox) -> Iterator[Slot]:
 
 
 def judge(slot: Slot, source: str, *cases: str, setup: str = "") -> RunOutcome:
-    job = Job(
+    batch = RunBatch(
         program=Program.SCRIPT,
         source=source,
         runs=(payload.script(setup, cases, stop_early=False, apart=APART),),
@@ -118,7 +118,7 @@ def judge(slot: Slot, source: str, *cases: str, setup: str = "") -> RunOutcome:
         split=True,
         standing=True,
     )
-    (outcome,) = slot.run(job)
+    (outcome,) = slot.run(batch)
     return outcome
 
 

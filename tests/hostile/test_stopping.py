@@ -1,4 +1,4 @@
-"""A job that is given up at any moment: the slot is free at once, and as it was."""
+"""A batch that is given up at any moment: the slot is free at once, and as it was."""
 
 import random
 import time
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import Program, RunBatch
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
 
 SOURCES = {
@@ -24,10 +24,12 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", [pytest.param(s, id=name) for name, s in SOURCES.items()])
-def test_job_given_up_between_two_runs_leaves_the_slot_usable(target: Target, source: str) -> None:
+def test_batch_given_up_between_two_runs_leaves_the_slot_usable(
+    target: Target, source: str
+) -> None:
     # The second run is being started while the first one's outcome is on its way.
     rest = f"if sys.stdin.read() == 'first':\n    sys.exit()\n{source}"
-    job = Job(
+    batch = RunBatch(
         program=Program.STDIN,
         source=PRELUDE + rest,
         runs=(b"first", *([b"later"] * 5)),
@@ -35,7 +37,7 @@ def test_job_given_up_between_two_runs_leaves_the_slot_usable(target: Target, so
     )
     delays = random.Random(7)  # noqa: S311 - to hit every moment
     for _ in range(20):
-        with closing(target.slot.run(job)) as running:
+        with closing(target.slot.run(batch)) as running:
             next(running)
             with suppress(StopIteration):
                 time.sleep(delays.random() * 0.004)

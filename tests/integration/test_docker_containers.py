@@ -19,7 +19,7 @@ from grader.model import MiB
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox import images
 from grader.sandbox.connection import PowerlessSlotError
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import Program, RunBatch
 from grader.sandbox.docker import hardening
 from grader.sandbox.docker.backend import OWNER_LABEL, DockerSandbox, DockerTransport
 from grader.sandbox.docker.engine import Engine, EngineInfo
@@ -295,10 +295,10 @@ def test_python_in_the_image_has_its_library_compiled(start: Start) -> None:
     assert read_all(start("python3", "-c", program)) == b"True []\n"
 
 
-def test_slot_survives_a_job_with_no_runs(docker_sandbox: DockerSandbox) -> None:
+def test_slot_survives_a_batch_with_no_runs(docker_sandbox: DockerSandbox) -> None:
     slot = docker_sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
-    job = Job(program=Program.STDIN, source="", runs=(), limits=Settings().limits)
-    assert list(slot.run(job)) == []
+    batch = RunBatch(program=Program.STDIN, source="", runs=(), limits=Settings().limits)
+    assert list(slot.run(batch)) == []
     slot.close()
 
 

@@ -15,7 +15,7 @@ from grader.model import LimitOverrides, Submission
 from grader.model.verdict import LimitKind, Verdict
 from grader.queueing.ledger import Started, Taken
 from grader.queueing.programs import decode_result, make_program_job
-from grader.sandbox.contract import Job, Program, RunOutcome
+from grader.sandbox.contract import Program, RunBatch, RunOutcome
 from grader.sandbox.native.backend import NativeSandbox
 from tests.factories import make_submission, make_suite
 from worker.job_runner import JobRunner
@@ -90,10 +90,10 @@ def test_program_of_the_queue_that_runs_when_its_clock_is_up_is_out_of_wall_time
     limits = replace(settings.limits, wall_time_s=60.0)
 
     def outcome(source: str, clock_s: float) -> RunOutcome:
-        job = Job(
+        batch = RunBatch(
             program=Program.STDIN, source=source, source_path="main.py", runs=(b"",), limits=limits
         )
-        order = make_program_job(job, "python", clock_s)
+        order = make_program_job(batch, "python", clock_s)
         started = Started(code=order.code.encode(), suite=b"", settings=order.settings.encode())
         taken = Taken(key=order.key, suite="", is_suspect=False)
         finished = JobRunner(settings, slots).run(taken, started, StopHandle())

@@ -11,7 +11,7 @@ import pytest
 
 from grader.model import Limits, MiB
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Job, Program, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from grader.sandbox.native.backend import NativeSandbox
 from tests.traces import family
 
@@ -43,8 +43,10 @@ def slot(native_sandbox: NativeSandbox) -> Iterator[Slot]:
 
 
 def run(slot: Slot, source: str, *, runs: int = 1, limits: Limits = LIMITS) -> list[RunOutcome]:
-    job = Job(program=Program.STDIN, source=PRELUDE + source, runs=(b"",) * runs, limits=limits)
-    return list(slot.run(job))
+    batch = RunBatch(
+        program=Program.STDIN, source=PRELUDE + source, runs=(b"",) * runs, limits=limits
+    )
+    return list(slot.run(batch))
 
 
 def tell(slot: Slot, expression: str) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from grader.config.settings import Settings
 from grader.model import Limits, MiB
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
-from grader.sandbox.contract import Job, Program, Slot
+from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.native.backend import NativeSandbox
 from grader.sandbox.native.cgroups import CgroupHome, find_home
 from tests.traces import mounts
@@ -26,8 +26,8 @@ MEMORY_BYTES = 128 * MiB
 LIMITS = Limits(cpu_time_s=20, wall_time_s=20, memory_bytes=MEMORY_BYTES)
 
 
-def job(source: str, runs: tuple[bytes, ...] = (b"",)) -> Job:
-    return Job(program=Program.STDIN, source=source, runs=runs, limits=LIMITS)
+def batch(source: str, runs: tuple[bytes, ...] = (b"",)) -> RunBatch:
+    return RunBatch(program=Program.STDIN, source=source, runs=runs, limits=LIMITS)
 
 
 def jail_processes() -> dict[int, str]:
@@ -106,7 +106,7 @@ def test_closing_the_sandbox_closes_its_slots(sandbox: NativeSandbox) -> None:
     slots = [open_slot(sandbox) for _ in range(2)]
     sandbox.close()
     with pytest.raises(SandboxUnavailableError):
-        list(slots[0].run(job("print(1)")))
+        list(slots[0].run(batch("print(1)")))
     sandbox.close()
 
 
@@ -114,7 +114,7 @@ def test_sandbox_opens_slots_again_after_close(sandbox: NativeSandbox) -> None:
     open_slot(sandbox).close()
     sandbox.close()
     slot = open_slot(sandbox)
-    assert [outcome.stdout for outcome in slot.run(job("print(1)"))] == [b"1\n"]
+    assert [outcome.stdout for outcome in slot.run(batch("print(1)"))] == [b"1\n"]
     slot.close()
 
 
@@ -123,7 +123,7 @@ def test_close_from_another_thread_ends_a_run(sandbox: NativeSandbox) -> None:
     timer = threading.Timer(0.5, slot.close)
     timer.start()
     with pytest.raises(SandboxUnavailableError):
-        list(slot.run(job("import signal\nsignal.signal(15, signal.SIG_IGN)\nwhile True: pass")))
+        list(slot.run(batch("import signal\nsignal.signal(15, signal.SIG_IGN)\nwhile True: pass")))
     timer.join()
 
 
@@ -137,7 +137,7 @@ def test_supervisor_that_dies_is_a_retryable_error(sandbox: NativeSandbox) -> No
     )
     os.kill(supervisor, signal.SIGKILL)
     with pytest.raises(SandboxUnavailableError) as caught:
-        list(slot.run(job("print(1)")))
+        list(slot.run(batch("print(1)")))
     assert caught.value.retryable
     slot.close()
 
@@ -163,14 +163,14 @@ def test_jails_of_a_grader_that_is_killed_end_and_their_cgroups_are_swept(
     before = set(jail_processes())
     program = """
         import os, signal
-        from grader.sandbox.contract import Job, Program
+        from grader.sandbox.contract import RunBatch, Program
         from grader.sandbox.native.backend import NativeSandbox
         from grader.config.settings import Settings
         slot = NativeSandbox(Settings()).open_slot(image="python", memory_bytes=128 << 20)
-        job = Job(program=Program.STDIN, source="while True: pass", runs=(b"",),
+        batch = RunBatch(program=Program.STDIN, source="while True: pass", runs=(b"",),
                   limits=Settings().limits)
         print("running", flush=True)
-        next(slot.run(job))
+        next(slot.run(batch))
     """
     grader = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(program)],
@@ -191,7 +191,7 @@ def test_many_slots_open_and_close_side_by_side(sandbox: NativeSandbox) -> None:
 
     def use() -> None:
         slot = open_slot(sandbox)
-        answers.extend(outcome.stdout for outcome in slot.run(job("print(6 * 7)")))
+        answers.extend(outcome.stdout for outcome in slot.run(batch("print(6 * 7)")))
         slot.close()
 
     threads = [threading.Thread(target=use) for _ in range(4)]
@@ -206,7 +206,7 @@ def test_large_input_and_output_travel_whole(sandbox: NativeSandbox) -> None:
     slot = open_slot(sandbox)
     text = b"x" * (3 * MiB)
     (outcome,) = slot.run(
-        Job(
+        RunBatch(
             program=Program.STDIN,
             source="import sys\nsys.stdout.write(sys.stdin.read())",
             runs=(text,),
@@ -236,7 +236,7 @@ AS_ORDINARY_USER = """
 import json, sys
 from grader.model.errors import GraderError
 from grader.model import Limits
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import RunBatch, Program
 from grader.sandbox.native.backend import NativeSandbox
 from grader.config.settings import Settings
 sandbox = NativeSandbox(Settings())
@@ -245,7 +245,8 @@ try:
 except GraderError as error:
     sys.exit(f"{type(error).__name__}: {error}")
 source = sys.stdin.read()
-outcomes = slot.run(Job(program=Program.STDIN, source=source, runs=(b"",) * 2, limits=Limits()))
+runs = (b"",) * 2
+outcomes = slot.run(RunBatch(program=Program.STDIN, source=source, runs=runs, limits=Limits()))
 print(json.dumps([outcome.stdout.decode() for outcome in outcomes]))
 slot.close()
 sandbox.close()
@@ -317,7 +318,7 @@ def test_default_timeout_of_the_process_is_not_that_of_slots() -> None:
     socket.setdefaulttimeout(0.01)
     try:
         slot = sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
-        (outcome,) = slot.run(job("import time; time.sleep(0.1); print(7)"))
+        (outcome,) = slot.run(batch("import time; time.sleep(0.1); print(7)"))
     finally:
         socket.setdefaulttimeout(None)
         sandbox.close()

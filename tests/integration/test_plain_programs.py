@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.model import Limits
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot
 from sandbox_images.harness.lock_in.confinement import ENVIRONMENT
 
 LIMITS = Limits(cpu_time_s=10.0, wall_time_s=30.0)
@@ -34,7 +34,9 @@ def slot(request: pytest.FixtureRequest) -> Iterator[Slot]:
 
 
 def run_here(slot: Slot, source: str) -> RunOutcome:
-    (outcome,) = slot.run(Job(program=Program.STDIN, source=source, runs=(INPUT,), limits=LIMITS))
+    (outcome,) = slot.run(
+        RunBatch(program=Program.STDIN, source=source, runs=(INPUT,), limits=LIMITS)
+    )
     return outcome
 
 

@@ -21,7 +21,7 @@ from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Hint, Ledger, LedgerEntry
 from grader.queueing.programs import decode_result, make_program_job
 from grader.queueing.status import read_status
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import Program, RunBatch
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.factories import make_submission
@@ -181,7 +181,8 @@ def test_job_with_one_wrong_part_is_answered(
 def test_program_with_one_wrong_part_is_answered(
     ledger: Ledger, dispatcher: Dispatcher, batch: list[tuple[int, Any]]
 ) -> None:
-    program = Job(program=Program.STDIN, source="print(1)", runs=(b"",), limits=Settings().limits)
+    limits = Settings().limits
+    program = RunBatch(program=Program.STDIN, source="print(1)", runs=(b"",), limits=limits)
     payloads = []
     for place, value in batch:
         job = make_program_job(program, "python", 60)

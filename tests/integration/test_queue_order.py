@@ -72,7 +72,7 @@ def test_short_deadline_overtakes_a_batch_that_waits(
     deployment.wait_for_workers(1)
     done: list[str] = []
     batch = [adding(f"patient {number}", seconds=0.3) for number in range(24)]
-    futures = [grader.submit(submission, is_batch=True) for submission in batch]
+    futures = [grader.submit(submission, is_bulk=True) for submission in batch]
     wait_until(lambda: any(future.done() for future in futures), 30, "the batch is under way")
     urgent = grader.submit(adding("urgent"), timeout_s=14)
     urgent.add_done_callback(lambda _: done.append("urgent"))

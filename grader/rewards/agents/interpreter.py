@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, SandboxError
 from grader.sandbox.choice import choose_sandbox
-from grader.sandbox.contract import Job, Program, RunOutcome, Sandbox
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox
 from grader.sandbox.pool import SlotPool
 
 _SHOWN_CHARS = 2000
@@ -91,7 +91,7 @@ class Interpreter:
             SandboxError: The sandbox failed at every try.
             ConfigurationError: The interpreter is closed.
         """
-        job = Job(
+        batch = RunBatch(
             program=Program.STDIN,
             source=_DRIVER,
             runs=(json.dumps(list(cells)).encode(),),
@@ -103,7 +103,7 @@ class Interpreter:
                 with self._open().borrow(
                     image="python", memory_bytes=self._settings.limits.memory_bytes
                 ) as slot:
-                    (outcome,) = slot.run(job)
+                    (outcome,) = slot.run(batch)
                 return _told(outcome)
             except SandboxError as error:
                 if not error.retryable or not left:

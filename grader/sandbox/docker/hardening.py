@@ -32,7 +32,7 @@ REDUCED_OVERHEAD_BYTES = 1024 * MiB
 end that kernel and not the submission: room for what a submission takes between two looks."""
 
 MAX_PROCESSES = 1024
-"""Of the whole slot. A job's own limit is far lower; this one protects the host."""
+"""Of the whole slot. A batch's own limit is far lower; this one protects the host."""
 
 MIN_UID = 20_000
 MAX_UID = 60_000
@@ -60,7 +60,7 @@ class SlotContainer:
 
     image: str
     memory_bytes: int
-    """The most that any job of the slot may use."""
+    """The most that any batch of the slot may use."""
     uid: int
     """The container's user and group; no name needs to exist for it."""
     seccomp_profile: str
@@ -146,7 +146,7 @@ def layers(security_options: Collection[str], *, reduced: bool) -> dict[str, str
         else f"an ordinary one ({MIN_UID}-{MAX_UID}), no capabilities, no new privileges",
         "system calls": seccomp,
         "apparmor": apparmor,
-        "memory": f"the limit of the jobs and {overhead // MiB} MiB, no swap",
+        "memory": f"the limit of the batches and {overhead // MiB} MiB, no swap",
         "processes": f"at most {MAX_PROCESSES} in a slot",
     }
 

@@ -1,4 +1,4 @@
-"""A sandbox without a wall: jobs run in this very process, at once and with no isolation.
+"""A sandbox without a wall: batches run in this very process, at once and with no isolation.
 
 For the tests of programs that use this library, on machines without Linux namespaces or
 Docker. Never give it code that you would not run yourself. It keeps the whole contract of
@@ -33,8 +33,8 @@ from grader.model.verdict import LimitKind
 from grader.sandbox.contract import (
     Counterpart,
     Dialogue,
-    Job,
     Program,
+    RunBatch,
     RunOutcome,
     Slot,
     SlotSession,
@@ -79,7 +79,7 @@ class FakeSandbox:
 
 
 class FakeSlot:
-    """Runs a job's runs one after another in the calling thread."""
+    """Runs a batch's runs one after another in the calling thread."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -90,13 +90,13 @@ class FakeSlot:
         """The backend and the number."""
         return self._name
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
-        """Run a job; see `Slot.run`."""
-        for index in range(len(job.runs)):
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
+        """Run a batch; see `Slot.run`."""
+        for index in range(len(batch.runs)):
             if self._closed:
                 message = f"{self._name}: the slot is closed"
                 raise SandboxUnavailableError(message)
-            yield _run(job, index)
+            yield _run(batch, index)
 
     def open_session(
         self,
@@ -122,22 +122,22 @@ class FakeSlot:
 # ---------------------------------------------------------------- one run
 
 
-def _run(job: Job, index: int) -> RunOutcome:
+def _run(batch: RunBatch, index: int) -> RunOutcome:
     with (
         one_run_at_a_time,
         tempfile.TemporaryDirectory(prefix="grader-fake-") as folder,
         borrowed_process(Path(folder)),
     ):
         work = Path(folder).resolve()
-        if job.interactor is not None:
-            return _converse(job, job.interactor, index, work)
-        return _Run(job, job.runs[index], work).outcome(index)
+        if batch.interactor is not None:
+            return _converse(batch, batch.interactor, index, work)
+        return _Run(batch, batch.runs[index], work).outcome(index)
 
 
-def _converse(job: Job, interactor: Counterpart, index: int, work: Path) -> RunOutcome:
+def _converse(batch: RunBatch, interactor: Counterpart, index: int, work: Path) -> RunOutcome:
     """Run the submission in this thread and the interactor in another."""
-    files = {"input": job.runs[index], "answer": interactor.answers[index]}
-    theirs = Job(
+    files = {"input": batch.runs[index], "answer": interactor.answers[index]}
+    theirs = RunBatch(
         program=Program.STDIN,
         source=interactor.source,
         source_path="interactor.py",
@@ -154,7 +154,7 @@ def _converse(job: Job, interactor: Counterpart, index: int, work: Path) -> RunO
     with by_thread():
         thread = threading.Thread(target=interact, name="fake interactor")
         thread.start()
-        outcome = _Run(job, b"", work, talk.submission).outcome(index)
+        outcome = _Run(batch, b"", work, talk.submission).outcome(index)
         thread.join()
     dialogue = Dialogue(
         interactor=said[0], interactor_first=talk.interactor_first, deadlock=talk.deadlock
@@ -166,18 +166,18 @@ class _Run:
     """One run: its captured streams and what it reported."""
 
     def __init__(
-        self, job: Job, payload: bytes, work: Path, talking: TalkSide | None = None
+        self, batch: RunBatch, payload: bytes, work: Path, talking: TalkSide | None = None
     ) -> None:
-        self._job = job
+        self._batch = batch
         self._talking = talking
         self._payload = payload
-        self._source_file = work / job.source_path
-        self._stdout = CappedStream(job.limits.output_bytes)
-        self._stderr = CappedStream(job.limits.output_bytes)
+        self._source_file = work / batch.source_path
+        self._stdout = CappedStream(batch.limits.output_bytes)
+        self._stderr = CappedStream(batch.limits.output_bytes)
         self._report: list[bytes] = []
-        source = job.source.encode("utf-8", "surrogatepass")
-        files = {file.path: file.content for file in job.files}
-        for path, content in {**files, job.source_path: source}.items():
+        source = batch.source.encode("utf-8", "surrogatepass")
+        files = {file.path: file.content for file in batch.files}
+        for path, content in {**files, batch.source_path: source}.items():
             (work / path).parent.mkdir(parents=True, exist_ok=True)
             (work / path).write_bytes(content)
 
@@ -186,11 +186,11 @@ class _Run:
         exit_code: int | None = None
         exit_signal: int | None = None
         self._open_streams()
-        for name in self._job.preload:
+        for name in self._batch.preload:
             importlib.import_module(name)
         started_at, cpu_before_s = time.monotonic(), time.process_time()
         try:
-            with watched(self._job.limits):
+            with watched(self._batch.limits):
                 code = self._compile()
                 exit_code = self._runner()(code) if code is not None else 1
                 if self._talking is not None:
@@ -206,7 +206,7 @@ class _Run:
             limit_hit,
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
-            limits=asdict(self._job.limits),
+            limits=asdict(self._batch.limits),
         )
         return RunOutcome(
             index=index,
@@ -230,10 +230,10 @@ class _Run:
         sys.stderr = stderr
 
     def _stdin(self) -> bytes:
-        return self._payload if self._job.program is Program.STDIN else b""
+        return self._payload if self._batch.program is Program.STDIN else b""
 
     def _runner(self) -> Callable[[CodeType], int]:
-        match self._job.program:
+        match self._batch.program:
             case Program.STDIN:
                 return self._run_stdin
             case Program.CALL:
@@ -266,8 +266,8 @@ class _Run:
 
     def _compile(self) -> CodeType | None:
         try:
-            source, path = self._job.source, str(self._source_file)
-            return prelude.compile_after(self._job.prelude, source, path)
+            source, path = self._batch.source, str(self._source_file)
+            return prelude.compile_after(self._batch.prelude, source, path)
         except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
             said = str(getattr(error, "msg", None) or error)
             line = getattr(error, "lineno", None)
@@ -279,8 +279,8 @@ class _Run:
         module.__file__ = str(self._source_file)
         module.__dict__["__builtins__"] = builtins
         sys.modules[name] = module
-        sys.argv[:] = [self._job.source_path]
-        prelude.execute(self._job.prelude, module)
+        sys.argv[:] = [self._batch.source_path]
+        prelude.execute(self._batch.prelude, module)
         return module.__dict__
 
     # ------------------------------------------------------------ programs
@@ -364,10 +364,10 @@ class _Run:
         from grader.sandbox.fake.pytest import run_pytest
 
         payload = json.loads(self._payload)
-        finder = prelude.PreludeFinder(self._job.prelude, str(self._source_file))
+        finder = prelude.PreludeFinder(self._batch.prelude, str(self._source_file))
         sys.meta_path.insert(0, finder)
         run_pytest(
-            self._source_file.parents[len(Path(self._job.source_path).parts) - 1],
+            self._source_file.parents[len(Path(self._batch.source_path).parts) - 1],
             args=[*payload["args"], *payload["test_paths"]],
             stop_early=payload["stop_early"],
             emit=self._emit,

@@ -230,7 +230,7 @@ class _Work:
                 waiting.append(submission)
             else:
                 future = self._service.grader.submit(
-                    submission, timeout_s=_time_left_s(self._service, body), is_batch=True
+                    submission, timeout_s=_time_left_s(self._service, body), is_bulk=True
                 )
                 waiting.append(asyncio.wrap_future(future))
         return [each if isinstance(each, GradeReport) else await each for each in waiting]

@@ -17,7 +17,7 @@ from grader.model import MiB
 from grader.model.errors import GraderError, InputError
 from grader.model.wire import json_bytes
 from grader.server.endpoints.run_code_answer import RunCodeResponse, Status, describe, sandbox_error
-from grader.server.endpoints.run_code_request import RunCodeRequest, job_of
+from grader.server.endpoints.run_code_request import RunCodeRequest, batch_of
 from grader.server.http.cancellation import StoppingError
 from grader.server.http.errors import REFUSALS, ErrorResponse
 from grader.server.http.request_context import RequestContext, current_request
@@ -68,14 +68,14 @@ def make_router(service: Service) -> APIRouter:
 async def _answer(service: Service, body: RunCodeRequest) -> RunCodeResponse:
     settings = service.settings
     try:
-        job = job_of(body, settings)
+        batch = batch_of(body, settings)
     except InputError as error:
         service.metrics.program("refused")
         return sandbox_error(str(error))
-    fetching = FetchingRun(job, body.fetch_files, _FETCH_BYTES) if body.fetch_files else None
+    fetching = FetchingRun(batch, body.fetch_files, _FETCH_BYTES) if body.fetch_files else None
     try:
         outcome = await service.programs.run(
-            job if fetching is None else fetching.job,
+            batch if fetching is None else fetching.batch,
             image=_image(body, settings),
             begin_by=_begin_by(body, settings),
             answer_by=_answer_by(body),

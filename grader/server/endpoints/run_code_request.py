@@ -1,4 +1,4 @@
-"""What a client of `POST /run_code` asks for, and the job that it comes to."""
+"""What a client of `POST /run_code` asks for, and the batch that it comes to."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ from grader.languages import Language
 from grader.model import Limits, MiB, SuiteFile
 from grader.model.errors import InputError, LabelError
 from grader.running import programs
-from grader.sandbox.contract import Job, Program
+from grader.sandbox.contract import Program, RunBatch
 from grader.sessions.local import require_inside
 
 _MOST_FILES = 1000
@@ -36,7 +36,7 @@ class RunCodeRequest(BaseModel):
     fetch_files: list[str] = Field(default=[], description="paths to return afterwards")
 
 
-def job_of(body: RunCodeRequest, settings: Settings) -> Job:
+def batch_of(body: RunCodeRequest, settings: Settings) -> RunBatch:
     """Return what is to be run.
 
     Raises:
@@ -63,8 +63,8 @@ def job_of(body: RunCodeRequest, settings: Settings) -> Job:
     files = decoded_files(body.files)
     require_paths(body.fetch_files)
     if language is not None:
-        return _other_job(body, language, limits, files)
-    return Job(
+        return _other_batch(body, language, limits, files)
+    return RunBatch(
         program=Program.STDIN,
         source=body.code,
         source_path=_free_path(files),
@@ -90,9 +90,9 @@ def _language(name: str) -> Language | None:
     return languages.find(named)
 
 
-def _other_job(
+def _other_batch(
     body: RunCodeRequest, language: Language, limits: Limits, files: tuple[SuiteFile, ...]
-) -> Job:
+) -> RunBatch:
     """Return what is to be run of a program that is not in Python.
 
     Its time is the client's, unscaled; `compile_timeout` limits the compiler.
@@ -114,7 +114,7 @@ def _other_job(
         wall_time_s=body.compile_timeout,
     )
     memory_bytes = limits.memory_bytes + language.runtime_memory_bytes
-    return Job(
+    return RunBatch(
         program=Program.COMMAND,
         source=source.code,
         source_path=source.path,

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.judging.report import Trouble
 from grader.model import KiB, SuiteFile
-from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.contract import RunBatch, RunOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,42 +29,42 @@ class FetchedRun:
 class FetchingRun:
     """A program whose files are fetched."""
 
-    def __init__(self, job: Job, paths: Sequence[str], most_bytes: int) -> None:
+    def __init__(self, batch: RunBatch, paths: Sequence[str], most_bytes: int) -> None:
         """Wrap a program.
 
         Args:
-            job: The program.
+            batch: The program.
             paths: Paths of the files, relative to the work area.
             most_bytes: Most bytes of all files together; a file that does not fit is left out.
         """
         self._mark = secrets.token_hex(16)
-        self._output_bytes = job.limits.output_bytes
+        self._output_bytes = batch.limits.output_bytes
         own_path = f".{self._mark}.py"
         order = {
-            "program": job.source_path,
+            "program": batch.source_path,
             "paths": list(paths),
             "most_bytes": most_bytes,
             "mark": self._mark,
         }
-        program = job.source.encode("utf-8", "surrogatepass")
+        program = batch.source.encode("utf-8", "surrogatepass")
         room = most_bytes * 4 // 3 + 64 * KiB
-        self.job = replace(
-            job,
+        self.batch = replace(
+            batch,
             source=_program(),
             source_path=own_path,
             files=(
-                *job.files,
-                SuiteFile(path=job.source_path, content=program),
+                *batch.files,
+                SuiteFile(path=batch.source_path, content=program),
                 SuiteFile(path=f"{own_path}.json", content=json.dumps(order).encode()),
             ),
             # One process more than the program may have, and room for the printed files.
             limits=replace(
-                job.limits,
+                batch.limits,
                 output_bytes=self._output_bytes + room,
-                processes=job.limits.processes + 1,
+                processes=batch.limits.processes + 1,
             ),
         )
-        """The job to run in place of the program."""
+        """The batch to run in place of the program."""
 
     def parse(self, outcome: RunOutcome) -> FetchedRun:
         """Return the program's outcome and files. The program may have forged any output."""

@@ -6,7 +6,7 @@ import time
 from grader.model.errors import SandboxUnavailableError
 from grader.queueing.grader import QueueGrader
 from grader.queueing.programs import ProgramResult, QueuedProgram
-from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.contract import RunBatch, RunOutcome
 from grader.sandbox.pool import SlotCounts
 from grader.server.http.request_context import current_request
 from grader.server.programs.running import NoSlotInTimeError
@@ -27,8 +27,10 @@ class QueuedPrograms:
         """
         self._grader = grader
 
-    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
-        """Run a job's only run; see `Programs.run`.
+    async def run(
+        self, batch: RunBatch, *, image: str, begin_by: float, answer_by: float
+    ) -> RunOutcome:
+        """Run a batch's only run; see `Programs.run`.
 
         The worker gets a limit for the time in the slot: the time that is left if the slot comes
         after half of the waiting time. A program that gets its slot later, and has not ended by
@@ -42,10 +44,10 @@ class QueuedPrograms:
         now = time.monotonic()
         wait_s, patience_s = max(0.0, begin_by - now), max(0.0, answer_by - now)
         program = self._grader.run_program(
-            job,
+            batch,
             image=image,
             timeout_s=patience_s + _BACKSTOP_S,
-            clock_s=max(job.limits.wall_time_s, patience_s - wait_s / 2),
+            clock_s=max(batch.limits.wall_time_s, patience_s - wait_s / 2),
         )
         result = await self._result_of(program, min(wait_s + _ON_THE_WAY_S, patience_s), patience_s)
         if result.outcome is None:

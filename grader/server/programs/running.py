@@ -12,7 +12,7 @@ from typing import Protocol
 from grader.grading.engine import GradingEngine
 from grader.grading.run import StopHandle
 from grader.process.threads import Threads
-from grader.sandbox.contract import Job, RunOutcome
+from grader.sandbox.contract import RunBatch, RunOutcome
 from grader.sandbox.pool import SlotCounts
 from grader.server.http.request_context import RequestContext, current_request
 from grader.server.http.wait_queue import WaitQueue
@@ -26,7 +26,7 @@ class NoSlotInTimeError(Exception):
 class _Order:
     """A program that waits or runs."""
 
-    job: Job
+    batch: RunBatch
     image: str
     context: RequestContext | None
     answer_by: float
@@ -38,11 +38,13 @@ class _Order:
 class Programs(Protocol):
     """Runs programs. Its methods are for the event loop's thread."""
 
-    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
-        """Run a job's only run. Cancelling stops it, down to the sandbox.
+    async def run(
+        self, batch: RunBatch, *, image: str, begin_by: float, answer_by: float
+    ) -> RunOutcome:
+        """Run a batch's only run. Cancelling stops it, down to the sandbox.
 
         Args:
-            job: What to run.
+            batch: What to run.
             image: The image variant.
             begin_by: Time, of `time.monotonic`, by which the program must have a slot.
             answer_by: Likewise; if the program still runs then, it has hit its wall time limit.
@@ -74,12 +76,14 @@ class LocalPrograms:
         self._open: set[_Order] = set()
         self._threads = Threads(engine.settings.slots, "program")
 
-    async def run(self, job: Job, *, image: str, begin_by: float, answer_by: float) -> RunOutcome:
-        """Run a job's only run; see `Programs.run`."""
+    async def run(
+        self, batch: RunBatch, *, image: str, begin_by: float, answer_by: float
+    ) -> RunOutcome:
+        """Run a batch's only run; see `Programs.run`."""
         loop = asyncio.get_running_loop()
         begun = asyncio.Event()
         order = _Order(
-            job=job,
+            batch=batch,
             image=image,
             context=current_request(),
             answer_by=answer_by,
@@ -131,7 +135,7 @@ class LocalPrograms:
             order.when_begun()
 
         return self._engine.run_program(
-            order.job,
+            order.batch,
             order.run,
             image=order.image,
             on_slot=on_slot,

@@ -1,4 +1,4 @@
-"""The slot's main process: takes one job at a time as frames, and answers with outcomes.
+"""The slot's main process: takes one batch at a time as frames, and answers with outcomes.
 
 It is process 1 of the slot. It never imports, parses or runs anything of a submission: bytes
 from the wire go into memory files, bytes from pipes go back over the wire.
@@ -8,13 +8,13 @@ from the wire go into memory files, bytes from pipes go back over the wire.
                                                            blobs: source, prelude,
                                                            files.., runs..,
                                                            perhaps interactor, answers..
-                      {"op": "stop", "seq"}                no more outcomes of this job, please
-    slot -> grader    {"op": "ready", ...}                 once, when the slot can take jobs
+                      {"op": "stop", "seq"}                no more outcomes of this batch, please
+    slot -> grader    {"op": "ready", ...}                 once, when the slot can take batches
                       {"op": "powerless", "kernel", "message"}  the slot has to be made anew, see
                                                            `reduced`, or cannot be; it ends
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
                                                            and those of the interactor
-                      {"op": "end", "seq"}                 the job is over, nothing of it lives
+                      {"op": "end", "seq"}                 the batch is over, nothing of it lives
 
 A session takes the slot for as long as it lasts. Each request but "drop" has one answer, in order.
 
@@ -63,7 +63,7 @@ _CHUNK = 1 << 16
 """Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
 _CGROUP_ROOT = "/sys/fs/cgroup"
 _COMPILING = -1
-"""The index of the outcome of compiling, before those of a job's runs."""
+"""The index of the outcome of compiling, before those of a batch's runs."""
 
 
 class Powerless(Exception):
@@ -79,9 +79,9 @@ class HostConnection:
 
     def __init__(self) -> None:
         self._reader = frames.FrameReader()
-        self._jobs: deque[tuple[Header, list[bytes]]] = deque()
+        self._requests: deque[tuple[Header, list[bytes]]] = deque()
         self._stopped = -1
-        """The last job that is not wanted any more; 0 is the supervisor's own."""
+        """The last batch that is not wanted any more; 0 is the supervisor's own."""
         self._out = os.dup(1)
         # From here on nothing that happens to print can end up between two frames.
         os.dup2(2, 1)
@@ -104,22 +104,22 @@ class HostConnection:
             if header["op"] == "stop":
                 self._stopped = max(self._stopped, header["seq"])
             else:
-                self._jobs.append((header, blobs))
+                self._requests.append((header, blobs))
 
-    def next_job(self) -> tuple[Header, list[bytes]]:
-        """Wait for a job."""
-        while (job := self.next_request()) is None:
+    def wait_for_request(self) -> tuple[Header, list[bytes]]:
+        """Wait for a batch."""
+        while (batch := self.next_request()) is None:
             pass
-        return job
+        return batch
 
     def next_request(self) -> tuple[Header, list[bytes]] | None:
         """Wait for anything that the grader says; None if it is not a request."""
-        if not self._jobs:
+        if not self._requests:
             self.receive()
-        return self._jobs.popleft() if self._jobs else None
+        return self._requests.popleft() if self._requests else None
 
     def is_stopped(self, seq: int) -> bool:
-        """Tell whether the grader wants no more of job `seq`."""
+        """Tell whether the grader wants no more of batch `seq`."""
         return seq <= self._stopped
 
 
@@ -130,7 +130,7 @@ class _Interactor:
     source: bytes
     limits: dict[str, Any]
     answers: list[bytes]
-    """One for each run of the job, whose bytes are the interactor's too."""
+    """One for each run of the batch, whose bytes are the interactor's too."""
 
 
 class _Commands(NamedTuple):
@@ -144,7 +144,7 @@ class _Commands(NamedTuple):
 
     @classmethod
     def parse(cls, header: Header) -> "_Commands":
-        """Read them from their part of a job's header."""
+        """Read them from their part of a batch's header."""
         return cls(
             compile=tuple(header["compile"]),
             compile_limits=header["compile_limits"],
@@ -164,8 +164,8 @@ class _Commands(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """A job frame, taken apart."""
+class _RunBatch:
+    """A batch frame, taken apart."""
 
     seq: int
     program: str
@@ -182,7 +182,7 @@ class _Job:
     commands: _Commands | None = None
 
     @classmethod
-    def parse(cls, header: Header, blobs: list[bytes]) -> "_Job":
+    def parse(cls, header: Header, blobs: list[bytes]) -> "_RunBatch":
         source, prelude, *contents = blobs
         paths = header["paths"]
         runs = contents[len(paths) :]
@@ -209,7 +209,7 @@ class _Job:
         )
 
 
-_TEST_JOB = _Job(
+_TEST_BATCH = _RunBatch(
     seq=0,
     program="stdin",
     limits={
@@ -230,11 +230,11 @@ _TEST_JOB = _Job(
     standing=False,
     runs=[b""],
 )
-"""Run once at the start, so that what a slot lacks is found out before a job comes."""
+"""Run once at the start, so that what a slot lacks is found out before a batch comes."""
 
 
 class Supervisor:
-    """Carries out jobs, one after another."""
+    """Carries out batches, one after another."""
 
     def __init__(self, host: HostConnection, site_folders: list[str]) -> None:
         self._host = host
@@ -254,13 +254,13 @@ class Supervisor:
             self._slot_memory = reduced.memory_bytes
 
     def serve(self) -> None:
-        """Take jobs until the grader hangs up.
+        """Take batches until the grader hangs up.
 
         Raises:
             HostGone: It did.
             SlotBroken: The slot cannot go on.
         """
-        for _index, ended in self._run(_TEST_JOB):
+        for _index, ended in self._run(_TEST_BATCH):
             if not isinstance(ended, Ended) or ended.exit_code != 0:
                 raise SlotBroken(f"an empty program does not run here: {ended}")
         self._host.send(
@@ -272,14 +272,14 @@ class Supervisor:
             }
         )
         while True:
-            header, blobs = self._host.next_job()
+            header, blobs = self._host.wait_for_request()
             if header["op"] == "session":
                 self._hold_session(header)
             elif header["op"] == "run":
-                job = _Job.parse(header, blobs)
-                for index, ended in self._run(job):
-                    self._host.send(*_outcome(job.seq, index, ended))
-                self._host.send({"op": "end", "seq": job.seq})
+                batch = _RunBatch.parse(header, blobs)
+                for index, ended in self._run(batch):
+                    self._host.send(*_outcome(batch.seq, index, ended))
+                self._host.send({"op": "end", "seq": batch.seq})
             # Else it was asked of a session that has ended.
 
     def _hold_session(self, header: Header) -> None:
@@ -362,73 +362,73 @@ class Supervisor:
             return replace(ended, limit_hit="memory")
         return ended
 
-    def _run(self, job: _Job) -> Iterator[tuple[int, Ended | DialogueEnd]]:
-        """Run a job; when this returns, nothing of it lives."""
+    def _run(self, batch: _RunBatch) -> Iterator[tuple[int, Ended | DialogueEnd]]:
+        """Run a batch; when this returns, nothing of it lives."""
         with ExitStack() as held:
             run_once: Callable[[int], Ended | DialogueEnd]
-            if job.commands is None:
-                run_once = self._interactive(job, held, None) or self._alone(job, held)
+            if batch.commands is None:
+                run_once = self._interactive(batch, held, None) or self._alone(batch, held)
             else:
-                job.commands.require()
+                batch.commands.require()
                 try:
-                    compiled, program = self._compile(job, job.commands, held)
+                    compiled, program = self._compile(batch, batch.commands, held)
                 except RunStopped:
                     return
                 if compiled is not None:
                     yield _COMPILING, compiled
                 if program is None:
                     return
-                executions = self._executions(job, job.commands, program)
-                run_once = self._interactive(job, held, program) or executions
-            for index in range(len(job.runs)):
-                if self._host.is_stopped(job.seq):
+                executions = self._executions(batch, batch.commands, program)
+                run_once = self._interactive(batch, held, program) or executions
+            for index in range(len(batch.runs)):
+                if self._host.is_stopped(batch.seq):
                     return
                 try:
                     yield index, run_once(index)
                 except RunStopped:
                     return
 
-    def _parties(self, job: _Job, held: ExitStack) -> Callable[[], list[Party]]:
-        """Return what makes the processes for one run of a job, in the order of their start."""
+    def _parties(self, batch: _RunBatch, held: ExitStack) -> Callable[[], list[Party]]:
+        """Return what makes the processes for one run of a batch, in the order of their start."""
 
         def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> orders.Parcel:
-            prelude = b"" if source is None else job.prelude
-            parcel = orders.write_bundle(job.source_path, source, files, prelude=prelude)
+            prelude = b"" if source is None else batch.prelude
+            parcel = orders.write_bundle(batch.source_path, source, files, prelude=prelude)
             held.callback(os.close, parcel.descriptor)
             return parcel
 
-        kind = "pytest" if job.program == "pytest" else "plain"
-        if not job.split:
-            both = bundle(job.source, job.files)
-            zygote = self._zygotes.get(kind, job.preload)
-            return lambda: [Party(zygote, job.program, bundle=both)]
-        code, tests = bundle(job.source, []), bundle(None, job.files)
-        candidates = self._zygotes.get("plain", job.preload)
+        kind = "pytest" if batch.program == "pytest" else "plain"
+        if not batch.split:
+            both = bundle(batch.source, batch.files)
+            zygote = self._zygotes.get(kind, batch.preload)
+            return lambda: [Party(zygote, batch.program, bundle=both)]
+        code, tests = bundle(batch.source, []), bundle(None, batch.files)
+        candidates = self._zygotes.get("plain", batch.preload)
 
         def judges() -> Zygote | StandingJudge:
-            if job.standing:
-                return self._zygotes.standing_judge(job.limits)
-            return self._zygotes.get("judge" if kind == "plain" else kind, job.preload)
+            if batch.standing:
+                return self._zygotes.standing_judge(batch.limits)
+            return self._zygotes.get("judge" if kind == "plain" else kind, batch.preload)
 
         def pair() -> list[Party]:
             ends = [end.detach() for end in socket.socketpair()]
             return [
                 Party(candidates, "serve", bundle=code, channel=ends[0]),
-                Party(judges(), f"judge_{job.program}", bundle=tests, channel=ends[1]),
+                Party(judges(), f"judge_{batch.program}", bundle=tests, channel=ends[1]),
             ]
 
         return pair
 
     def _compile(
-        self, job: _Job, commands: _Commands, held: ExitStack
+        self, batch: _RunBatch, commands: _Commands, held: ExitStack
     ) -> tuple[Ended | None, orders.Parcel | None]:
-        """Compile a job's program.
+        """Compile a batch's program.
 
         Returns:
             How the compiler ended, where there is one, and what the runs are given: nothing if the
             program does not compile.
         """
-        sources = orders.write_bundle(job.source_path, job.source, job.files)
+        sources = orders.write_bundle(batch.source_path, batch.source, batch.files)
         held.callback(os.close, sources.descriptor)
         if not commands.compile:
             return None, sources
@@ -441,8 +441,8 @@ class Supervisor:
             command=commands.compile,
             environment=commands.environment,
         )
-        ended = self._watch(job, [compiler], commands.compile_limits, product)
-        # What the compiler made takes memory until the job ends, and none of it is a run's.
+        ended = self._watch(batch, [compiler], commands.compile_limits, product)
+        # What the compiler made takes memory until the batch ends, and none of it is a run's.
         self._forget_idle_memory()
         held.callback(self._forget_idle_memory)
         if ended.exit_code != 0 or ended.limit_hit is not None:
@@ -457,7 +457,7 @@ class Supervisor:
         return ended, parcel
 
     def _executions(
-        self, job: _Job, commands: _Commands, program: orders.Parcel
+        self, batch: _RunBatch, commands: _Commands, program: orders.Parcel
     ) -> Callable[[int], Ended]:
         """Return what carries out a run of a program that is executed as it is."""
         zygote = self._zygotes.get("plain", ())
@@ -470,41 +470,43 @@ class Supervisor:
                 command=commands.run,
                 environment=commands.environment,
             )
-            return self._run_once(job, [party], job.runs[index])
+            return self._run_once(batch, [party], batch.runs[index])
 
         return execute
 
-    def _alone(self, job: _Job, held: ExitStack) -> Callable[[int], Ended]:
-        """Return what carries out a run of a job without an interactor."""
-        parties = self._parties(job, held)
-        return lambda index: self._run_once(job, parties(), job.runs[index])
+    def _alone(self, batch: _RunBatch, held: ExitStack) -> Callable[[int], Ended]:
+        """Return what carries out a run of a batch without an interactor."""
+        parties = self._parties(batch, held)
+        return lambda index: self._run_once(batch, parties(), batch.runs[index])
 
     def _interactive(
-        self, job: _Job, held: ExitStack, compiled: orders.Parcel | None
+        self, batch: _RunBatch, held: ExitStack, compiled: orders.Parcel | None
     ) -> Callable[[int], DialogueEnd] | None:
-        """Return what carries out a run of a job with an interactor; None if it has none.
+        """Return what carries out a run of a batch with an interactor; None if it has none.
 
         Args:
-            job: The job.
-            held: Closes at the end of the job what is opened for it.
-            compiled: What the job's commands are executed with, if it has any.
+            batch: The batch.
+            held: Closes at the end of the batch what is opened for it.
+            compiled: What the batch's commands are executed with, if it has any.
         """
-        interactor = job.interactor
+        interactor = batch.interactor
         if interactor is None:
             return None
-        submissions = self._zygotes.get("plain", job.preload)
-        if compiled is None or job.commands is None:
-            code = orders.write_bundle(job.source_path, job.source, job.files, prelude=job.prelude)
+        submissions = self._zygotes.get("plain", batch.preload)
+        if compiled is None or batch.commands is None:
+            code = orders.write_bundle(
+                batch.source_path, batch.source, batch.files, prelude=batch.prelude
+            )
             held.callback(os.close, code.descriptor)
-            submission = Talker(submissions, code, job.limits)
+            submission = Talker(submissions, code, batch.limits)
         else:
             submission = Talker(
-                submissions, compiled, job.limits, job.commands.run, job.commands.environment
+                submissions, compiled, batch.limits, batch.commands.run, batch.commands.environment
             )
         interactors = self._zygotes.get("interactor", ())
 
         def talk(index: int) -> DialogueEnd:
-            files = [("input", job.runs[index]), ("answer", interactor.answers[index])]
+            files = [("input", batch.runs[index]), ("answer", interactor.answers[index])]
             program = orders.write_bundle("interactor.py", interactor.source, files)
             try:
                 return Interaction(
@@ -513,23 +515,23 @@ class Supervisor:
                     cgroup=self._cgroup,
                     harness_pids=self._zygotes.harness_pids,
                     host_descriptor=_STDIN,
-                    is_stopped=lambda: self._heard_stop(job.seq),
-                    is_crowded=self._crowd_check(job, job.limits) if self._lacks else None,
+                    is_stopped=lambda: self._heard_stop(batch.seq),
+                    is_crowded=self._crowd_check(batch, batch.limits) if self._lacks else None,
                 ).run()
             finally:
                 os.close(program.descriptor)
 
         return talk
 
-    def _run_once(self, job: _Job, parties: list[Party], run_bytes: bytes) -> Ended:
+    def _run_once(self, batch: _RunBatch, parties: list[Party], run_bytes: bytes) -> Ended:
         payload = orders.memory_file("payload", run_bytes)
         try:
-            return self._watch(job, parties, job.limits, payload)
+            return self._watch(batch, parties, batch.limits, payload)
         finally:
             os.close(payload)
 
     def _watch(
-        self, job: _Job, parties: list[Party], limits: dict[str, Any], payload: int
+        self, batch: _RunBatch, parties: list[Party], limits: dict[str, Any], payload: int
     ) -> Ended:
         """Run some processes until the last of them has ended."""
         watch = Watch(
@@ -540,8 +542,8 @@ class Supervisor:
             slot_memory=self._slot_memory,
             harness_pids=self._zygotes.harness_pids,
             host_descriptor=_STDIN,
-            is_stopped=lambda: self._heard_stop(job.seq),
-            is_crowded=self._crowd_check(job, limits) if self._lacks else None,
+            is_stopped=lambda: self._heard_stop(batch.seq),
+            is_crowded=self._crowd_check(batch, limits) if self._lacks else None,
         )
         ended = watch.run(payload)
         if watch.was_long:
@@ -564,8 +566,8 @@ class Supervisor:
             self._idle = (pids, self._slot_memory())
         return self._idle[1]
 
-    def _crowd_check(self, job: _Job, limits: dict[str, Any]) -> Callable[[], bool]:
-        staged = [job.source_path, *(path for path, _ in job.files)]
+    def _crowd_check(self, batch: _RunBatch, limits: dict[str, Any]) -> Callable[[], bool]:
+        staged = [batch.source_path, *(path for path, _ in batch.files)]
         return lambda: reduced.is_crowded(limits["work_files"], staged)
 
     def _heard_stop(self, seq: int) -> bool:

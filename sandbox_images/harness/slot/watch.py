@@ -23,7 +23,7 @@ _FLOOD_FACTOR = 16
 
 
 class RunStopped(Exception):
-    """The grader wants no more of this job."""
+    """The grader wants no more of this batch."""
 
 
 class Watch:
@@ -52,7 +52,7 @@ class Watch:
             idle_memory_bytes: What they count while there is no run.
             harness_pids: Processes of the slot that are not the run's.
             host_descriptor: Readable when the grader says something.
-            is_stopped: Reads what the grader said and tells whether to stop this job.
+            is_stopped: Reads what the grader said and tells whether to stop this batch.
             is_crowded: Tells whether there are too many files, where the kernel does not see to it.
         """
         self._parties = parties

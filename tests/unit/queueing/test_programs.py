@@ -20,9 +20,9 @@ from grader.queueing.programs import (
     is_program,
     make_program_job,
 )
-from grader.sandbox.contract import Commands, Job, Program, RunOutcome
+from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
 
-JOB = Job(
+BATCH = RunBatch(
     program=Program.STDIN,
     source="print('\ud800 lone')",
     source_path="main.py",
@@ -48,10 +48,10 @@ OUTCOME = RunOutcome(
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(JOB, id="python"),
+        pytest.param(BATCH, id="python"),
         pytest.param(
             replace(
-                JOB,
+                BATCH,
                 program=Program.COMMAND,
                 commands=Commands(
                     run=("./program",),
@@ -64,29 +64,29 @@ OUTCOME = RunOutcome(
         ),
     ],
 )
-def test_program_travels_unchanged(program: Job) -> None:
+def test_program_travels_unchanged(program: RunBatch) -> None:
     job = make_program_job(program, "science", 7.5)
     order = decode_program(job.ledger_entry(5).code.decode())
-    assert (order.job, order.image, order.clock_s) == (program, "science", 7.5)
+    assert (order.batch, order.image, order.clock_s) == (program, "science", 7.5)
     assert job.suite.image == "science"
     assert is_program(json.loads(job.settings))
 
 
 def test_program_without_a_clock_may_run_for_ever() -> None:
-    told = json.loads(make_program_job(JOB, "python", 7.5).code)
+    told = json.loads(make_program_job(BATCH, "python", 7.5).code)
     del told["clock_s"]
     assert decode_program(json.dumps(told)).clock_s == math.inf
 
 
 @pytest.mark.parametrize("clock_s", [0, -1, math.nan, 10**400, "soon", None])
 def test_invalid_clock_is_refused(clock_s: object) -> None:
-    told = json.loads(make_program_job(JOB, "python", 7.5).code)
+    told = json.loads(make_program_job(BATCH, "python", 7.5).code)
     with pytest.raises(WireError):
         decode_program(json.dumps({**told, "clock_s": clock_s}))
 
 
 def test_equal_programs_are_two_jobs() -> None:
-    assert make_program_job(JOB, "python", 7.5).key != make_program_job(JOB, "python", 7.5).key
+    assert make_program_job(BATCH, "python", 7.5).key != make_program_job(BATCH, "python", 7.5).key
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_equal_programs_are_two_jobs() -> None:
 )
 def test_result_travels_unchanged(result: ProgramResult) -> None:
     assert decode_result(encode_result(result)) == result
-    assert make_program_job(JOB, "python", 7.5).reader.decode(encode_result(result)) == result
+    assert make_program_job(BATCH, "python", 7.5).reader.decode(encode_result(result)) == result
 
 
 _JSON = st.recursive(
@@ -106,7 +106,7 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-_NAMES = st.sampled_from(sorted(json.loads(make_program_job(JOB, "python", 7.5).code)))
+_NAMES = st.sampled_from(sorted(json.loads(make_program_job(BATCH, "python", 7.5).code)))
 
 
 @settings(max_examples=50, deadline=None)
@@ -122,12 +122,12 @@ def test_other_json_is_no_program_and_no_result(value: object) -> None:
 @settings(max_examples=50, deadline=None)
 @given(_NAMES, _JSON)
 def test_program_with_one_wrong_field_is_refused_or_well_formed(name: str, value: object) -> None:
-    told = json.loads(make_program_job(JOB, "python", 7.5).code)
+    told = json.loads(make_program_job(BATCH, "python", 7.5).code)
     told[name] = value
     try:
         order = decode_program(json.dumps(told))
     except WireError:
         return
-    assert isinstance(order.job, Job)
+    assert isinstance(order.batch, RunBatch)
     assert isinstance(order.image, str)
     assert order.clock_s > 0

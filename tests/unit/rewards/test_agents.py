@@ -18,7 +18,7 @@ from grader.rewards.agents.repair import describe
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
-from grader.sandbox.contract import Job, RunOutcome, SlotSession
+from grader.sandbox.contract import RunBatch, RunOutcome, SlotSession
 from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_report
 
@@ -216,8 +216,8 @@ class OneSlot:
     def open_session(self, limits: Limits, **bounds: object) -> SlotSession:
         raise NotImplementedError
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
-        self.cells.append(json.loads(job.runs[0]))
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
+        self.cells.append(json.loads(batch.runs[0]))
         yield self._outcome
 
     def layers(self) -> dict[str, str]:

@@ -37,9 +37,9 @@ class ScriptedGrader(FutureGrader):
         self.submissions: list[Submission] = []
 
     def submit(
-        self, submission: Submission, *, timeout_s: float | None = None, is_batch: bool = False
+        self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
     ) -> "Future[GradeReport]":
-        del timeout_s, is_batch
+        del timeout_s, is_bulk
         self.submissions.append(submission)
         future: Future[GradeReport] = Future()
         report = self._reports[submission.completion]

@@ -21,7 +21,7 @@ from grader.model.verdict import LimitKind, Verdict
 from grader.running.compared import run_calls, run_stdin
 from grader.running.references import References
 from grader.running.task import Graded, Task
-from grader.sandbox.contract import Job, RunOutcome, SlotSession
+from grader.sandbox.contract import RunBatch, RunOutcome, SlotSession
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.calibration import Calibration
 from tests.factories import make_submission, make_suite
@@ -39,14 +39,14 @@ class TimedSlot:
         self.outcomes = outcomes
         self.begun = 0
 
-    def run(self, job: Job) -> Generator[RunOutcome, None, None]:
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
         """Yield one outcome for each run."""
-        for outcome in self.outcomes[: len(job.runs)]:
+        for outcome in self.outcomes[: len(batch.runs)]:
             self.begun += 1
             yield outcome
 
     def open_session(self, limits: Limits, **bounds: object) -> SlotSession:
-        """Refuse: it only runs jobs."""
+        """Refuse: it only runs batches."""
         raise NotImplementedError
 
     def is_alive(self) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from grader.judging.report import Trouble
 from grader.model import Limits, SuiteFile, Usage
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Job, Program, RunOutcome
+from grader.sandbox.contract import Program, RunBatch, RunOutcome
 from grader.server.endpoints.run_code_answer import describe
 from grader.server.programs.fetching import FetchedRun, FetchingRun
 
@@ -92,7 +92,7 @@ def test_compile_error_is_the_compilers_result() -> None:
 
 @pytest.fixture
 def fetching() -> FetchingRun:
-    job = Job(
+    batch = RunBatch(
         program=Program.STDIN,
         source="print(1)",
         source_path="main.py",
@@ -100,20 +100,20 @@ def fetching() -> FetchingRun:
         limits=Limits(output_bytes=10),
         files=(SuiteFile(path="given", content=b"x"),),
     )
-    return FetchingRun(job, ["out"], 100)
+    return FetchingRun(batch, ["out"], 100)
 
 
 def mark_of(fetching: FetchingRun) -> bytes:
-    order = next(file for file in fetching.job.files if file.path.endswith(".json"))
+    order = next(file for file in fetching.batch.files if file.path.endswith(".json"))
     mark: str = json.loads(order.content)["mark"]
     return mark.encode()
 
 
 def test_program_is_put_beside_its_files(fetching: FetchingRun) -> None:
-    files = {file.path: file.content for file in fetching.job.files}
+    files = {file.path: file.content for file in fetching.batch.files}
     assert (files["main.py"], files["given"]) == (b"print(1)", b"x")
-    assert fetching.job.source_path not in ("main.py", "given")
-    assert fetching.job.limits.output_bytes > 100
+    assert fetching.batch.source_path not in ("main.py", "given")
+    assert fetching.batch.limits.output_bytes > 100
 
 
 @pytest.mark.parametrize(
