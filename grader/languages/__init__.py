@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 
-from grader.languages.language import COMPILE_LIMITS, ErrorWords, Language, SourceFile, ValueDriver
+from grader.languages.language import (
+    COMPILE_LIMITS,
+    ErrorWords,
+    Language,
+    SourceFile,
+    TranslatedTests,
+    ValueDriver,
+)
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 
@@ -21,6 +28,7 @@ __all__ = [
     "ErrorWords",
     "Language",
     "SourceFile",
+    "TranslatedTests",
     "ValueDriver",
     "find",
     "image_of",

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, ValueDriver
+from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver
 
 _WORDS = ErrorWords(
     message=re.compile(r"solution\.sh: line \d+: (?P<message>.+)"),
@@ -20,6 +20,20 @@ def show(values: ValueDriver) -> str:
     return "\n".join(lines)
 
 
+def split_assertion(rest: str) -> tuple[str, str] | None:
+    """Split `$(candidate ...) = "VALUE" ]]`; see `TranslatedTests.split`."""
+    found = re.fullmatch(r'(\$\(candidate.*\)) = (".*") \]\]', rest)
+    return None if found is None else (f'"{found[1]}"', found[2])
+
+
+_TESTS = TranslatedTests(
+    start="[[ ",
+    call='"$(candidate',
+    split=split_assertion,
+    name=re.compile(r"^candidate\(\) \{\n\s*(\w+)", re.MULTILINE),
+    setup='candidate() {{ {name} "$@"; }}',
+)
+
 LANGUAGES = (
     Language(
         name="bash",
@@ -32,6 +46,7 @@ LANGUAGES = (
         run=("bash", "{source}"),
         time_factor=3.0,
         show=show,
+        tests=_TESTS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
     ),

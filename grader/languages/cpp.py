@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from grader.languages.c import GCC_WORDS, MAIN
-from grader.languages.language import ErrorWords, Language, ValueDriver
+from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
 
 _SHOW = """
 #include <bits/stdc++.h>
@@ -88,6 +88,12 @@ def show(values: ValueDriver) -> str:
     return "\n".join([*lines, "}"])
 
 
+_TESTS = TranslatedTests(
+    start="assert(",
+    split=call_first(");"),
+    setup="auto candidate = {name};",
+)
+
 _CPP17 = Language(
     name="cpp",
     title="C++17",
@@ -108,6 +114,7 @@ _CPP17 = Language(
     run=("./program",),
     program=MAIN,
     show=show,
+    tests=_TESTS,
     compile_words=GCC_WORDS,
     runtime_words=ErrorWords(
         message=re.compile(r"terminate called .*\n\s*what\(\):\s+(?P<message>.+)")

@@ -2,7 +2,14 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, SourceFile, ValueDriver
+from grader.languages.language import (
+    ErrorWords,
+    Language,
+    SourceFile,
+    TranslatedTests,
+    ValueDriver,
+    end_of_call,
+)
 from grader.model import MiB
 
 _PUBLIC = re.compile(
@@ -95,6 +102,21 @@ def show(values: ValueDriver) -> str:
     return "\n".join([*lines, "    }", "}"])
 
 
+def split_assertion(rest: str) -> tuple[str, str] | None:
+    """Split `CALL == (VALUE));` or `CALL.equals((VALUE)));`; see `TranslatedTests.split`."""
+    end = end_of_call(rest)
+    if end is None:
+        return None
+    for between, close in ((" == (", "));"), (".equals((", ")));")):
+        if rest.startswith(between, end) and rest.endswith(close):
+            return rest[:end], rest[end + len(between) : -len(close)]
+    return None
+
+
+_TESTS = TranslatedTests(
+    start="assert(", call="", split=split_assertion, name=re.compile(r"assert\((\w+)\(")
+)
+
 LANGUAGES = (
     Language(
         name="java",
@@ -128,6 +150,7 @@ LANGUAGES = (
         start_up_s=0.5,
         runtime_memory_bytes=128 * MiB,
         show=show,
+        tests=_TESTS,
         compile_words=ErrorWords(
             message=re.compile(r"\.java:\d+: error: (?P<message>.+)"),
             line=re.compile(r"\.java:(?P<line>\d+): error: "),

@@ -2,7 +2,14 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, SourceFile, ValueDriver
+from grader.languages.language import (
+    ErrorWords,
+    Language,
+    SourceFile,
+    TranslatedTests,
+    ValueDriver,
+    call_first,
+)
 from grader.model import MiB
 
 _MODULE = re.compile(
@@ -41,6 +48,12 @@ def show(values: ValueDriver) -> str:
     return "\n".join(lines)
 
 
+_TESTS = TranslatedTests(
+    start="assert.deepEqual(",
+    split=call_first(");"),
+    setup="const candidate = {name};",
+)
+
 LANGUAGES = (
     Language(
         name="javascript",
@@ -58,6 +71,7 @@ LANGUAGES = (
         start_up_s=0.2,
         runtime_memory_bytes=64 * MiB,
         show=show,
+        tests=_TESTS,
         compile_words=ErrorWords(
             message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
             line=re.compile(r"solution\.m?js:(?P<line>\d+)"),

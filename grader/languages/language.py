@@ -57,6 +57,60 @@ class ErrorWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TranslatedTests:
+    """How MultiPL-E writes tests in a language: each case is one line."""
+
+    start: str
+    """How the line of a case begins; no other line begins so."""
+    call: str = "candidate("
+    """How the expression that calls the submission begins."""
+    split: Callable[[str], tuple[str, str] | None]
+    """Splits such a line, after `start`, into that expression and the expected one.
+
+    Returns None if the line has another form.
+    """
+    name: re.Pattern[str] = re.compile(r"candidate = (\w+)")
+    """Finds the name of the submission's function in the tests."""
+    setup: str = ""
+    """Defines `candidate` as `{name}`; empty if the tests call the function by its name."""
+
+
+def end_of_call(text: str) -> int | None:
+    """Return where the call at the start of `text` ends, by its brackets and quotes."""
+    depth, quote, index = 0, "", 0
+    while index < len(text):
+        char = text[index]
+        if quote:
+            if char == "\\":
+                index += 1
+            elif char == quote:
+                quote = ""
+        elif char in "\"'":
+            quote = char
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+            if depth <= 0:
+                return index + 1 if depth == 0 else None
+        index += 1
+    return None
+
+
+def call_first(close: str) -> Callable[[str], tuple[str, str] | None]:
+    """Return a `TranslatedTests.split` for lines of a call, an operator, a value and `close`."""
+
+    def split(rest: str) -> tuple[str, str] | None:
+        end = end_of_call(rest)
+        value = None if end is None else re.match(r"\s*(?:,|!==|==)\s*(.*)$", rest[end:])
+        if end is None or value is None or not value[1].endswith(close):
+            return None
+        return rest[:end], value[1][: -len(close)]
+
+    return split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """A language.
 
@@ -88,6 +142,8 @@ class Language:
     show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows what expressions are worth, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""
+    tests: TranslatedTests | None = None
+    """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
     program: re.Pattern[str] | None = None
     """What a whole program has, by which it is told from a part of one; None: nothing."""
     time_factor: float = 1.0

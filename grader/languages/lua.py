@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, ValueDriver
+from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
 
 _WORDS = ErrorWords(
     message=re.compile(r"solution\.lua:\d+: (?P<message>.+)"),
@@ -39,6 +39,12 @@ def show(values: ValueDriver) -> str:
     return "\n".join(lines)
 
 
+_TESTS = TranslatedTests(
+    start="lu.assertEquals(",
+    split=call_first(")"),
+    setup="local candidate = {name}",
+)
+
 LANGUAGES = (
     Language(
         name="lua",
@@ -52,6 +58,7 @@ LANGUAGES = (
         run=("lua5.4", "{source}"),
         time_factor=3.0,
         show=show,
+        tests=_TESTS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("not enough memory",),

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, ValueDriver
+from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
 
 _WORDS = ErrorWords(
     message=re.compile(r"^(?P<message>.+) at solution\.pl line \d+", re.MULTILINE),
@@ -37,6 +37,14 @@ def show(values: ValueDriver) -> str:
     return "\n".join(lines)
 
 
+_TESTS = TranslatedTests(
+    start="if(eq_deeply(",
+    call="$candidate->(",
+    split=call_first(")) {"),
+    name=re.compile(r"candidate = \\&(\w+)"),
+    setup="my $candidate = \\&{name};",
+)
+
 LANGUAGES = (
     Language(
         name="perl",
@@ -51,6 +59,7 @@ LANGUAGES = (
         run=("perl", "{source}"),
         time_factor=3.0,
         show=show,
+        tests=_TESTS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Out of memory!", "Out of memory in perl"),

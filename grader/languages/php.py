@@ -2,7 +2,14 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, SourceFile, ValueDriver
+from grader.languages.language import (
+    ErrorWords,
+    Language,
+    SourceFile,
+    TranslatedTests,
+    ValueDriver,
+    call_first,
+)
 
 
 def prepare(code: str) -> SourceFile:
@@ -32,6 +39,13 @@ def show(values: ValueDriver) -> str:
     return "\n".join(lines)
 
 
+_TESTS = TranslatedTests(
+    start="if (",
+    split=call_first(') { throw new Exception("Test failed!"); }'),
+    name=re.compile(r"^\s*return (\w+)", re.MULTILINE),
+    setup="function candidate(...$args) {{ return {name}(...$args); }}",
+)
+
 LANGUAGES = (
     Language(
         name="php",
@@ -49,6 +63,7 @@ LANGUAGES = (
         ),
         time_factor=3.0,
         show=show,
+        tests=_TESTS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Allowed memory size of",),

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, ValueDriver
+from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver
 
 
 def show(values: ValueDriver) -> str:
@@ -14,6 +14,20 @@ def show(values: ValueDriver) -> str:
     ]
     return "\n".join(lines)
 
+
+def split_assertion(rest: str) -> tuple[str, str] | None:
+    """Split `VALUE, candidate.call(...))`; see `TranslatedTests.split`."""
+    at = rest.rfind(", candidate.call(")
+    return None if at == -1 or not rest.endswith(")") else (rest[at + 2 : -1], rest[:at])
+
+
+_TESTS = TranslatedTests(
+    start="assert_equal(",
+    call="candidate.call(",
+    split=split_assertion,
+    name=re.compile(r"candidate = method\(:(\w+)"),
+    setup="candidate = method(:{name})",
+)
 
 LANGUAGES = (
     Language(
@@ -30,6 +44,7 @@ LANGUAGES = (
         time_factor=3.0,
         start_up_s=0.1,
         show=show,
+        tests=_TESTS,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),

@@ -2,7 +2,7 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, ValueDriver
+from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
 
 _MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
 
@@ -17,6 +17,12 @@ def show(values: ValueDriver) -> str:
     ]
     return "\n".join([*lines, "}"])
 
+
+_TESTS = TranslatedTests(
+    start="assert_eq!(",
+    split=call_first(");"),
+    setup="let candidate = {name};",
+)
 
 LANGUAGES = (
     Language(
@@ -33,6 +39,7 @@ LANGUAGES = (
         run=("./program",),
         program=re.compile(r"\bfn\s+main\s*\("),
         show=show,
+        tests=_TESTS,
         compile_words=ErrorWords(
             message=re.compile(r"^error(?:\[E\d+\])?: (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"--> solution\.rs:(?P<line>\d+):"),

@@ -1,4 +1,4 @@
-"""Rows of MultiPL-E become cases of expressions; what cannot be read is refused."""
+"""Rows of MultiPL-E become cases of expressions; a row that cannot be read is refused."""
 
 import pytest
 
@@ -61,9 +61,8 @@ def test_line_is_split_where_the_call_ends(
     language: str, line: str, actual: str, expected: str
 ) -> None:
     label = ROWS[language].label
-    head = label["tests"].split("candidate", 1)[0]
-    setup = f"{head}candidate = f\n" if language != "ruby" else "candidate = method(:f)\n"
-    (case,) = cases_of(parse_label({**label, "tests": f"{setup}{line}\n"}).tests)
+    head = label["tests"].partition(line[: line.index("(") + 1])[0]
+    (case,) = cases_of(parse_label({**label, "tests": f"{head}{line}\n"}).tests)
     assert (case.actual, case.expected) == (actual, expected)
 
 
