@@ -3,7 +3,7 @@
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from grader.cli.console import note
+from grader.cli.reward_result import FORMS, RewardFunction, read_result
 from grader.model.errors import ConfigurationError, GraderError, InputError
 from grader.text.visible import visible
 
@@ -19,8 +20,6 @@ _RESPONSE_KEYS = ("response", "completion", "output", "generation", "solution", 
 _LABEL_KEYS = ("label", "answer", "answers", "ground_truth")
 _ROWS = 3
 _SHOWN_CHARS = 600
-
-RewardFunction = Callable[[list[str], list[str], list[Any]], Any]
 
 
 def try_(
@@ -48,8 +47,9 @@ def try_(
 
     Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
     time. FILE may also be the name of a file that comes with the grader, such as
-    `reward_func.py`. Prints each sample, its reward and every log that is not 0. A row without a
-    response, as in a file of prompts, is tried with the reference solution of its label.
+    `reward_func.py`. Prints each sample, its reward and every log that is not 0. The function may
+    return what any trainer takes: a dict, a list, a tensor or a number. A row without a response,
+    as in a file of prompts, is tried with the reference solution of its label.
 
     **Examples**
 
@@ -61,11 +61,12 @@ def try_(
 
     - 0: the function gave a reward for each row
     - 2: bad usage, a file that cannot be read, or a reward function that does not load
-    - 3: the function raised an exception, or gave no reward
+    - 3: the function raised an exception or gave no reward, or there was no row
     """
     os.environ.setdefault("GRADER_DEBUG", "1")
     function = _load(file)
     failed, number = False, 0
+    forms: set[str] = set()
     for number, columns in _rows(data, row):
         prompt = _text(columns, prompt_key, _PROMPT_KEYS) or ""
         label = _label(columns, label_key)
@@ -77,10 +78,14 @@ def try_(
                 message = f"row {number} has no response; name its column with --response-key"
                 raise InputError(message)
             typer.echo("  no response: tried with the reference solution of its label")
-        failed |= not _show(function, prompt + response, prompt, label)
+        form = _show(function, prompt + response, prompt, label)
+        failed |= form is None
+        forms |= set() if form is None else {form}
     if number == 0:
         note(f"{data} has no rows: nothing was tried")
-    if failed:
+    if forms:
+        note(f"It returned {' and '.join(sorted(forms))}. {FORMS}.")
+    if failed or number == 0:
         raise typer.Exit(3)
 
 
@@ -159,17 +164,21 @@ def _reference(label: Any) -> str | None:
     return None if reference is None else f"```python\n{reference}\n```\n"
 
 
-def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> bool:
-    """Call the function and print its result; return False if it gave no reward."""
+def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> str | None:
+    """Call the function and print its result; return the result's form, None if it is no reward."""
     try:
-        result = function([query], [prompt], [label])
-        reward, score = float(result["rewards"][0]), float(result["scores"][0])
-        logs = {name: float(values[0]) for name, values in result["extra_logs"].items()}
+        result = read_result(function([query], [prompt], [label]))
+    except InputError as error:
+        typer.echo(f"  failed: {visible(str(error))}")
+        return None
     except Exception as error:  # noqa: BLE001 - the user's function may raise anything
         typer.echo(f"  failed: {visible(f'{type(error).__name__}: {error}')[:_SHOWN_CHARS]}")
-        return False
-    typer.echo(f"  reward {reward:+.4f}  score {score:.4f}")
-    for name, value in logs.items():
+        return None
+    reward = "None: not graded" if result.reward is None else f"{result.reward:+.4f}"
+    typer.echo(
+        f"  reward {reward}" + ("" if result.score is None else f"  score {result.score:.4f}")
+    )
+    for name, value in result.logs.items():
         if value:
             typer.echo(f"  {visible(name)} {value:g}")
-    return True
+    return result.form

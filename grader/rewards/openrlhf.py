@@ -8,9 +8,10 @@ import logging
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from grader.config.rewards import RewardTask
@@ -37,7 +38,7 @@ def rewards_for(
     *,
     task: RewardTask | None = None,
     core: RewardCore | None = None,
-) -> "dict[str, torch.Tensor | dict[str, torch.Tensor]] | torch.Tensor":
+) -> Any:
     """Return the result of a reward function as the installed OpenRLHF expects it.
 
     Args:
@@ -50,8 +51,9 @@ def rewards_for(
 
     Returns:
         `rewards` and `scores`, and under `extra_logs` every key of `LOG_KEYS`: float32 tensors
-        of one finite number for each query. For OpenRLHF up to 0.8.2 only the rewards. A score is
-        NaN if `reward.drop_ungraded` is set and the sample could not be graded.
+        of one finite number for each query; lists if torch is not installed, as outside of a
+        trainer. For OpenRLHF up to 0.8.2 only the rewards. A score is NaN if
+        `reward.drop_ungraded` is set and the sample could not be graded.
     """
     queries, prompts, labels = _listed(queries), _listed(prompts), _listed(labels)
     try:
@@ -69,7 +71,7 @@ def rewards_for(
         ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]
     complaints.add(ratings)
     drop = core is not None and core.settings.reward.drop_ungraded
-    columns = _tensors(ratings, drop_ungraded=drop)
+    columns = _columns(ratings, drop_ungraded=drop)
     return columns["rewards"] if _takes_rewards_alone() else columns
 
 
@@ -91,6 +93,8 @@ def check(task: RewardTask | None = None) -> None:
         ConfigurationError: They cannot. The message is one line, with the reason.
     """
     checked_core(None if task is None else RewardTask(task))
+    if not _has_torch():
+        return
     try:
         import torch  # noqa: F401
     except ImportError as error:
@@ -134,21 +138,29 @@ def _openrlhf_release(path: tuple[str, ...]) -> list[int] | None:  # noqa: ARG00
     return [int(number) for number in numbers[:3]]
 
 
-def _tensors(ratings: list[Rating], *, drop_ungraded: bool) -> "dict[str, Any]":
-    import torch
+def _has_torch() -> bool:
+    """Return whether torch is installed, as OpenRLHF needs it; `grader try` does not."""
+    return find_spec("torch") is not None
 
+
+def _columns(ratings: list[Rating], *, drop_ungraded: bool) -> "dict[str, Any]":
     logs = [rating.all_logs() for rating in ratings]
     columns = [
         [rating.reward for rating in ratings],
         [score_for_filter(rating, drop_ungraded=drop_ungraded) for rating in ratings],
         *([each[key] for each in logs] for key in LOG_KEYS),
     ]
-    # One tensor with a row for each: making them one by one takes 0.4 ms, even for one sample.
-    # The trainer may have set another default device.
-    table = torch.tensor(columns, dtype=torch.float32, device="cpu")
-    rewards, scores, *others = table.unbind()
+    rewards, scores, *others = _as_tensors(columns) if _has_torch() else columns
     extra_logs = dict(zip(LOG_KEYS, others, strict=True))
     return {"rewards": rewards, "scores": scores, "extra_logs": extra_logs}
+
+
+def _as_tensors(columns: list[list[float]]) -> "Sequence[torch.Tensor]":
+    import torch
+
+    # One tensor with a row for each: making them one by one takes 0.4 ms, even for one sample.
+    # The trainer may have set another default device.
+    return torch.tensor(columns, dtype=torch.float32, device="cpu").unbind()
 
 
 def _show(samples: list[Sample], ratings: list[Rating]) -> None:

@@ -128,7 +128,7 @@ def test_row_without_a_response_or_a_solution_is_refused(
 @pytest.mark.parametrize(
     ("program", "rows", "code", "message"),
     [
-        pytest.param(REWARD_FILE, "", 0, "has no rows: nothing was tried", id="no row"),
+        pytest.param(REWARD_FILE, "", 3, "has no rows: nothing was tried", id="no row"),
         pytest.param(REWARD_FILE, '{"label": 1}\n[]\n', 2, "row 1 has no response", id="no field"),
         pytest.param(REWARD_FILE, "\n[]\n", 2, "row 1: JSON, but an array", id="no object"),
         pytest.param("x = 1", "{}", 2, "defines no reward_func(", id="no function"),
@@ -146,3 +146,38 @@ def test_untriable_input_is_reported(
     (tmp_path / "rows.jsonl").write_text(rows)
     assert run(["try", str(tmp_path / "reward.py"), str(tmp_path / "rows.jsonl")]) == code
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "message"),
+    [
+        pytest.param("0.25", 0, "reward +0.2500", id="number"),
+        pytest.param("True", 0, "reward +1.0000", id="truth value"),
+        pytest.param("[0.25]", 0, "It returned a list. OpenRLHF takes a dict", id="list"),
+        pytest.param("[None]", 0, "reward None: not graded", id="list with None"),
+        pytest.param("array.array('d', [0.25])", 0, "reward +0.2500", id="array"),
+        pytest.param("{'score': 0.25}", 0, "a dict with score as a float", id="dict of a number"),
+        pytest.param("{'rewards': [0.25]}", 0, "reward +0.2500", id="dict without scores"),
+        pytest.param("[0.25, 0.5]", 3, "2 values as it for 1 sample; expected 1", id="two"),
+        pytest.param("[]", 3, "0 values as it for 1 sample", id="empty list"),
+        pytest.param("'good'", 3, "returned str as it; expected a number. OpenRLHF", id="text"),
+        pytest.param("None", 0, "reward None: not graded", id="nothing"),
+        pytest.param("{}", 3, "a dict with the keys none; expected rewards. OpenRLHF", id="keys"),
+        pytest.param("float('nan')", 3, "the reward nan; expected a finite number", id="nan"),
+    ],
+)
+def test_result_in_the_form_of_any_trainer_is_shown_or_refused(
+    data: str,
+    tmp_path: Path,
+    result: str,
+    code: int,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        f"import array\n\ndef reward_func(queries, prompts, labels):\n    return {result}\n"
+    )
+    assert run(["try", str(file), data, "--row", "1"]) == code
+    shown = capsys.readouterr()
+    assert message in shown.out + shown.err

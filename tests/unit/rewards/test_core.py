@@ -1,6 +1,7 @@
 """Labels choose what grades, parts add up, logs are always the same, nothing raises."""
 
 import json
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -22,6 +23,7 @@ from grader.model import CaseResult, GradeReport, Submission, Usage
 from grader.model.errors import LabelError, SandboxUnavailableError
 from grader.model.verdict import Suspicion, Verdict
 from grader.rewards.core import RewardCore
+from grader.rewards.openrlhf import rewards_for
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.suites.plans import plan_for
 from tests.factories import make_report
@@ -327,3 +329,13 @@ def test_normalised_rewards_have_mean_zero_and_leave_the_ungraded_alone() -> Non
     assert sum(rewards[:-1]) == pytest.approx(0, abs=1e-3)
     assert max(rewards) == pytest.approx(1, abs=1e-3)
     assert rewards[-1] == 0
+
+
+def test_adapter_returns_lists_if_torch_is_not_installed(
+    core: RewardCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = rewards_for(["half", "half"], ["", ""], [LABEL, LABEL], core=core)
+    assert result["rewards"] == [0.3, 0.3]
+    assert result["scores"] == [0.0, 0.0]
+    assert result["extra_logs"]["graded"] == [1.0, 1.0]
