@@ -160,7 +160,9 @@ def _as_tensors(columns: list[list[float]]) -> "Sequence[torch.Tensor]":
 
     # One tensor with a row for each: making them one by one takes 0.4 ms, even for one sample.
     # The trainer may have set another default device.
-    return torch.tensor(columns, dtype=torch.float32, device="cpu").unbind()
+    rows: Sequence[torch.Tensor]
+    rows = torch.tensor(columns, dtype=torch.float32, device="cpu").unbind()
+    return rows
 
 
 def _show(samples: list[Sample], ratings: list[Rating]) -> None:
