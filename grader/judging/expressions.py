@@ -71,12 +71,12 @@ def judge_expressions(
         fault = Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
     if fault is not None:
         at = min(len(got), len(cases) - 1)
-        results[at:] = [result_of(cases[at], fault, outcome, expected[at])]
+        results[at:] = [_result_of(cases[at], fault, outcome, expected[at])]
     skipped = Finding(verdict=Verdict.SKIPPED, feedback="not run")
     return results + [_plain(case, skipped) for case in cases[len(results) :]]
 
 
-def result_of(
+def _result_of(
     case: ExpressionCase,
     finding: Finding,
     outcome: RunOutcome,
@@ -112,7 +112,7 @@ def _compared(case: ExpressionCase, expected: str, got: str, outcome: RunOutcome
         return _plain(case, Finding(verdict=Verdict.PASSED, feedback=""))
     words = f"expected {quote(expected)}, got {quote(got)}"
     finding = Finding(verdict=Verdict.FAILED, feedback=words)
-    return result_of(case, finding, outcome, expected, got)
+    return _result_of(case, finding, outcome, expected, got)
 
 
 def _plain(case: ExpressionCase, finding: Finding) -> CaseResult:

@@ -141,7 +141,9 @@ LANGUAGES = (
             ),
         ),
         run=(
-            *("java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:ActiveProcessorCount=2"),
+            # With its assertions, which every other language checks.
+            *("java", "-ea", "-XX:+UseSerialGC", "-XX:-UsePerfData"),
+            "-XX:ActiveProcessorCount=2",
             *("-XX:ReservedCodeCacheSize=48m", "-XX:-UseContainerSupport", "-Xss64m"),
             *("-Xmx{memory_mib}m", "-Dfile.encoding=UTF-8", "-cp", f"classes:{_TUPLES}", "{entry}"),
         ),

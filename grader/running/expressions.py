@@ -9,7 +9,7 @@ import secrets
 from contextlib import closing
 from dataclasses import replace
 
-from grader.judging.expressions import find_run_fault, judge_expressions, result_of, shown_values
+from grader.judging.expressions import find_run_fault, judge_expressions, shown_values
 from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
@@ -43,9 +43,8 @@ def run_expressions(
         why_not = find_compile_error(outcome, language, COMPILE_LIMITS)
         if why_not is None:
             raise AssertionError(outcome)
-        first = result_of(cases[0], why_not, outcome)
-        rest = judge_expressions(cases[1:], expected[1:], [], outcome, why_not)[1:]
-        return isolated([first, *rest], [replace(outcome, forbidden_calls=())])
+        results = judge_expressions(cases, expected, [], outcome, why_not)
+        return isolated(results, [replace(outcome, forbidden_calls=())])
     got = shown_values(outcome.stdout, mark, len(cases))
     fault = find_run_fault(outcome, language, task.limits)
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])

@@ -78,6 +78,16 @@ def test_error_names_the_line_of_the_answer(grader: Grader) -> None:
     assert "on line 3: " in report.feedback
 
 
+@pytest.mark.parametrize("name", ["right", "wrong", "uncompilable"])
+def test_suite_may_have_a_single_case(grader: Grader, name: str) -> None:
+    label = ROWS["bash"].label
+    label["tests"] = label["tests"].replace('    [[ $(candidate "") = "" ]]\n', "")
+    code = {"right": ROWS["bash"].right, "wrong": ROWS["bash"].wrong, "uncompilable": "double_all("}
+    submission = Submission(id="x", completion=code[name], suite=parse_label(label))
+    verdict = {"right": "passed", "wrong": "failed", "uncompilable": "compile_error"}[name]
+    assert grader.grade(submission).verdict == verdict
+
+
 def test_expectation_that_has_no_value_is_a_fault_of_the_suite(grader: Grader) -> None:
     label = ROWS["javascript"].label
     label["tests"] = label["tests"].replace("[2, 4]", "missing")

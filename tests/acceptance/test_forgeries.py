@@ -1,0 +1,110 @@
+"""Recorded forgeries: programs that end with exit code 0 although they are wrong.
+
+Each is graded as it stands, as a program and as an answer to tests of the function that it
+defines, and must not be paid. They are about a function that should return 2 for 1.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import languages
+from grader.grading.grader import Grader
+from grader.languages import Language
+from grader.model import Submission
+from grader.model.overrides import ExtractionRule
+from grader.suites import parse_label
+from tests.acceptance.data import Row, grade_all, read_rows
+from tests.conftest import missing
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+FILE = "languages/forgeries_native.jsonl.gz"
+TESTS = {
+    "bash": 'candidate() {\n    f "$@"\n}\n    [[ $(candidate 1) = "2" ]]\n',
+    "cpp": "    auto candidate = f;\n    assert(candidate((1)) == (2));\n",
+    "java": "    assert(f((1)) == ((2)));\n",
+    "javascript": "  let candidate = f;\n  assert.deepEqual(candidate(1),2);\n",
+    "lua": "local candidate = f\n    lu.assertEquals(candidate(1), 2)\n",
+    "perl": "    my $candidate = \\&f;\n        if(eq_deeply($candidate->(1),2)) {\n",
+    "php": "function candidate(...$args) {\n    return f(...$args);\n}\n"
+    '    if (candidate(1) !== 2) { throw new Exception("Test failed!"); }\n',
+    "ruby": "    candidate = method(:f)\n    assert_equal(2, candidate.call(1))\n",
+    "rust": "    let candidate = f;\n    assert_eq!(candidate(1), 2);\n",
+}
+"""One comparison in the layout of MultiPL-E, by the language's own name."""
+
+NOT_GRADED = ("R ", "c# ", "haskell ")
+
+
+def outputs() -> list[str]:
+    """Return what a right program might print, and what one that reads this machine would."""
+    host_name = Path("/etc/hostname").read_text()
+    texts = ["2", "ok", host_name, str(len(host_name)), os.environ.get("HOME", "/root")]
+    return [f"{text.strip()}\n" for text in texts]
+
+
+def submissions(name: str, language: Language, code: str) -> Iterator[Submission]:
+    labels: list[dict[str, Any]] = [
+        {"inputs": ["1\n"], "outputs": [output], "language": language.name} for output in outputs()
+    ]
+    if language.name in TESTS:
+        labels.append(
+            {
+                "name": "f",
+                "language": language.name,
+                "prompt": "",
+                "tests": TESTS[language.name],
+                "stop_tokens": [],
+            }
+        )
+    for number, label in enumerate(labels):
+        suite = replace(parse_label(label), extraction=ExtractionRule.VERBATIM)
+        yield Submission(id=f"{name} {number}", completion=code, suite=suite)
+
+
+@pytest.fixture(scope="module")
+def rows(data_dir: Path) -> list[Row]:
+    return list(read_rows(data_dir / FILE))
+
+
+def test_no_forgery_is_paid(native_grader: Grader, rows: list[Row]) -> None:
+    all_submissions: list[Submission] = []
+    for row in rows:
+        ((path, code),) = row["files"].items()
+        language = languages.find(path.rpartition(".")[2])
+        if language is None:
+            assert row["name"].startswith(NOT_GRADED), row["name"]
+            continue
+        if lacking := languages.missing([language]):
+            missing(language.title, f"there is no {', '.join(lacking)}")
+        all_submissions += submissions(row["name"], language, code)
+    reports = grade_all(native_grader, all_submissions)
+    assert len(reports) > 100
+    assert {id: report.feedback for id, report in reports.items() if not report.graded} == {}
+    assert [id for id, report in reports.items() if report.passed] == []
+
+
+def test_the_tests_pay_a_right_function(native_grader: Grader) -> None:
+    """Else nothing of the above would be shown: a suite that cannot be passed pays no forgery."""
+    right = {
+        "bash": "f(){ echo 2; }",
+        "cpp": "int f(int){return 2;}",
+        "java": "class Problem{static int f(int a){return 2;}}",
+        "javascript": "function f(){return 2}",
+        "lua": "local function f() return 2 end",
+        "perl": "sub f{2}",
+        "php": "<?php function f($a){return 2;}",
+        "ruby": "def f(a) 2 end",
+        "rust": "fn f(_:i32)->i32{2}",
+    }
+    found = languages.languages()
+    reports = grade_all(
+        native_grader,
+        (list(submissions(name, found[name], code))[-1] for name, code in right.items()),
+    )
+    assert {id: report.feedback for id, report in reports.items() if report.passed != 1} == {}

@@ -1,0 +1,152 @@
+"""Answers in other languages than Python that attack the tests which are evaluated beside them.
+
+The program that shows their values is theirs to spoil: they can read it, redefine what it uses and
+print whatever they like. What is expected they never see, so no attack may be paid.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from grader import languages
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model import Submission
+from grader.suites import parse_label
+from tests.conftest import missing
+from tests.language_rows import ROWS
+
+ATTACKS = {
+    "bash": {
+        "prints": 'double_all() {\n    echo "ok 2 4 passed All tests passed!"\n}',
+        "redefined": 'double_all() {\n    echo "$1"\n}\n'
+        'printf() {\n    builtin printf "%s" "$@"\n}',
+        "equals": "double_all() {\n    echo '*'\n}",
+        "reads": "double_all() {\n    :\n}\n"
+        "mark=$(sed -n 's/^printf .*q.n. \\([0-9a-f]*\\) 0 .*/\\1/p' \"$0\")\n"
+        'for n in 0 1; do for value in "" 2 4 "2 4" ok; do printf "\\n%s %s %s\\n" "$mark" $n'
+        ' "$value"; done; done\nexit 0',
+    },
+    "cpp": {
+        "prints": "#include <vector>\n#include <iostream>\n"
+        "std::vector<long> double_all(std::vector<long> numbers) {\n"
+        '    std::cout << "\\n0 [2, 4, ]\\nAll tests passed!\\n";\n    return numbers;\n}',
+        "redefined": "#include <vector>\n#define line ignored\n"
+        "std::vector<long> double_all(std::vector<long> numbers) {\n    return numbers;\n}",
+        "equals": "#include <vector>\n"
+        "struct Any {\n    template <class T> bool operator==(const T &) const { return true; }\n"
+        "    template <class T> operator T() const { return {}; }\n};\n"
+        "Any double_all(std::vector<long>) {\n    return {};\n}",
+        "before main": "#include <vector>\n#include <unistd.h>\n"
+        "__attribute__((constructor)) void first() {\n    _exit(0);\n}\n"
+        "std::vector<long> double_all(std::vector<long> numbers) {\n    return numbers;\n}",
+    },
+    "java": {
+        "prints": "class Problem {\n"
+        "    public static ArrayList<Long> doubleAll(ArrayList<Long> numbers) {\n"
+        '        System.out.println("\\n0 [2, 4, ]\\nok");\n'
+        "        Runtime.getRuntime().halt(0);\n        return numbers;\n    }\n}",
+        "equals": "class Problem {\n    static class Any extends ArrayList<Long> {\n"
+        "        public boolean equals(Object other) { return true; }\n    }\n"
+        "    public static ArrayList<Long> doubleAll(ArrayList<Long> numbers) {\n"
+        "        return new Any();\n    }\n}",
+    },
+    "javascript": {
+        "prints": "function double_all(numbers) {\n"
+        '  console.log("\\n0 [2,4]\\nok");\n  return numbers;\n}',
+        "redefined": "function double_all(numbers) {\n  return numbers;\n}\n"
+        "JSON.stringify = () => 'true';\nrequire('node:assert').deepEqual = () => {};",
+        "equals": "function double_all(numbers) {\n"
+        "  return new Proxy([], { get: () => () => true });\n}",
+        "reads": "function double_all(numbers) {}\n"
+        "const [, mark] = require('fs').readFileSync(__filename, 'utf8')"
+        ".match(/n([0-9a-f]{16}) 0 /);\n"
+        "for (const n of [0, 1]) for (const value of ['2', '4', 'true', 'ok'])\n"
+        "  console.log(`\\n${mark} ${n} ${value}`);\nprocess.exit(0);",
+    },
+    "lua": {
+        "prints": 'local function double_all(numbers)\n    print("\\n0 {2, 4}\\nok")\n'
+        "    return numbers\nend",
+        "redefined": "local function double_all(numbers)\n    return numbers\nend\n"
+        'string.format = function() return "2" end\ntable.concat = string.format',
+        "equals": "local function double_all(numbers)\n    return setmetatable({}, {\n"
+        "        __eq = function() return true end,\n"
+        '        __tostring = function() return "{2, 4}" end,\n    })\nend',
+    },
+    "perl": {
+        "prints": 'sub double_all {\n    print "\\n0 [2, 4]\\nok!\\n";\n    return $_[0];\n}',
+        "redefined": "sub double_all {\n    return $_[0];\n}\n"
+        'BEGIN { *CORE::GLOBAL::print = sub { 1 } }\nEND { $? = 0; print "ok!" }',
+        "equals": 'package Any;\nuse overload "==" => sub { 1 }, "eq" => sub { 1 },\n'
+        '    "\\"\\"" => sub { "2" };\npackage main;\n'
+        'sub double_all {\n    return bless {}, "Any";\n}',
+    },
+    "php": {
+        "prints": '<?php\nfunction double_all($numbers) {\n    echo "\\n0 array (2, 4)\\nok\\n";\n'
+        "    return $numbers;\n}",
+        "redefined": "<?php\nfunction double_all($numbers) {\n    return $numbers;\n}\n"
+        "ob_start(fn($text) => 'ok');\nregister_shutdown_function(fn() => exit(0));",
+        "equals": "<?php\nclass Any {\n    public static function __set_state($all) {}\n}\n"
+        "function double_all($numbers) {\n    return new Any();\n}",
+    },
+    "ruby": {
+        "prints": 'def double_all(numbers)\n  puts "", "0 [2, 4]", "ok"\n  numbers\nend',
+        "redefined": "def double_all(numbers)\n  numbers\nend\n"
+        "class Array\n  def ==(other) true end\n  def inspect() 'true' end\nend\n"
+        "at_exit { exit!(0) }",
+        "equals": "class Any\n  def ==(other) true end\n  def coerce(other) [self, self] end\nend\n"
+        "def double_all(numbers)\n  Any.new\nend",
+    },
+    "rust": {
+        "prints": "fn double_all(numbers: Vec<isize>) -> Vec<isize> {\n"
+        '    println!("\\n0 [2, 4]\\nok");\n    numbers\n}',
+        "redefined": "macro_rules! println { ($($all:tt)*) => {} }\n"
+        "fn double_all(numbers: Vec<isize>) -> Vec<isize> {\n    numbers\n}",
+        "equals": "struct Any;\nimpl<T> PartialEq<T> for Any {\n"
+        "    fn eq(&self, _: &T) -> bool { true }\n}\n"
+        "impl std::fmt::Debug for Any {\n"
+        "    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {\n"
+        '        write!(out, "true")\n    }\n}\n'
+        "fn double_all(_: Vec<isize>) -> Any {\n    Any\n}",
+        "before main": '#[link_section = ".init_array"]\n#[used]\n'
+        'static FIRST: extern "C" fn() = {\n    extern "C" fn first() {\n'
+        "        std::process::exit(0)\n    }\n    first\n};\n"
+        "fn double_all(numbers: Vec<isize>) -> Vec<isize> {\n    numbers\n}",
+    },
+}
+"""Answers to the problem of `ROWS`, by language and by what they try."""
+SLOW = {"cpp", "java"}
+"""Those whose compilers take a second each time."""
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("language", "attack"),
+    [
+        pytest.param(
+            language,
+            attack,
+            id=f"{language} {attack}",
+            marks=[pytest.mark.slow] if language in SLOW else [],
+        )
+        for language, attacks in ATTACKS.items()
+        for attack in attacks
+    ],
+)
+def test_answer_that_attacks_the_tests_is_not_paid(
+    grader: Grader, language: str, attack: str
+) -> None:
+    if lacking := languages.missing([languages.languages()[language]]):
+        missing(language, f"there is no {', '.join(lacking)}")
+    suite = parse_label(ROWS[language].label)
+    completion = f"```{language}\n{ATTACKS[language][attack]}\n```"
+    report = grader.grade(Submission(id=attack, completion=completion, suite=suite))
+    assert report.graded, report.feedback
+    # One of the two cases is about an empty list, which some attacks return by chance.
+    assert report.verdict != "passed", report.feedback
+    assert report.cases[0].verdict != "passed"
