@@ -179,6 +179,16 @@ class Settings:
         Path | None,
         Setting("file of problems that labels and rows may name by id", default="none"),
     ] = None
+    record: Annotated[
+        Path | None,
+        Setting(
+            "folder in which reward functions and the service record what they grade",
+            default="none",
+        ),
+    ] = None
+    record_bytes: Annotated[int, Setting("most bytes that one process records", least=1)] = (
+        2048 * MiB
+    )
     limits: Limits = field(default_factory=Limits)
     calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
     docker: DockerSettings = DockerSettings()

@@ -1,25 +1,23 @@
-"""An index of a graded file: for every row, the fields for tables and charts, and its offset.
+"""An index of graded rows: for every row, the fields for tables and charts, and its place.
 
-The file is read once, as a stream. The memory for each row is bounded; the rest of a sample is
+Each file is read once, as a stream. The memory for each row is bounded; the rest of a sample is
 read again by its offset if it is opened.
 """
 
+import threading
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.model import Conditions, Usage
 from grader.model.errors import InputError
 from grader.model.verdict import LimitKind, Suspicion, Verdict
+from grader.report.files import Line, LineFile, files_in
 from grader.report.rows import GradedRow, read_row
 from grader.report.sample import heaviest
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
 _FEEDBACK_CHARS = 160
 _NAME_CHARS = 200
-_GZIP = b"\x1f\x8b"
-_PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +25,12 @@ class IndexedRow:
     """The fields of one row that stay in memory."""
 
     line: int
-    """The line number in the file, from 1."""
+    """The line number in the file, from 1; in a folder, the number among all rows."""
     source_line: int
     """The line of the row that it was graded from; `line` if that is not known."""
+    file: LineFile
     offset: int
+    """Of the line in `file`."""
     length: int
     """Bytes of the line, with its newline."""
     name: str
@@ -55,35 +55,56 @@ class IndexedRow:
     integrity: str
     policy: str
     conditions: Conditions | None
+    step: int | None
+    """The training step; None if it is not known."""
+    at: float | None
+    """When it was graded, in seconds since 1970; None if that is not known."""
+    queue_s: float | None
+    dataset: str
+    """The name of its data set; if that is not known, the format of its label."""
 
 
 class GradedFile:
-    """A graded file, indexed. Safe for many threads."""
+    """Graded rows, indexed: of one file, or of all files in a folder. Safe for many threads."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file.
+        """Read the rows.
+
+        Args:
+            path: A file, a folder of `.jsonl` and `.jsonl.gz` files, or `-`, standard input.
 
         Raises:
-            InputError: The file cannot be read, or `grader grade` did not write one of its lines.
+            InputError: A file cannot be read, or `grader grade` did not write one of its lines.
                 An incomplete last line, as of a run that goes on, is left out.
         """
         self.path = path
         self.entries: list[IndexedRow] = []
+        self._files: dict[Path, LineFile] = {}
+        self._lock = threading.Lock()
         # Rows share equal conditions, to save memory.
-        shared: dict[Conditions, Conditions] = {}
-        try:
-            for line, offset, text in _lines(path):
-                row = read_row(text, line)
-                conditions = row.report.conditions
-                if conditions is not None:
-                    conditions = shared.setdefault(conditions, conditions)
-                self.entries.append(_entry(row, line, offset, len(text), conditions))
-        except OSError as error:
-            message = f"cannot read {path}: {error.strerror or error}"
-            raise InputError(message) from error
+        self._conditions: dict[Conditions, Conditions] = {}
+        self.read_on()
         if not self.entries:
             message = f"{path} has no graded row"
+            if path.is_dir():
+                message += f": it holds {len(self._files)} files *.jsonl and *.jsonl.gz"
             raise InputError(message)
+
+    def read_on(self) -> bool:
+        """Read the rows that were added since; return whether there were any.
+
+        Raises:
+            InputError: As for the first reading.
+        """
+        with self._lock:
+            before = len(self.entries)
+            is_folder = self.path.is_dir()
+            for path in files_in(self.path) if is_folder else [self.path]:
+                if path not in self._files:
+                    self._files[path] = LineFile(path)
+                for line in self._files[path].new_lines():
+                    self.entries.append(self._entry(line, is_folder=is_folder))
+            return len(self.entries) > before
 
     def read(self, entry: IndexedRow) -> GradedRow:
         """Read a row again.
@@ -91,55 +112,42 @@ class GradedFile:
         Raises:
             InputError: The file has changed since it was indexed.
         """
-        try:
-            with self.path.open("rb") as file:
-                file.seek(entry.offset)
-                row = read_row(file.read(entry.length), entry.line)
-        except OSError as error:
-            message = f"cannot read {self.path}: {error.strerror or error}"
-            raise InputError(message) from error
+        row = read_row(entry.file.read(entry.offset, entry.length), entry.line)
         if row.name[:_NAME_CHARS] != entry.name:
-            message = f"{self.path} has changed since it was read"
+            message = f"{entry.file.path} has changed since it was read"
             raise InputError(message)
         return row
 
-
-def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield each complete line that is not blank: number, offset, text.
-
-    Raises:
-        InputError: The file is compressed, or a line is too long.
-    """
-    with path.open("rb") as file:
-        start = file.peek(4)[:4]
-        if start.startswith((_GZIP, _PARQUET)):
-            message = f"{path} is compressed; expected plain JSONL, as `grader grade` writes it"
-            raise InputError(message)
-        offset = number = 0
-        while text := file.readline(MAX_LINE_BYTES):
-            number += 1
-            if not text.endswith(b"\n"):
-                if len(text) == MAX_LINE_BYTES:
-                    message = f"line {number} of {path} is longer than {MAX_LINE_BYTES} bytes"
-                    raise InputError(message)
-                return
-            if not text.isspace():
-                yield number, offset, text
-            offset += len(text)
+    def _entry(self, line: Line, *, is_folder: bool) -> IndexedRow:
+        try:
+            row = read_row(line.text, line.number)
+        except InputError as error:
+            if not is_folder:
+                raise
+            message = f"{line.file.path}: {error}"
+            raise InputError(message) from error
+        conditions = row.report.conditions
+        if conditions is not None:
+            conditions = self._conditions.setdefault(conditions, conditions)
+        # The lines of several files are counted as one text, so that each has its own number.
+        number = len(self.entries) + 1 if is_folder else line.number
+        entry = _entry(row, line, number, conditions)
+        if is_folder and entry.step is None and entry.at is None:
+            return replace(entry, step=line.file.number_in_name)
+        return entry
 
 
-def _entry(
-    row: GradedRow, line: int, offset: int, length: int, conditions: Conditions | None
-) -> IndexedRow:
+def _entry(row: GradedRow, line: Line, number: int, conditions: Conditions | None) -> IndexedRow:
     report = row.report
     code = report.code
     name = row.name[:_NAME_CHARS]
     source_line = row.origin.get("line")
     return IndexedRow(
-        line=line,
-        source_line=source_line if isinstance(source_line, int) else line,
-        offset=offset,
-        length=length,
+        line=number,
+        source_line=source_line if isinstance(source_line, int) else number,
+        file=line.file,
+        offset=line.offset,
+        length=len(line.text),
         name=name,
         problem=(row.problem_id or name)[:_NAME_CHARS],
         verdict=report.verdict,
@@ -159,6 +167,10 @@ def _entry(
         integrity=report.integrity or "",
         policy=report.policy,
         conditions=conditions,
+        step=row.step,
+        at=row.at,
+        queue_s=row.queue_s,
+        dataset=(row.dataset or (conditions.format if conditions else report.policy))[:_NAME_CHARS],
     )
 
 

@@ -8,9 +8,13 @@ from typing import Any
 from grader.model import GradeReport
 from grader.model.errors import GraderError, InputError
 from grader.model.wire import report_of
+from grader.offline.recording import AT_KEY, DATASET_KEYS, QUEUE_KEY, STEP_KEYS
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, completion_of, id_of
 from grader.offline.source import parse_object
 from grader.report.sample import SampleView, view_of
+
+_MOST_STEP = 10**12
+_MOST_SECONDS = 1e11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,14 @@ class GradedRow:
     report: GradeReport
     origin: Mapping[str, Any]
     """The input row that it was graded from; `--resume` uses it."""
+    step: int | None = None
+    """The training step; None if the row names none."""
+    at: float | None = None
+    """When it was graded, in seconds since 1970; None if the row does not say it."""
+    queue_s: float | None = None
+    """Seconds that it waited besides the time that it ran; None if that is not known."""
+    dataset: str = ""
+    """The name of its data set; "" if the row names none."""
 
     def view(self) -> SampleView:
         """Return the sample as pages and the terminal show it."""
@@ -61,6 +73,12 @@ def read_row(text: bytes, number: int) -> GradedRow:
             completion=completion_of(row),
             report=report_of(row.get(REPORT_KEY)),
             origin=origin,
+            step=next(
+                (value for key in STEP_KEYS if (value := _whole(row.get(key))) is not None), None
+            ),
+            at=_number(row.get(AT_KEY)),
+            queue_s=_number(row.get(QUEUE_KEY)),
+            dataset=next((v for key in DATASET_KEYS if isinstance(v := row.get(key), str)), ""),
         )
 
 
@@ -86,6 +104,18 @@ def _as_line(number: int) -> Iterator[None]:
     except GraderError as error:
         message = f"line {number} was not written by `grader grade`: {error}"
         raise InputError(message) from error
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _MOST_STEP:
+        return None
+    return value
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < _MOST_SECONDS else None
 
 
 def _names(row: Mapping[str, Any], origin: Mapping[str, Any], number: int) -> tuple[str, str]:

@@ -51,6 +51,7 @@ def open_any_grader(settings: Settings) -> "FutureGrader":
 @dataclass(slots=True, kw_only=True)
 class _Call:
     future: "ReportFuture"
+    problem_id: str | None
     began: float
     """By `time.monotonic`."""
     answered_at: float = math.inf
@@ -151,9 +152,12 @@ class CodeRater:
             _log.exception("rating a sample failed because of a bug in the grader")
             return self._ungraded(f"{type(error).__name__}: {error}")
         current_call().hold(future)
-        return _Call(future=future, began=began)
+        return _Call(future=future, problem_id=submission.suite.problem_id, began=began)
 
     def _end(self, call: _Call, deadline: float) -> Rating:
+        return replace(self._ended(call, deadline), problem_id=call.problem_id)
+
+    def _ended(self, call: _Call, deadline: float) -> Rating:
         try:
             report = call.future.result(max(0.0, deadline - time.monotonic()) + _GRACE_S)
             return self._rating(report, time.monotonic() - call.began)

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from grader.config.rewards import RewardTask, ScoreMode
@@ -13,12 +13,14 @@ from grader.config.settings import Settings
 from grader.extract.chat import opens_thinking
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.verdict import Verdict, worst
+from grader.offline.recording import Recorder
 from grader.process.exits import close_at_exit, forget_at_exit
-from grader.rewards.calls import serving
+from grader.rewards.calls import current_call, serving
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
 from grader.rewards.conversation import ConversationRater
 from grader.rewards.maths.rater import MathRater
 from grader.rewards.normalise import RunningNormaliser
+from grader.rewards.reports import recorded
 from grader.rewards.response import raw_response
 from grader.rewards.sample import Rater, Rating, Sample, ungraded
 from grader.rewards.terms import format_term, length_term
@@ -36,6 +38,9 @@ class RewardCore:
         Args:
             settings: All settings.
             open_grader: Opens the grader for code.
+
+        Raises:
+            ConfigurationError: Samples cannot be recorded in the folder that the settings name.
         """
         self.settings = settings
         self.code = CodeRater(settings, open_grader=open_grader)
@@ -46,6 +51,10 @@ class RewardCore:
             RewardTask.MATH: self.maths,
             RewardTask.CONVERSATION: self.conversation,
         }
+        self.recorder: Recorder | None = None
+        """Records every rated sample; None: the settings name no folder for it."""
+        if settings.record is not None:
+            self.recorder = Recorder(settings.record, settings.record_bytes)
         window = settings.reward.normalise
         self._normaliser = RunningNormaliser(window) if window else None
         self._closing: list[Callable[[], None]] = []
@@ -72,6 +81,8 @@ class RewardCore:
             plans = [self._plan(sample, task or self.settings.task) for sample in samples]
             with serving():
                 ratings = self._rate(samples, plans, deadline)
+                # Before they are normalised, which hides how rewards move.
+                self.record(samples, ratings, plans)
             return self._normalised(ratings)
         except Exception as error:  # noqa: BLE001 - logged; fails only this call
             # A bug of the grader must not stop the training.
@@ -79,6 +90,26 @@ class RewardCore:
                 "rating %d samples failed because of a bug in the reward function", len(samples)
             )
             return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
+
+    def record(
+        self,
+        samples: Sequence[Sample],
+        ratings: Sequence[Rating],
+        plans: Sequence[GradingPlan | Rating],
+    ) -> None:
+        """Record rated samples, if the settings name a folder for that.
+
+        Args:
+            samples: The samples.
+            ratings: Of the samples.
+            plans: How each was graded; not a plan if its label cannot be read.
+        """
+        if self.recorder is None or current_call().is_cancelled:
+            return
+        self.recorder.write(
+            recorded(sample, rating, plan if isinstance(plan, GradingPlan) else None, self.settings)
+            for sample, rating, plan in zip(samples, ratings, plans, strict=True)
+        )
 
     def check(self, task: RewardTask | None = None) -> None:
         """Check that samples can be graded under these settings.
@@ -106,6 +137,8 @@ class RewardCore:
         self.code.close()
         self.maths.close()
         self.conversation.close()
+        if self.recorder is not None:
+            self.recorder.close()
         forget_at_exit(self)
 
     def _plan(self, sample: Sample, task: RewardTask) -> GradingPlan | Rating:

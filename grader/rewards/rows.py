@@ -5,20 +5,16 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 
-from grader.config.rewards import RewardTask
 from grader.config.settings import Settings
-from grader.grading.pipeline import not_graded
 from grader.model import GradeReport
-from grader.model.verdict import Verdict
 from grader.offline.rows import RatedCompletion
 from grader.process.threads import Threads
 from grader.rewards.code import OpenGrader
 from grader.rewards.core import RewardCore
-from grader.rewards.sample import Rating, Sample
+from grader.rewards.reports import report_for
+from grader.rewards.sample import Sample
 from grader.suites.plans import plan_for
 
-_GOOD = 0.5
-"""The lowest score with which a conversation counts as passed."""
 _WAITING_PER_THREAD = 4
 
 
@@ -37,7 +33,10 @@ class RowRater:
             settings.reward, unit=False, normalise=0, length_weight=0.0, format_weight=0.0
         )
         self._settings = settings
-        self._core = RewardCore(replace(settings, reward=plain), open_grader=open_grader)
+        # The rows of a file are written anyway, so they are not recorded.
+        self._core = RewardCore(
+            replace(settings, reward=plain, record=None), open_grader=open_grader
+        )
         # As many as a model rates at once, because each waits for the others of its batch.
         workers = max(settings.conversation.batch, settings.math.processes)
         self._threads = Threads(workers, "grader-rater")
@@ -92,7 +91,8 @@ class RowRater:
     def _answer(self, completion: RatedCompletion, tell: Callable[[GradeReport], None]) -> None:
         sample = Sample(query=completion.text, prompt=completion.prompt, label=completion.label)
         (rating,) = self._core.rate([sample], deadline_s=self._settings.queue.deadline_s)
-        report = self._report(completion, rating)
+        plan = plan_for(completion.label, self._settings.task)
+        report = report_for(rating, plan, self._settings)
         # Closing cancels what is in flight, so its report says nothing about the completion.
         if not self._closed.is_set():
             tell(report)
@@ -107,28 +107,3 @@ class RowRater:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
-
-    def _report(self, completion: RatedCompletion, rating: Rating) -> GradeReport:
-        if not rating.graded:
-            return not_graded(rating.note.removeprefix("not graded: "), self._settings)
-        kind = plan_for(completion.label, self._settings.task).name
-        verdict = rating.verdict
-        if verdict is None:
-            verdict = Verdict.PASSED if rating.score >= _GOOD else Verdict.FAILED
-        report = rating.report or GradeReport(
-            verdict=verdict,
-            score=rating.score,
-            reward=rating.reward,
-            graded=True,
-            passed=int(verdict is Verdict.PASSED),
-            total=1,
-            code=rating.answer if kind == RewardTask.MATH else None,
-        )
-        return replace(
-            report,
-            verdict=verdict,
-            score=rating.score,
-            reward=rating.reward,
-            feedback=rating.note,
-            policy=kind,
-        )

@@ -48,6 +48,10 @@ class Sample:
     """The response, or prompt and response together, with special tokens."""
     prompt: str = ""
     label: object = None
+    step: int | None = None
+    """The training step; None if the trainer gives none. Only recorded, as `dataset` is."""
+    dataset: str = ""
+    """The name of its data set; "" if the trainer gives none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,8 @@ class Rating:
     """One line: the verdict and its reason."""
     report: GradeReport | None = None
     """The full report, if tests graded the sample."""
+    problem_id: str | None = None
+    """The id of the problem in its label; None if it has none."""
 
     def __post_init__(self) -> None:
         """Check the ranges of reward and score.

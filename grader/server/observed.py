@@ -11,11 +11,16 @@ from grader.config.server import ServerSettings
 from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Limits, Submission, TestSuite
+from grader.offline.recording import RecordedSample, Recorder
 from grader.server.http.logs import short_id
 from grader.server.http.request_context import RequestContext, current_request
 from grader.server.http.wait_queue import WaitEntry, WaitQueue
 from grader.server.metrics import Metrics
 from grader.server.samples import GradedSample, SampleStore
+
+GRADE_PATH = "/v1/grade"
+"""The endpoint whose samples are recorded here. Those of the endpoints for rewards are recorded
+with their rewards, by the reward core."""
 
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -42,6 +47,7 @@ class ObservedGrader(FutureGrader):
         wait_queue: WaitQueue,
         metrics: Metrics,
         samples: SampleStore,
+        recorder: Recorder | None,
     ) -> None:
         """Open the other grader.
 
@@ -51,6 +57,7 @@ class ObservedGrader(FutureGrader):
             wait_queue: Counts the submissions that have not begun.
             metrics: Counts submissions.
             samples: Keeps samples for the live page.
+            recorder: Records the samples of `GRADE_PATH`; None: they are not recorded.
 
         Raises:
             GraderError: The other grader cannot be opened.
@@ -59,6 +66,7 @@ class ObservedGrader(FutureGrader):
         self._wait_queue = wait_queue
         self._metrics = metrics
         self._samples = samples
+        self._recorder = recorder
         self._calls: dict[int, _Call] = {}
         self.inner = open_inner(self._begin)
         """The other grader, for submissions that should not be counted."""
@@ -122,7 +130,8 @@ class ObservedGrader(FutureGrader):
             log.debug("reason", feedback=report.feedback)
 
     def _keep(self, call: _Call, report: GradeReport, took_s: float) -> None:
-        submission = call.submission
+        submission, at = call.submission, time.time()
+        endpoint = call.context.endpoint if call.context else ""
         self._samples.add(
             GradedSample(
                 id=submission.id,
@@ -130,11 +139,21 @@ class ObservedGrader(FutureGrader):
                 prompt=submission.prompt,
                 completion=submission.completion,
                 report=report,
-                endpoint=call.context.endpoint if call.context else "",
-                at=time.time(),
+                endpoint=endpoint,
+                at=at,
                 took_s=took_s,
             )
         )
+        if self._recorder is not None and endpoint == GRADE_PATH:
+            sample = RecordedSample(
+                id=submission.suite.problem_id or submission.id or "sample",
+                prompt=submission.prompt,
+                completion=submission.completion,
+                report=report,
+                at=at,
+                queue_s=max(0.0, took_s - (report.usage.wall_time_s or 0.0)),
+            )
+            self._recorder.write((sample,))
 
 
 def error_kind(feedback: str) -> str:

@@ -67,17 +67,18 @@ class Service:
                 problems = held.enter_context(load_problems(settings.problems))
             self.labels = LabelReader(problems, metrics)
             opener = _Opener(settings)
+            self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             self.grader = ObservedGrader(
                 settings,
                 opener.open,
                 wait_queue=self.wait_queue,
                 metrics=metrics,
                 samples=self.samples,
+                recorder=self.rewards.recorder,
             )
             held.callback(self.grader.close)
             self.programs = opener.programs(self.wait_queue)
             held.callback(self.programs.close)
-            self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             held.callback(self.rewards.close)
             self.rating_threads = Threads(_RATING_THREADS, "get-reward")
             held.callback(self.rating_threads.shutdown, wait=False, cancel_futures=True)

@@ -13,7 +13,7 @@ from grader.model.errors import GraderError
 from grader.process.exits import close_at_exit
 from grader.rewards.core import shared_core
 from grader.rewards.sample import Sample
-from grader.trainers.shared import label_of, rate_one, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_one, text_of
 
 DEADLINE_S = 9.0
 """Even with the extra seconds that the core waits for a late report, a call ends before 15 s."""
@@ -82,7 +82,12 @@ def code_reward(
             If a number was returned instead, AReaL would train on it.
     """
     _trainer.watch()
-    sample = Sample(query=completions, prompt=text_of(prompt), label=label_of(data))
+    sample = Sample(
+        query=completions,
+        prompt=text_of(prompt),
+        label=label_of(data),
+        dataset=dataset_of(data),
+    )
     rating = rate_one(sample, deadline_s=deadline_s)
     if not rating.graded:
         raise GraderError(rating.note)

@@ -17,7 +17,7 @@ from typing import Any
 
 from grader.model.errors import GraderError
 from grader.rewards.sample import Rating, Sample
-from grader.trainers.shared import label_of, rate_soon, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_soon, text_of
 
 
 def server_class() -> type:
@@ -80,4 +80,5 @@ async def rated(answer: str, asked: object, row: Mapping[str, Any] | None) -> Ra
     """
     metadata = dict(row or {})
     label = metadata.get("unit_tests") or label_of(metadata)
-    return await rate_soon(Sample(query=answer, prompt=text_of(asked), label=label))
+    sample = Sample(query=answer, prompt=text_of(asked), label=label, dataset=dataset_of(metadata))
+    return await rate_soon(sample)

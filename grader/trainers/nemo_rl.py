@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from grader.rewards.sample import Rating, Sample
-from grader.trainers.shared import label_of, rate_all, response_of, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_all, response_of, text_of
 
 _NAME = f"{__name__}.CodeEnvironment"
 
@@ -100,10 +100,12 @@ def __getattr__(name: str) -> Any:
 
 def _sample(messages: Sequence[Mapping[str, Any]], row: Any) -> Sample:
     prompts = [message for message in messages if message.get("role") != "assistant"]
+    columns = row if isinstance(row, Mapping) else {}
     return Sample(
         query=response_of(list(messages)),
         prompt=text_of(prompts),
-        label=label_of(row if isinstance(row, Mapping) else {}),
+        label=label_of(columns),
+        dataset=dataset_of(columns),
     )
 
 

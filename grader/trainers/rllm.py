@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.rewards.sample import Sample
-from grader.trainers.shared import label_of, rate_one, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_one, text_of
 
 
 def code_reward(task_info: Mapping[str, object], action: object) -> Any:
@@ -29,7 +29,12 @@ def code_reward(task_info: Mapping[str, object], action: object) -> Any:
 
     answer = getattr(action, "action", action)
     prompt = task_info.get("question") or task_info.get("problem")
-    sample = Sample(query=text_of(answer), prompt=text_of(prompt), label=label_of(task_info))
+    sample = Sample(
+        query=text_of(answer),
+        prompt=text_of(prompt),
+        label=label_of(task_info),
+        dataset=dataset_of(task_info),
+    )
     rating = rate_one(sample)
     return RewardOutput(
         reward=rating.reward,

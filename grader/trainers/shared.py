@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from grader.config.rewards import RewardTask
+from grader.offline.recording import DATASET_KEYS
 from grader.rewards.calls import in_thread
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
@@ -101,6 +102,11 @@ def response_of(said: object) -> str:
     if isinstance(said, str | Mapping) or not isinstance(said, Sequence):
         return text_of(said)
     return text_of([m for m in said if not isinstance(m, Mapping) or m.get("role") == "assistant"])
+
+
+def dataset_of(row: Mapping[str, object]) -> str:
+    """Return the name of a row's data set; "" if the row has none."""
+    return next((name for key in DATASET_KEYS if isinstance(name := row.get(key), str)), "")
 
 
 def label_of(row: Mapping[str, object]) -> object:

@@ -9,7 +9,7 @@ import asyncio
 from typing import Any, Protocol
 
 from grader.rewards.sample import Sample
-from grader.trainers.shared import label_of, rate_soon, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_soon, text_of
 
 
 class SlimeSample(Protocol):
@@ -47,7 +47,12 @@ async def _reward(sample: SlimeSample) -> float:
     metadata: dict[str, Any] = sample.metadata or {}
     label = label_of(metadata) if sample.label is None else sample.label
     rating = await rate_soon(
-        Sample(query=sample.response, prompt=text_of(sample.prompt), label=label)
+        Sample(
+            query=sample.response,
+            prompt=text_of(sample.prompt),
+            label=label,
+            dataset=dataset_of(metadata),
+        )
     )
     if not rating.graded:
         sample.remove_sample = True

@@ -15,7 +15,7 @@ from typing import Any
 from grader.model.errors import ConfigurationError, GraderError
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.text.inert import inert
-from grader.trainers.shared import label_of, rate_all, response_of, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_all, response_of, text_of
 
 _NOTE_CHARS = 200
 _OWN_COLUMNS = frozenset({"completion_ids", "environments", "trainer_state"})
@@ -45,11 +45,14 @@ def code_reward(
     Raises:
         ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
+    step = getattr(columns.get("trainer_state"), "global_step", None)
     samples = [
         Sample(
             query=response_of(completion),
             prompt=text_of(prompt),
-            label=label_of(_row(columns, index, prompt)),
+            label=label_of(row := _row(columns, index, prompt)),
+            step=step,
+            dataset=dataset_of(row),
         )
         for index, (prompt, completion) in enumerate(zip(prompts, completions, strict=True))
     ]

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from grader.model.errors import GraderError
 from grader.rewards.sample import Sample
-from grader.trainers.shared import label_of, rate_soon, response_of, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_soon, response_of, text_of
 
 
 class TaskData(Protocol):
@@ -51,7 +51,12 @@ async def code_reward(task: TaskData, trace: Trace) -> float:
             not train on it.
     """
     row = task.model_dump(exclude_defaults=True)
-    sample = Sample(query=trace.last_reply, prompt=text_of(row.get("prompt")), label=label_of(row))
+    sample = Sample(
+        query=trace.last_reply,
+        prompt=text_of(row.get("prompt")),
+        label=label_of(row),
+        dataset=dataset_of(row),
+    )
     rating = await rate_soon(sample)
     trace.record_metrics({f"grader/{key}": value for key, value in rating.all_logs().items()})
     if not rating.graded:
@@ -83,7 +88,10 @@ async def rubric_reward(
     """
     label = label_of(info) if info else answer
     sample = Sample(
-        query=response_of(_plain(completion)), prompt=text_of(_plain(prompt)), label=label
+        query=response_of(_plain(completion)),
+        prompt=text_of(_plain(prompt)),
+        label=label,
+        dataset=dataset_of(info or {}),
     )
     return (await rate_soon(sample)).reward
 

@@ -63,7 +63,7 @@ async def compute_score(
         ConfigurationError: This process cannot grade anything. Raised by the first call only.
         GraderError: The sample could not be graded, and `raise_ungraded` is set.
     """
-    sample = Sample(query=solution_str, label=ground_truth)
+    sample = Sample(query=solution_str, label=ground_truth, dataset=data_source or "")
     rating = await rate_soon(sample, task=_task_of(data_source, task, sources))
     return _result(rating, raise_ungraded=raise_ungraded)
 
@@ -80,7 +80,7 @@ def compute_score_sync(
     **_: Any,
 ) -> dict[str, float]:
     """As `compute_score`, for managers that need a function that is not async."""
-    sample = Sample(query=solution_str, label=ground_truth)
+    sample = Sample(query=solution_str, label=ground_truth, dataset=data_source or "")
     rating = rate_one(sample, task=_task_of(data_source, task, sources))
     return _result(rating, raise_ungraded=raise_ungraded)
 
@@ -99,7 +99,7 @@ def compute_score_batch(
     by_task: dict[str | None, dict[int, Sample]] = defaultdict(dict)
     rows = zip(data_sources, solution_strs, ground_truths, strict=True)
     for index, (source, text, label) in enumerate(rows):
-        sample = Sample(query=text, label=label)
+        sample = Sample(query=text, label=label, dataset=source)
         by_task[_task_of(source, task, sources)][index] = sample
     results: dict[int, dict[str, float]] = {}
     for chosen, samples in by_task.items():

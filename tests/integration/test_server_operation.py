@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import requests
 
+from grader.model.verdict import Verdict
+from grader.report.index import GradedFile
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
@@ -25,9 +27,15 @@ Eventually = Callable[[Callable[[], bool], float], None]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("record")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, record: Path) -> Iterator[Service]:
     sizes = {"server__body_bytes": "1MiB", "server__held_bytes": "2MiB"}
-    with serving(tmp_path_factory.mktemp("service"), token=TOKEN, **sizes) as running:
+    folder = tmp_path_factory.mktemp("service")
+    with serving(folder, token=TOKEN, record=str(record), **sizes) as running:
         yield running
 
 
@@ -288,3 +296,13 @@ def test_stopping_service_waits_no_longer_than_the_drain(
         assert service.stop() == 0
         thread.join()
     assert answers == [504]
+
+
+def test_service_records_what_clients_send(service: Service, record: Path) -> None:
+    label = {"id": "recorded", "assert_case": ASSERTS}
+    service.grade(BAD, label=label)
+    body = {"query": [GOOD], "prompts": [""], "labels": [label]}
+    assert service.post("/get_reward", body).status_code == 200
+    # While the service runs, as if it was killed now.
+    found = [each for each in GradedFile(record).entries if each.name == "recorded"]
+    assert [(e.verdict, e.reward) for e in found] == [(Verdict.FAILED, 0.3), (Verdict.PASSED, 1.0)]

@@ -36,6 +36,7 @@ class RepairAgent(Agent):
             return Attempt(rating=rating, solved=False, words="")
         tests = next((part.label for part in plan.parts if part.task is RewardTask.CODE), label)
         (rating,) = self._core.code.rate([sample], [tests], deadline)
+        self._core.record([sample], [rating], [plan])
         report = rating.report
         return Attempt(
             rating=rating,

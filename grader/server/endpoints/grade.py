@@ -19,7 +19,7 @@ from grader.scoring.policies import POLICIES
 from grader.server.http.errors import REFUSALS, ErrorResponse
 from grader.server.http.idempotency import KeyedResponse, KeyReusedError
 from grader.server.http.request_context import RequestContext, current_request
-from grader.server.observed import error_kind
+from grader.server.observed import GRADE_PATH, error_kind
 from grader.server.samples import GradedSample
 from grader.server.service import Service
 
@@ -132,7 +132,7 @@ def make_router(service: Service) -> APIRouter:
     router = APIRouter(tags=["grade"])
 
     @router.post(
-        "/v1/grade",
+        GRADE_PATH,
         summary="Grade one submission, or many",
         response_model=None,
         responses={

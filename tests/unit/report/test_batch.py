@@ -1,5 +1,8 @@
 """The summary of a graded file, and its differences from another."""
 
+import gzip
+import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +126,8 @@ def test_changed_file_is_not_shown(tmp_path: Path) -> None:
     [
         pytest.param(b"", "no graded row", id="empty"),
         pytest.param(b'{"id": 1}\n', "line 1 was not written by", id="not graded"),
-        pytest.param(b"\x1f\x8b...", "is compressed", id="gzip"),
+        pytest.param(b"\x1f\x8b...", "is damaged", id="gzip"),
+        pytest.param(b"PAR1...", "is a Parquet file", id="parquet"),
     ],
 )
 def test_file_of_something_else_is_refused(tmp_path: Path, content: bytes, problem: str) -> None:
@@ -203,3 +207,45 @@ def test_samples_of_one_name_are_paired_in_order(tmp_path: Path) -> None:
     found = flips(tmp_path, [passed, failed, passed], [passed, passed])
     assert (found.common, found.changed, found.only_here, found.only_there) == (2, 1, 1, 0)
     assert set(found.found) == {2}
+
+
+def test_folder_is_read_as_one_run_and_read_on_while_it_grows(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    write_graded(folder / "step-20.jsonl", [Row(id="a", report=make_report(WA))])
+    zipped = write_graded(tmp_path / "b.jsonl", [Row(id="b", report=make_report())] * 2)
+    (folder / "step-40.jsonl.gz").write_bytes(gzip.compress(zipped.read_bytes()))
+    (folder / "notes.txt").write_text("not rows")
+    found = GradedFile(folder)
+    assert [(e.line, e.name, e.step) for e in found.entries] == [
+        (1, "a", 20),
+        (2, "b", 40),
+        (3, "b", 40),
+    ]
+    assert not found.read_on()
+    with (folder / "step-20.jsonl").open("ab") as file:
+        file.write(zipped.read_bytes())
+    with (folder / "step-40.jsonl.gz").open("ab") as file:
+        file.write(gzip.compress(zipped.read_bytes()))
+    write_graded(folder / "step-60.jsonl", [Row(id="c", report=make_report())])
+    assert found.read_on()
+    assert [e.step for e in found.entries] == [20, 40, 40, 20, 20, 40, 40, 60]
+    assert [found.read(e).name for e in found.entries] == ["a", "b", "b", "b", "b", "b", "b", "c"]
+
+
+def test_row_of_a_folder_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "odd.jsonl").write_text('{"id": 1}\n')
+    with pytest.raises(InputError, match=r"odd\.jsonl: line 1 was not written by"):
+        GradedFile(tmp_path)
+    (tmp_path / "odd.jsonl").unlink()
+    with pytest.raises(InputError, match=r"holds 0 files"):
+        GradedFile(tmp_path)
+
+
+def test_standard_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_graded(tmp_path / "a.jsonl", [Row(id="a", report=make_report())])
+    packed = gzip.compress(file.read_bytes())
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(packed)))
+    monkeypatch.setattr(sys, "stdin", given)
+    found = GradedFile(Path("-"))
+    assert found.read(found.entries[0]).completion == "x = 1"
