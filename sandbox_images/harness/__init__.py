@@ -5,8 +5,8 @@
     zygote      a warmed interpreter; forks a fresh process, in fresh namespaces, per run
     runners/    what such a process does: stdin program, call, script, pytest
 
-What runs in zygotes is written with named tuples and without `dataclasses`, which alone brings
-modules that take 2 MB: every fork copies the tables of every page that its zygote has.
+Code that runs in zygotes uses named tuples instead of `dataclasses`: that module pulls in others
+that take 2 MB, and every fork copies the page tables of all of its zygote's memory.
 
-`frames` and `values` are also used by the other end of the wire, in grader.
+The grader uses `frames` and `values` at its end of the wire, too.
 """

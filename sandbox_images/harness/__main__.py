@@ -33,8 +33,9 @@ def main() -> None:
 
 
 def _default_signals() -> None:
-    """Undo what a process inherits: one whose SIGCHLD is ignored cannot wait for its children."""
-    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python's own
+    """Reset inherited signal handling: a process that ignores SIGCHLD cannot wait for children."""
+    # Python itself ignores two of them.
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

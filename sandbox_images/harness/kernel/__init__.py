@@ -1,1 +1,1 @@
-"""What the kernel offers and counts, for the harness: no policy."""
+"""Access to what the kernel offers and counts. Policy is elsewhere."""

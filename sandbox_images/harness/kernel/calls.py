@@ -1,8 +1,8 @@
-"""System calls that are written down in one process and made in its fork.
+"""System calls that one process prepares and its fork makes.
 
-What a fork touches, the kernel copies, page by page, at 4 µs each: a few lines of Python between
-fork and code soon cost a millisecond, most of it for objects that the lines create and look up.
-To go through a list that lies ready touches a tenth of that.
+The kernel copies every page that a fork touches, which takes 4 µs each. So a few lines of Python
+between the fork and the submission soon take a millisecond, most of it for objects that they create
+and look up. To go through a prepared list touches a tenth of that.
 """
 
 import ctypes
@@ -21,19 +21,19 @@ _syscall.restype = ctypes.c_long
 
 
 class Calls:
-    """A list of calls, each of which has to succeed."""
+    """A list of calls. Each of them has to succeed."""
 
     def __init__(self) -> None:
         self._calls: list[tuple[int, int, int, int, int, int, str]] = []
         self._kept: list[object] = []
 
     def add(self, name: str, *args: int | bytes, of: str = "") -> None:
-        """Write a call down.
+        """Add a call to the list.
 
         Args:
-            name: Of the system call.
-            args: At most five; for bytes, the address of a copy that is kept.
-            of: What it is for, in the message of a failure.
+            name: Name of the system call.
+            args: At most five. Bytes are copied, and the call gets the address of the copy.
+            of: What the call is for, for the error message.
         """
         values = [self._address(arg) if isinstance(arg, bytes) else arg for arg in args]
         values += [0] * (_ARGUMENTS - len(values))
@@ -42,15 +42,15 @@ class Calls:
         self._calls.append((_NUMBERS[name], first, second, third, fourth, fifth, what))
 
     def keep(self, value: ctypes.Structure | ctypes.Array[Any]) -> int:
-        """Return the address of something that a call refers to, which lives as long as this."""
+        """Keep what a call refers to as long as the list, and return its address."""
         self._kept.append(value)
         return ctypes.addressof(value)
 
     def make(self) -> None:
-        """Make them.
+        """Make the calls.
 
         Raises:
-            OSError: One was refused; those after it were not made.
+            OSError: The kernel refused one. Those after it were not made.
         """
         for number, first, second, third, fourth, fifth, what in self._calls:
             if _syscall(number, first, second, third, fourth, fifth) < 0:
@@ -62,6 +62,6 @@ class Calls:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether this kernel has a call that refuses nothing but does not exist in older ones."""
-    # No descriptor has this number, so that there is nothing to be done.
+    """Tell whether this kernel has `close_range`, or another call for a range of descriptors."""
+    # No descriptor has this number, so the call does nothing.
     return bool(_syscall(_NUMBERS[name], (1 << 32) - 1, (1 << 32) - 1, 0, 0, 0) == 0)

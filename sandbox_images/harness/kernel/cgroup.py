@@ -1,4 +1,4 @@
-"""The counters of the slot's own cgroup, whichever version of cgroups there is.
+"""The counters of the slot's own cgroup, in version 1 or 2 of cgroups.
 
 Inside a slot the cgroup is mounted read-only: its files at the top for version 2, one folder
 per controller for version 1. A folder that belongs to the whole machine is never read: what it
@@ -16,8 +16,8 @@ _READ_BYTES = 64 * 1024
 class CgroupReader(NamedTuple):
     """Reads counters over every process that is or was in the slot.
 
-    Each method raises OSError when the cgroup is gone, and ValueError for a file that has not
-    the form that the kernel documents.
+    Each method raises OSError if the cgroup is gone, and ValueError if a file does not have the
+    form that the kernel documents.
     """
 
     version: int
@@ -52,7 +52,7 @@ def open_reader(root: str) -> CgroupReader | None:
     """Find the slot's counters under `root`, usually /sys/fs/cgroup.
 
     Returns:
-        None where cgroups are missing, incomplete, or show the whole machine.
+        None if cgroups are missing, incomplete, or show the whole machine.
     """
     # Only the root of a version 2 hierarchy lacks memory.events.
     if _has(root, "memory.events") and _has(root, "memory.current"):
@@ -73,7 +73,7 @@ def _has(folder: str, name: str) -> bool:
 
 
 def _read(folder: str, name: str) -> bytes:
-    # Several times a run: without what `open` does besides.
+    # Called several times per run, so without the overhead of `open`.
     descriptor = os.open(f"{folder}/{name}", os.O_RDONLY)
     try:
         return os.read(descriptor, _READ_BYTES)
@@ -82,7 +82,7 @@ def _read(folder: str, name: str) -> bytes:
 
 
 def _number(content: bytes, name: bytes) -> int:
-    """Return the number in the line of a name; each line has a name and a number."""
+    """Return the number of a name, in a file whose lines have a name and a number each."""
     before, found, after = (b"\n" + content).partition(b"\n" + name + b" ")
     if not found:
         raise ValueError(f"no {name.decode()} in {before[:200]!r}")

@@ -42,7 +42,7 @@ _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPABILITY_VERSION_3 = 0x20080522
 
 libc = ctypes.PyDLL(None, use_errno=True)
-# Types that are known beforehand need no objects that wrap each argument.
+# With declared types, ctypes makes no object that wraps each argument.
 libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
 libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 _clone = libc["syscall"]
@@ -108,13 +108,13 @@ def map_own_user(inside: tuple[int, int], outside: tuple[int, int]) -> None:
 
     Args:
         inside: User and group as seen in the namespace.
-        outside: The process's own, read before it entered: now they read as "nobody".
+        outside: User and group outside, read before the process entered the namespace.
     """
     for name, text in own_user_files(inside, outside):
         try:
             file = os.open(f"/proc/self/{name}", os.O_WRONLY)
         except FileNotFoundError:
-            if name == "setgroups":  # a kernel that does not ask for it, such as gVisor's
+            if name == "setgroups":  # not needed on some kernels, such as gVisor's
                 continue
             raise
         try:
@@ -145,9 +145,9 @@ def enter_own_user(inside: tuple[int, int]) -> None:
 def clone(flags: int) -> int:
     """Fork into new namespaces in one step; like `os.fork`, 0 in the child.
 
-    Only for a process with one thread. What Python does after a fork about threads and locks
-    has nothing to do then, and would cost half as much as the fork; it also seeds `random`,
-    which is left to the caller.
+    Only for a process with one thread, because this skips Python's own work after a fork. That is
+    for threads and locks, and takes half as long as the fork. It also seeds `random`, which the
+    caller has to do.
     """
     number = _SYS_CLONE[os.uname().machine]
     return _check(_clone(number, flags | signal.SIGCHLD, None, None, None, None), "clone")
@@ -156,10 +156,10 @@ def clone(flags: int) -> int:
 class PidNamespaces:
     """Makes pid namespaces for this process's children, one after another.
 
-    Process 1 of each is not a copy of this process but a task that shares its memory and does
-    nothing but pause(2), which costs 0.05 ms where a fork costs 1. It has no signal handlers,
-    so nothing inside its namespace can stop or kill it, and it reaps what is orphaned there.
-    The caller must have no handlers of its own: they would be copied, and run in its memory.
+    Process 1 of each shares the memory of this process, and only calls pause(2). To start it takes
+    0.05 ms; a fork takes 1 ms. It has no signal handlers, so nothing inside its namespace can stop
+    or kill it, and it reaps orphans there. The caller must have no signal handlers: process 1 would
+    inherit them, and run them in the caller's memory.
     """
 
     _STACK_BYTES = 64 * 1024
@@ -174,16 +174,16 @@ class PidNamespaces:
         try:
             setns(self._own, CLONE_NEWPID)
         except OSError as error:
-            # gVisor cannot come back, but makes its next namespace beside the last, not in it.
+            # gVisor cannot go back, but makes the next namespace beside the last one, not in it.
             if error.errno != errno.EOPNOTSUPP:
                 raise
         unshare(CLONE_NEWPID)
-        # Ignored at its birth, SIGCHLD makes the kernel reap process 1's children by itself.
+        # If process 1 starts with SIGCHLD ignored, the kernel reaps its children by itself.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         pid = libc.clone(
             ctypes.cast(libc.pause, ctypes.c_void_p),
             ctypes.c_void_p(self._stack_top),
-            # With files of its own it would hold open what a run closes.
+            # With a descriptor table of its own, it would keep open what a run closes.
             ctypes.c_int(_CLONE_VM | _CLONE_FILES | signal.SIGCHLD),
             None,
         )
@@ -206,8 +206,8 @@ class _CapabilityData(ctypes.Structure):
 def drop_capabilities() -> None:
     """Give up every capability of this process.
 
-    The bounding set may stay: who can gain no privileges by executing a file, as nobody can
-    under a seccomp filter of ours, has no use for it.
+    The bounding set may stay: it is of use only to a process that can gain privileges by executing
+    a file, and our filters prevent that.
     """
     calls = Calls()
     add_drop_capabilities(calls)
@@ -215,6 +215,6 @@ def drop_capabilities() -> None:
 
 
 def add_drop_capabilities(calls: Calls) -> None:
-    """Write down what `drop_capabilities` does."""
+    """Add the calls that `drop_capabilities` makes."""
     header = calls.keep(_CapabilityHeader(_CAPABILITY_VERSION_3, 0))
     calls.add("capset", header, calls.keep((_CapabilityData * 2)()))

@@ -1,7 +1,8 @@
-"""What the processes of a run take, read from /proc.
+"""What the processes of a run use, read from /proc.
 
-A slot runs one submission at a time, so every process in it that is not the harness's belongs
-to the run. Read only while a run lasts: of one that ended, its zygote has the kernel's account.
+A slot runs one submission at a time, so every process in it that does not belong to the harness
+belongs to the run. This is read only while a run lasts: afterwards, its zygote has the kernel's
+account of it.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ _ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _NUMBERS = (b"pid", b"pgid", b"sid")
 _DEAD = (b"", b"Z", b"X")
-"""States of a process that has ended; the first is that of one that is gone."""
+"""States of a process that has ended; empty if it is gone."""
 _RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -26,11 +27,11 @@ class ProcessReading(NamedTuple):
 
     cpu_time_s: float
     run_delay_s: float
-    """The longest that any one process was ready but had no CPU."""
+    """The longest time that a single process was ready but had no CPU."""
     run_delays_s: Mapping[int, float]
     """The same for each process."""
     memory_bytes: int
-    """Anonymous memory beyond what each process began with as a copy of its zygote."""
+    """Anonymous memory beyond what each process shared with its zygote at first."""
 
 
 class Identity(NamedTuple):
@@ -44,7 +45,7 @@ class Identity(NamedTuple):
 def identity(pid: int) -> Identity:
     """Return the numbers that a process has for the others in its namespace."""
     status = _read(f"/proc/{pid}/status")
-    # One number for each namespace, the innermost last; gVisor tells of none.
+    # One number for each namespace, the innermost last. gVisor has none of these lines.
     found = (re.search(rb"^NS%s:.*?(\d+)$" % name, status, re.MULTILINE) for name in _NUMBERS)
     return Identity(*(int(match[1]) if match else 0 for match in found))
 
@@ -55,12 +56,12 @@ def all_pids() -> frozenset[int]:
 
 
 def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> ProcessReading:
-    """Read every process but `harness_pids`, each of which began with `inherited_bytes`."""
+    """Read all processes but `harness_pids`; see `read`."""
     return read(all_pids() - harness_pids, inherited_bytes)
 
 
 def read(pids: Iterable[int], inherited_bytes: int) -> ProcessReading:
-    """Read some processes, each of which began with `inherited_bytes`."""
+    """Read some processes. `inherited_bytes` of the memory of each do not count."""
     cpu_ticks = memory = 0
     run_delays_s: dict[int, float] = {}
     for pid in pids:
@@ -76,9 +77,9 @@ def read(pids: Iterable[int], inherited_bytes: int) -> ProcessReading:
 
 
 class Waiting:
-    """How long a run was ready but had no CPU, though its processes come and go.
+    """How long a run was ready but had no CPU, while its processes come and go.
 
-    Counted between two looks is the process that waited longest then.
+    Between two looks, only the process that waited longest counts.
     """
 
     def __init__(self) -> None:
@@ -87,19 +88,19 @@ class Waiting:
         self._seen: Mapping[int, float] = {}
 
     def look(self, run_delays_s: Mapping[int, float]) -> None:
-        """Take note of how long each process has waited by now."""
+        """Add the longest wait since the last look; `run_delays_s` is by pid."""
         grown = [delay - self._before(pid, delay) for pid, delay in run_delays_s.items()]
         self.time_s += max(grown, default=0.0)
         self._seen = run_delays_s
 
     def _before(self, pid: int, delay: float) -> float:
-        """Return what a process had waited at the last look; its number may be another's now."""
+        """Return how long a process had waited at the last look; its pid may have been reused."""
         seen = self._seen.get(pid, 0.0)
         return seen if seen <= delay else 0.0
 
 
 def descendants(ancestors: frozenset[int], harness_pids: frozenset[int]) -> dict[int, list[int]]:
-    """Return the processes that are not the harness's, by the one of `ancestors` they come from."""
+    """Return the processes outside the harness, by which of `ancestors` they come from."""
     parents = {pid: _parent(pid) for pid in all_pids()}
     found: dict[int, list[int]] = {pid: [] for pid in ancestors}
     for pid in parents.keys() - harness_pids:
@@ -173,7 +174,7 @@ def memory_bytes(pid: int | str) -> int:
 
 
 def _read(path: str) -> bytes:
-    """Read a file of /proc; empty when its process is gone."""
+    """Read a file of /proc; empty if its process is gone."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read()
@@ -187,19 +188,19 @@ def _times(pid: int) -> list[int]:
 
 
 def _state(pid: int) -> bytes:
-    """Return the letter of a process's state; nothing where it is gone."""
+    """Return the letter of a process's state; empty if it is gone."""
     fields = _stat(pid)
     return fields[0] if fields else b""
 
 
 def _parent(pid: int) -> int | None:
-    """Return the parent of a process; None where it is gone."""
+    """Return the parent of a process; None if it is gone."""
     fields = _stat(pid)
     return int(fields[1]) if fields else None
 
 
 def _stat(pid: int) -> list[bytes]:
-    """Return what stands after the name of a process; nothing where it is gone."""
+    """Return the fields after a process's name in its stat file; empty if it is gone."""
     # The name in the second field may hold blanks and brackets: count from the last bracket.
     return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 

@@ -1,8 +1,8 @@
 """System calls by name and number, and which of them a candidate or its supervisor may make.
 
 The names were collected by tracing what Python itself, its standard library, pytest, numpy and
-small subprocesses call (docs/adr/0010-system-calls.md); the numbers are the kernel's. Only names
-that somebody here may use are listed: what is missing is refused.
+small subprocesses call (docs/adr/0010-system-calls.md); the numbers are the kernel's. Calls that
+are not listed are refused.
 """
 
 _MEMORY = """
@@ -70,7 +70,7 @@ CANDIDATE_ALLOWED = frozenset(
         + _IDENTITY_AND_SCHEDULING
     ).split()
 )
-"""What a submission may call; some only with certain arguments, see `harness.seccomp`."""
+"""What a submission may call; some only with certain arguments, see `lock_in.seccomp`."""
 
 SUPERVISOR_EXTRA = frozenset(
     {
@@ -89,10 +89,10 @@ SUPERVISOR_EXTRA = frozenset(
         "unshare",
     }
 )
-"""What the supervisor, its zygotes and the locking in of a run call besides.
+"""What the supervisor, its zygotes and the locking in of a run call in addition.
 
-Nobody calls `ptrace`: were it refused here too, in the outer of two filters, the inner one could
-not tell of a submission that tries."""
+They do not call `ptrace`. But if this filter, the outer of two, refused it, the inner filter could
+not report a submission that tries it."""
 
 WATCHED = frozenset(
     {
@@ -120,8 +120,8 @@ WATCHED = frozenset(
         "userfaultfd",
     }
 )
-"""What a program that only solves its problem never tries: the supervisor is told of each try
-that is refused."""
+"""Calls that a program which only solves its problem never makes. The supervisor is notified of
+each that is refused."""
 
 _X86_64 = """
     ptrace=101 init_module=175 kexec_load=246 add_key=248 request_key=249 keyctl=250

@@ -1,9 +1,9 @@
-"""What a fresh fork of a zygote does to itself before hostile code may have it.
+"""What a fresh fork of a zygote does to itself before it executes hostile code.
 
-All of it in as few steps as can be: what a fork touches, the kernel copies, so that even a
-convenience such as `open` costs more here than the call behind it.
+It takes as few steps as possible: the kernel copies every page that a fork touches, so even a
+convenience such as `open` costs more here than the system call behind it.
 
-It comes into pid, mount, ipc and uts namespaces that were made for it. Here it gets an empty,
+The fork starts in pid, mount, ipc and uts namespaces made for it. Here it gets an empty,
 bounded work area and a /proc of its own processes, moves to a user namespace of its own, and
 gives up every capability and most system calls.
 """
@@ -27,18 +27,18 @@ _BASE = "/box"
 INSIDE_UID = 20000
 _STACK_BYTES = 64 * 1024 * 1024
 _THREAD_STACKS_BYTES = 1024**3
-"""Threads may be given stacks of this size in all, most of which is never touched. What is touched
-counts as memory, and the supervisor and the control group look at that."""
+"""The stacks of all threads may have this size together. Most of it is never touched; what is
+touched counts as memory, which the supervisor and the cgroup limit."""
 _OPEN_FILES = 256
 _NULL = 0
-"""Descriptor of /dev/null, as every zygote is started."""
+"""Every zygote is started with /dev/null as this descriptor."""
 _STARTED = {"event": "started"}
 _PREPARED = 64
-"""As many kinds of orders are remembered."""
+"""How many kinds of orders are remembered."""
 _HAS_CLOSE_RANGE = calls.is_known("close_range")
 CORE_BYTES = 1
-"""Too little for a core file; and the one limit at which the kernel, where it hands cores to a
-program of the host's, does not start that either. At 0 it does."""
+"""Too little for a core file. If the kernel pipes cores to a program of the host, this is the only
+limit at which it does not start that program; at 0 it does."""
 _SAFE = namespaces.MS_NOSUID | namespaces.MS_NODEV
 _COVERED = ("/sys", "/dev/mqueue")
 """Mounts of the slot that a run must not see or write; an empty folder is put over each."""
@@ -69,11 +69,11 @@ class ConfinedRun(NamedTuple):
     report: int
     """Descriptor that only the runner writes to."""
     channel: int | None
-    """Descriptor to the other process, where tests and submission have one each."""
+    """Descriptor to the other process, if tests and submission have one each."""
     command: tuple[str, ...]
     """What is executed in place of Python code, if anything is."""
     environment: Mapping[str, str]
-    """What the command finds in its environment beside `ENVIRONMENT`."""
+    """The command's variables besides those of `ENVIRONMENT`."""
 
     @classmethod
     def of(cls, order: RunOrder, bundle: Bundle) -> "ConfinedRun":
@@ -93,7 +93,7 @@ class ConfinedRun(NamedTuple):
         """The channel of a run that has one.
 
         Raises:
-            ValueError: It has none: the supervisor ordered another program.
+            ValueError: It has none.
         """
         if self.channel is None:
             raise ValueError(f"a {self.program} run has no channel")
@@ -101,31 +101,31 @@ class ConfinedRun(NamedTuple):
 
 
 class Confinement:
-    """Makes forks of this process ones that hostile code may have.
+    """Locks in the forks of this process, before they execute hostile code.
 
-    The process that forks prepares all of it, so that the fork has little left to do but to go
-    through two lists; see `calls`. Most orders of a slot differ in nothing that is in them.
+    This process prepares everything, so that a fork does little more than go through two lists of
+    calls; see `calls`. Most orders of a slot need the same two lists.
     """
 
     def __init__(self, control: socket.socket, room: reduced.Room | None) -> None:
-        """Prepare what is the same for all.
+        """Prepare what is the same for all runs.
 
         Args:
-            control: To the supervisor, which is told when all went well; closed afterwards, like
-                every other descriptor of the harness.
-            room: Where there are no mount namespaces.
+            control: To the supervisor, which gets a message when a fork is locked in. The fork then
+                closes it, like every other descriptor of the harness.
+            room: For the runs, if the kernel has no mount namespaces.
         """
         self._control = control
         self._room = room
-        self._telling = seccomp.can_tell()
-        self._filter = seccomp.build_candidate_filter(telling=self._telling)
-        self._session_filter = seccomp.build_session_filter(telling=self._telling)
+        self._notifying = seccomp.can_notify()
+        self._filter = seccomp.build_candidate_filter(notifying=self._notifying)
+        self._session_filter = seccomp.build_session_filter(notifying=self._notifying)
         self._prepared: dict[Hashable, tuple[Calls, Calls]] = {}
 
     def prepare(self, order: RunOrder) -> Callable[[], ConfinedRun]:
-        """Return what a fork has to call first.
+        """Return a function that a fork has to call first.
 
-        That raises OSError where a layer of the isolation is not to be had.
+        It raises OSError if the kernel refuses a layer of the isolation.
         """
         key = (
             _stdin_of(order),
@@ -162,12 +162,12 @@ class Confinement:
         proc_self, other = _free_descriptors(2)
         first, last = Calls(), Calls()
         first.add("setsid")
-        # The run's own /proc is going to be read-only, and this one out of reach by its name.
+        # The run's own /proc will be read-only, and will hide this one's path.
         first.add("openat", AT_FDCWD, b"/proc/self", os.O_RDONLY)
         _write_file(first, proc_self, other, "oom_score_adj", "1000")
         if is_full:
-            # What is put there for a run comes on top of what it may write itself: a submission
-            # that is longer than its work area is large is no fault of ours.
+            # What the run may write comes on top of the files that it is given. Else a submission
+            # that is longer than the limit would look like a broken slot.
             _mount_work_area(
                 first,
                 limits["work_bytes"] + order.staged_bytes,
@@ -197,10 +197,10 @@ class Confinement:
         rules = self._filter
         if order.program == "session":
             rules = self._session_filter
-            # Its states stay beside steps, which could look into them else.
+            # Its states stay while steps run, and a step could look into them otherwise.
             last.add("prctl", namespaces.PR_SET_DUMPABLE, 0)
-        seccomp.add_install(last, rules, telling=self._telling)
-        listener = min(set(range(len(keep) + 1)) - keep) if self._telling else None
+        seccomp.add_install(last, rules, notifying=self._notifying)
+        listener = min(set(range(len(keep) + 1)) - keep) if self._notifying else None
         orders.add_send(last, control, _STARTED, listener)
         if listener is not None:
             last.add("close", listener)
@@ -217,14 +217,14 @@ def cover_mounts() -> None:
 
 
 def _mount_work_area(calls: Calls, work_bytes: int, work_files: int) -> None:
-    """Mount one bounded tmpfs as the only writable places, and a /proc of this pid namespace."""
+    """Mount one bounded tmpfs as the only writable folders, and a /proc of this pid namespace."""
     options = f"size={work_bytes},nr_inodes={work_files + 4},mode=755"
     calls.add("mount", b"work", _BASE.encode(), b"tmpfs", _SAFE, options.encode(), of="tmpfs")
     for name, target in (("work", WORK), ("tmp", "/tmp"), ("shm", "/dev/shm")):  # noqa: S108
         folder = f"{_BASE}/{name}".encode()
         calls.add("mkdirat", AT_FDCWD, folder, 0o777)
         calls.add("mount", folder, target.encode(), 0, namespaces.MS_BIND, of=target)
-    # Read-only, or a process could take back, in oom_score_adj, that it is the first to be killed.
+    # Read-only: else a process could lower the oom_score_adj by which it is killed first.
     flags = _SAFE | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
     calls.add("mount", b"proc", b"/proc", b"proc", flags, b"subset=pid", of="/proc")
 
@@ -261,7 +261,7 @@ def _stage(bundle: Bundle, mode: int) -> None:
     if bundle.source is not None:
         source = bundle.source.encode("utf-8", "surrogatepass")
         contents = {**contents, bundle.source_path: source}
-    # The submission's folder is a package for the tests even where its file is elsewhere.
+    # Tests may import from the submission's folder although only the candidate has its file.
     for path in (bundle.source_path, *contents):
         folder, slash, _name = path.rpartition("/")
         if slash:
@@ -275,9 +275,9 @@ def _stage(bundle: Bundle, mode: int) -> None:
 
 
 def _close_all_but(calls: Calls, keep: set[int]) -> None:
-    """Close every other descriptor, such as those of the box and the zygote."""
+    """Close every other descriptor, such as those of the zygote."""
     if not _HAS_CLOSE_RANGE:
-        # The listing has a descriptor of its own, which in the fork is that of /proc/self.
+        # The listing also opens a descriptor. In the fork, its number is that of /proc/self.
         for number in map(int, os.listdir("/proc/self/fd")):
             if number not in keep:
                 calls.add("close", number)
@@ -291,11 +291,11 @@ def _close_all_but(calls: Calls, keep: set[int]) -> None:
 
 
 def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_command: bool) -> None:
-    """Set the per-process limits that stand behind the supervisor's own."""
+    """Set the per-process limits, which back up those of the supervisor."""
     values = {
         resource.RLIMIT_CORE: CORE_BYTES,
-        # Its clock goes by whole ticks: on a busy machine it runs a sixth ahead of what was used,
-        # and its signal tells of no limit. It is for when the supervisor does not get to look.
+        # The kernel counts in whole ticks: on a busy machine a sixth more than was used. And its
+        # signal does not name the limit. So this one is only for when the supervisor is late.
         resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
         resource.RLIMIT_FSIZE: limits["work_bytes"],
         resource.RLIMIT_NOFILE: _OPEN_FILES,
@@ -304,15 +304,15 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
         resource.RLIMIT_MEMLOCK: 0,
     }
     if not is_command:
-        # Other runtimes than Python's reserve many times what they use: a JVM gigabytes, and a
-        # thread in C as much as a stack may grow to. Their memory is counted, not their addresses.
+        # Runtimes other than Python's reserve many times what they use: a JVM gigabytes, and a
+        # thread in C a whole stack. So only the memory that they use is limited.
         values[resource.RLIMIT_DATA] = limits["memory_bytes"] + _THREAD_STACKS_BYTES
-    if is_full:  # gVisor does not know this one, which only stands behind the filter anyway
+    if is_full:  # gVisor does not have this one, which only backs up the filter
         values[resource.RLIMIT_MSGQUEUE] = 0
     for kind, value in values.items():
         ceiling = _below_hard_limit(kind, value)
         calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
-    # A program may raise this one as it may elsewhere: what it touches of a stack is memory.
+    # A program may raise this one, as outside a sandbox: touched stack counts as memory.
     _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     # Compiled programs cannot raise it for themselves. Theirs is below the memory limit, so that
     # endless recursion always hits the stack first.

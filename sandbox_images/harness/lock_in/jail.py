@@ -2,16 +2,15 @@
 
 The grader runs this program once per slot, as `__main__.py jail PLAN`;
 grader.sandbox.native.jail_plan makes the plan. All of it happens after exec, so the grader may
-have threads. Two processes come of it:
+have threads. There are two processes:
 
-- the warden, which the grader knows by its process id, stays outside and only waits. When the
-  grader says SIGTERM or is gone, it kills the jail, and it ends no sooner than everything in the
-  jail has ended;
-- process 1 of the jail, which builds the root file system, gives up every power it needed for
+- the warden is the process that the grader started. It stays outside and only waits. If the grader
+  sends SIGTERM or is gone, it kills the jail. It ends only after everything in the jail has ended;
+- process 1 of the jail builds the root file system, gives up the capabilities that it needed for
   that, and executes the supervisor on the same standard streams.
 
-Started by root, the power to build is root's, and both processes then take a kernel user of the
-slot's own. Started by anybody else, it comes from a user namespace.
+If root starts the jail, both processes then become a kernel user that only this slot has. Any other
+user gets the capabilities from a user namespace.
 """
 
 import ctypes
@@ -50,12 +49,12 @@ _ATTRIBUTE_NO_DEVICES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JailPlan:
-    """What the jail is made of. Paths in it are absolute; `inside` ones count from its root."""
+    """What the jail is made of. All paths are absolute; inside paths start at the jail's root."""
 
     command: list[str]
     environment: dict[str, str]
     stage: str
-    """A folder of the host over which the new root is put together; nothing is bound from it."""
+    """A folder of the host. The new root is mounted over it, and hides its content."""
     folders: list[str]
     """Empty folders, inside."""
     files: dict[str, str]
@@ -69,13 +68,13 @@ class JailPlan:
     cgroups: list[str]
     """Folders of cgroups to join."""
     uid: int | None = None
-    """The kernel's user and group id for the slot; None to stay oneself, in a user namespace."""
+    """User and group id for the slot; None to keep the grader's, in a user namespace."""
 
 
 def main(args: list[str]) -> NoReturn:
-    """Build the jail that the plan, the only argument, describes; be its warden."""
+    """Build the jail that the only argument, a plan, describes, and be its warden."""
     plan = JailPlan(**json.loads(args[0]))
-    # Held back until the warden knows whom to kill.
+    # Blocked until the warden knows which process to kill.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
         _enter_namespaces(plan)
@@ -113,7 +112,7 @@ def _become_supervisor(plan: JailPlan) -> NoReturn:
         _enter_root(plan.stage)
         namespaces.set_hostname("sandbox")
         _drop_power(plan)
-        # A change of user forgets this, so it comes late; until here the warden watches stdin.
+        # A change of user resets this, so it comes late. Until here the warden watches stdin.
         namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         seccomp.install(seccomp.build_supervisor_filter())
@@ -143,8 +142,8 @@ def _build_root(plan: JailPlan) -> None:
     for device in plan.devices:
         _bind(device, stage + device, 0)
     os.makedirs(f"{stage}/proc", exist_ok=True)
-    # Nothing of it may be covered: the kernel lets a submission's user namespace have a /proc
-    # of its own only where its parent's is whole.
+    # Nothing may cover a part of it: the kernel lets a submission's user namespace mount a /proc
+    # only if its parent's is whole.
     namespaces.mount("proc", f"{stage}/proc", "proc", safe | namespaces.MS_NOEXEC)
 
 
@@ -190,7 +189,7 @@ def _restrict(target: str, attributes: int) -> None:
 
 
 def _enter_root(stage: str) -> None:
-    """Make `stage` the root, read-only, and let go of the host's."""
+    """Make `stage` the read-only root, and unmount the host's."""
     os.chdir(stage)
     namespaces.pivot_root(".", ".")
     # The old root now lies over the new one, at the same place.
@@ -222,7 +221,7 @@ def _drop_power(plan: JailPlan) -> None:
 
 
 def _drop_bounding_set() -> None:
-    """Limit what this process could ever gain to nothing; possible only while it is root."""
+    """Make it impossible for this process to gain a capability. Only root can do this."""
     with open("/proc/sys/kernel/cap_last_cap") as file:
         last = int(file.read())
     for capability in range(last + 1):
@@ -233,14 +232,14 @@ def _drop_bounding_set() -> None:
 
 
 def _watch(child: int) -> int:
-    """Wait for the jail's end, hastening it when it is due; return the exit status to give."""
-    # The number of a child that was not waited for cannot be anybody else's.
+    """Wait for the jail's end, and end it if the grader is gone; return its exit status."""
+    # The kernel does not reuse the pid of a child that was not waited for.
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     poll = select.poll()
     ended = os.pidfd_open(child)
     poll.register(ended, select.POLLIN)
-    # With no event asked for, the poll still tells when the last writer has hung up.
+    # Even with no event asked for, poll reports that the last writer has hung up.
     poll.register(sys.stdin.fileno(), 0)
     deadline_ms: float | None = None
     while True:

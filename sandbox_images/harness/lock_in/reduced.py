@@ -1,14 +1,14 @@
 """Runs on a kernel without mount namespaces, such as gVisor's of 2022.
 
-There a run cannot get a view of the files that is its own. In place of that it gets a root of
-its own: the image's files, bound to a folder, into which a fresh work area and a fresh /proc are
-mounted for each run, and which it enters by chroot. All the rest is as elsewhere: pid, ipc, uts
-and, besides, net namespaces; a kernel user of its own, which the runs of other kernels have not;
-a user namespace; no capabilities; limits and the filter.
+On such a kernel, a run cannot have its own view of the files. Instead it has its own root: a folder
+to which the image's files are bound, and into which a fresh work area and a fresh /proc are mounted
+for each run. The run enters it by chroot. The rest is as on other kernels: pid, ipc, uts and user
+namespaces, no capabilities, limits and the filter. In addition, each run has a net namespace and
+its own kernel user.
 
-To mount, and to give out users, supervisor and zygotes hold the capabilities in `POWER`. That is
-why a slot may be in this state only if its kernel is not the host's, and these capabilities are
-worth nothing outside of it: grader.sandbox.docker.backend sees to that.
+To mount and to assign users, the supervisor and the zygotes have the capabilities in `POWER`. So a
+slot may run like this only if its kernel is not the host's, because then these capabilities are
+worth nothing outside of the slot. grader.sandbox.docker.backend makes sure of that.
 """
 
 import errno
@@ -25,11 +25,11 @@ POWER_CALLS = frozenset({"setgroups"})
 
 LACKS = (
     "no mount namespace (a root and a user of its own per run instead)",
-    "the number of files is looked at now and then",
-    "CPU time and wall time count waiting for a CPU",
-    "no telling of refused system calls",
+    "the number of files is checked only now and then",
+    "CPU time and wall time include waiting for a CPU",
+    "refused system calls are not reported",
 )
-"""What a run of a full slot has and one of these has not; for reports and `grader doctor`."""
+"""What runs of such a slot lack. Reports and `grader doctor` show it."""
 
 _BASE = "/box"
 _SAFE = namespaces.MS_NOSUID | namespaces.MS_NODEV
@@ -45,7 +45,7 @@ _CAP_SYS_ADMIN = 21
 
 
 def why_needed() -> str | None:
-    """Try what a run of a full slot needs; return what the kernel said where it refuses."""
+    """Try what a run of a full slot needs; return the kernel's message if it refuses."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -64,7 +64,7 @@ def why_needed() -> str | None:
 
 
 def has_power() -> bool:
-    """Tell whether this process may do what it takes to run submissions in this way."""
+    """Tell whether this process has the capabilities to run submissions in this way."""
     with open("/proc/self/status") as file:
         effective = next(line.split()[1] for line in file if line.startswith("CapEff:"))
     return bool(int(effective, 16) >> _CAP_SYS_ADMIN & 1)
@@ -78,7 +78,7 @@ def prepare() -> None:
 def memory_bytes() -> int:
     """Return the memory in use now in a slot whose kernel is its own.
 
-    Files in memory count, and what that kernel takes for itself, such as for pipes, where it tells.
+    Files in memory count. So does what the kernel uses itself, such as for pipes, if it says so.
     """
     return _kibibytes("/proc/meminfo", b"AnonPages:") + _kibibytes(
         "/proc/sentry-meminfo", b"HeapAlloc:"
@@ -86,7 +86,7 @@ def memory_bytes() -> int:
 
 
 def _kibibytes(path: str, name: bytes) -> int:
-    """Return, in bytes, what one of the kernel's lists of sizes says; 0 where it does not."""
+    """Return the bytes that a file of the kernel gives for a name; 0 if it gives none."""
     try:
         with open(path, "rb", buffering=0) as file:
             found = file.read().partition(name)[2].split(maxsplit=1)
@@ -126,13 +126,13 @@ def is_crowded(allowed: int, staged: list[str]) -> bool:
 
 
 class Room:
-    """The root of a zygote's runs, one after another. Lives in the zygote and its forks."""
+    """The root of a zygote's runs, one after another. The zygote and its forks use it."""
 
     def __init__(self) -> None:
-        """Mount what every run sees in the same way."""
+        """Mount what is the same for all runs."""
         pid = os.getpid()
         self._root = f"{_BASE}/{pid}"
-        # No two runs of a slot have the same user, nor has the harness any of them.
+        # No two runs of a slot have the same user, and the harness has another one.
         self._uid = pid << 16 | 1
         os.mkdir(self._root, 0o711)
         namespaces.mount("/", self._root, None, namespaces.MS_BIND)
@@ -149,7 +149,7 @@ class Room:
         """Lock a fresh fork into the room, with an empty work area.
 
         Args:
-            work_bytes: What fits into the work area.
+            work_bytes: The size of the work area.
             inside: User and group as the run sees them.
         """
         mask = os.umask(0)
@@ -165,16 +165,16 @@ class Room:
         os.setgroups([])
         os.setresgid(self._uid, self._uid, self._uid)
         os.setresuid(self._uid, self._uid, self._uid)
-        # After a change of user, /proc/self is root's, and so out of reach for what follows.
+        # After a change of user, /proc/self belongs to root: what follows could not write to it.
         namespaces.prctl(namespaces.PR_SET_DUMPABLE, 1)
         namespaces.enter_own_user(inside)
         os.chroot(self._root)
 
     def clear(self) -> None:
-        """Leave nothing of the last run, and make sure that nothing is left.
+        """End the last run's processes and unmount its files.
 
         Raises:
-            OSError: Something is; the slot cannot be used again.
+            OSError: Something of the run is left; the slot cannot be used again.
         """
         deadline = time.monotonic() + _CLEARING_S
         while left := self._left():
@@ -199,7 +199,7 @@ class Room:
         return found
 
     def _unmount(self, target: str, deadline: float) -> None:
-        """Unmount for good: not lazily, so that it fails where something still holds on."""
+        """Unmount, but not lazily, so that it fails if something is still in use."""
         while os.path.ismount(target):
             try:
                 namespaces.unmount(target, 0)

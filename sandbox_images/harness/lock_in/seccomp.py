@@ -1,4 +1,4 @@
-"""A system call filter, assembled here and installed by every forked candidate.
+"""A system call filter, assembled here and installed in every run.
 
 The kernel runs the filter for each call; it is classic BPF over the call's number, machine and
 arguments. It looks the number up by binary search, so that a call costs some seven comparisons
@@ -7,8 +7,8 @@ however long the list is. What the filter answers:
 - the call is allowed: it runs;
 - allowed with certain arguments only: see `CANDIDATE_RULES`;
 - known, but not allowed: EPERM;
-- `clone3`, whose flags a filter cannot see, and calls newer than our tables: ENOSYS, upon which
-  C libraries use the older call;
+- `clone3`, whose flags a filter cannot see, and calls newer than our tables: ENOSYS, so that C
+  libraries use the older call;
 - a call of another machine (i386 or x32 on x86_64): the process is killed.
 """
 
@@ -53,7 +53,7 @@ _RETURN = 0x06
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 _ERRNO = 0x00050000
-_TELL = 0x7FC00000
+_NOTIFY = 0x7FC00000
 
 _LONGEST_JUMP = 255
 
@@ -68,7 +68,7 @@ class _Instruction(NamedTuple):
 
 
 _Block = tuple[_Instruction, ...]
-"""Instructions every path of which ends in a return."""
+"""Instructions that return on every path."""
 
 
 class OneOf(NamedTuple):
@@ -103,7 +103,7 @@ class NoneOf(NamedTuple):
 
 
 class Own(NamedTuple):
-    """The call must be about the caller itself, for which argument 0 is 0, and keep a rule."""
+    """The call must be about the caller itself (argument 0 is 0), and keep another rule."""
 
     then: OneOf | NoneOf
 
@@ -125,7 +125,7 @@ _NEW_NAMESPACES = 0x7E020000
 _CLONE_PARENT = 0x00008000
 _MAP_HUGETLB = 0x00040000
 _DEVICES = 0x2000
-"""A bit of a file's mode that devices have, and nothing else that this call can make."""
+"""A bit of a file's mode. Of all that `mknod` can make, only devices have it."""
 _IOCTLS = (
     0x5401,  # TCGETS: isatty
     0x540F,  # TIOCGPGRP: is this shell in the foreground?
@@ -154,25 +154,25 @@ _FCNTLS = (
     *(1024, 1025),  # F_SETLEASE, F_GETLEASE
     *range(1030, 1035),  # F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS
 )
-"""All but what has the kernel send signals to a process of one's choice."""
+"""All but those by which a process can have the kernel send signals to any other."""
 
 _RLIMIT_CORE = 4
 _OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
 
 _SHARED_RULES: Mapping[str, Rule] = {
     "socketpair": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
-    # The machine's pool of huge pages counts towards no memory limit.
+    # Huge pages count towards no memory limit.
     "mmap": NoneOf(argument=3, mask=_MAP_HUGETLB, error=errno.ENOMEM),
 }
 
 CANDIDATE_RULES: Mapping[str, Rule] = {
     **_SHARED_RULES,
-    # There is no network to speak to; with no other family, none of its code can be reached.
+    # There is no network. Without other families, the kernel's code for it is out of reach.
     "socket": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
-    # No new namespace, and no child that hangs under somebody else.
+    # No new namespace, and no child with another parent.
     "clone": NoneOf(argument=0, mask=_NEW_NAMESPACES | _CLONE_PARENT),
     "ioctl": OneOf(argument=1, values=_IOCTLS),
-    # Pipes, sockets and files, but no devices, though capabilities refuse those too.
+    # Pipes, sockets and files, but not devices. The lack of capabilities refuses those, too.
     "mknod": NoneOf(argument=1, mask=_DEVICES),
     "mknodat": NoneOf(argument=2, mask=_DEVICES),
     "prctl": OneOf(argument=0, values=_PRCTLS),
@@ -190,36 +190,36 @@ SESSION_RULES: Mapping[str, Rule] = {
     "sched_setaffinity": Own(NoneOf(argument=0, mask=0)),
     "setpriority": Own(OneOf(argument=1, values=(0,))),
 }
-"""As above for a session, in which a process may not change those of states that are parked."""
+"""The same for a session, in which a step must not affect the processes of parked states."""
 
 ASKED = frozenset({"kill", "tgkill"})
-"""Calls of a session that the supervisor decides on one by one: a filter does not know whom they
-are about. Without a listener they are allowed."""
+"""Calls of a session that the supervisor decides on one by one, because a filter cannot tell which
+process they are sent to. Without a listener they are allowed."""
 
 _NOT_IN_SESSIONS = frozenset({"pidfd_send_signal"})
-"""Takes a folder of /proc for the process that it is about, which nobody here can look up."""
+"""It names its target by a descriptor of the caller, which the supervisor cannot look up."""
 
 
-def build_session_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
+def build_session_filter(machine: str | None = None, *, notifying: bool = False) -> bytes:
     """Return the filter for a session's processes; arguments and errors as below."""
-    watched = WATCHED if telling else frozenset()
-    asked = ASKED if telling else frozenset()
+    watched = WATCHED if notifying else frozenset()
+    asked = ASKED if notifying else frozenset()
     allowed = CANDIDATE_ALLOWED - _NOT_IN_SESSIONS
     return build_filter(allowed, SESSION_RULES, machine, watched, asked)
 
 
-def build_candidate_filter(machine: str | None = None, *, telling: bool = False) -> bytes:
+def build_candidate_filter(machine: str | None = None, *, notifying: bool = False) -> bytes:
     """Return the filter for a submission's processes.
 
     Args:
-        machine: As `os.uname().machine` names it; this machine when None.
-        telling: Whether to tell the supervisor of calls in `WATCHED`, which then refuses them;
-            only for `add_install`.
+        machine: As `os.uname().machine` names it; None for this machine.
+        notifying: Whether the supervisor is notified of calls in `WATCHED`, and refuses them. Only
+            for `add_install`.
 
     Raises:
         NotImplementedError: There is no table of system calls for that machine.
     """
-    watched = WATCHED if telling else frozenset()
+    watched = WATCHED if notifying else frozenset()
     return build_filter(CANDIDATE_ALLOWED, CANDIDATE_RULES, machine, watched)
 
 
@@ -238,11 +238,11 @@ def build_filter(
     """Assemble a filter.
 
     Args:
-        allowed: Names of system calls; those that the machine lacks are passed over.
-        rules: Of the allowed ones, those that depend on an argument.
-        machine: As `os.uname().machine` names it; this machine when None.
-        watched: Names whose refusal is left to the listener that `add_install` opens.
-        asked: Names that are left to that listener altogether.
+        allowed: Names of system calls. Those that the machine lacks are skipped.
+        rules: For allowed calls whose arguments matter.
+        machine: As `os.uname().machine` names it; None for this machine.
+        watched: Names of calls whose refusal is left to the listener that `add_install` opens.
+        asked: Names of calls that this listener may allow.
 
     Returns:
         The instructions as `install` takes them.
@@ -257,9 +257,9 @@ def build_filter(
         raise NotImplementedError(message)
     blocks: dict[int, _Block] = {}
     for name, number in numbers.items():
-        refusal = _return(_TELL) if name in watched else _refuse(refusal_of(name))
+        refusal = _return(_NOTIFY) if name in watched else _refuse(refusal_of(name))
         if name in asked:
-            blocks[number] = (_return(_TELL),)
+            blocks[number] = (_return(_NOTIFY),)
         elif name not in allowed:
             blocks[number] = (refusal,)
         elif name in rules:
@@ -283,35 +283,35 @@ def refusal_of(name: str) -> int:
     return errno.EPERM if rule is None else rule.error
 
 
-def can_tell() -> bool:
+def can_notify() -> bool:
     """Tell whether this kernel can leave the refusal of a call to another process."""
     number = ctypes.c_long(NUMBERS[os.uname().machine]["seccomp"])
-    action = ctypes.byref(ctypes.c_uint32(_TELL))
+    action = ctypes.byref(ctypes.c_uint32(_NOTIFY))
     return bool(_libc().syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, action) == 0)
 
 
 def install(program: bytes) -> None:
     """Put this process, and what it forks or executes, under a filter for good.
 
-    Privileges can no longer be gained by executing a file either. Filters add up: a call must
+    Executing a file can no longer give privileges, either. Filters add up: a call must
     pass all that were installed. Other threads of the process are not touched.
 
     Raises:
         OSError: The kernel refused.
     """
     calls = Calls()
-    add_install(calls, program, telling=False)
+    add_install(calls, program, notifying=False)
     calls.make()
 
 
-def add_install(calls: Calls, program: bytes, *, telling: bool) -> None:
-    """Write down what `install` does.
+def add_install(calls: Calls, program: bytes, *, notifying: bool) -> None:
+    """Add the calls that `install` makes.
 
-    A filter that tells opens a descriptor where another process is told of watched calls. Who
-    holds it answers each; once nobody does, such calls fail.
+    A notifying filter opens a descriptor, the listener. A process that has it receives watched
+    calls and answers each. Once no process has it, such calls fail.
     """
     calls.add("prctl", _PR_SET_NO_NEW_PRIVS, 1)
-    flags = _FILTER_FLAG_NEW_LISTENER if telling else 0
+    flags = _FILTER_FLAG_NEW_LISTENER if notifying else 0
     calls.add("seccomp", _SECCOMP_SET_MODE_FILTER, flags, calls.keep(_as_struct(program)))
 
 
@@ -342,7 +342,7 @@ def _load_argument(index: int) -> _Instruction:
 
 
 def _ranges(blocks: Mapping[int, _Block], *, x32: bool) -> Iterator[tuple[int, _Block]]:
-    """Yield where each run of numbers with the same answer starts, in order from 0."""
+    """Yield the start of each range of numbers with the same answer, in order from 0."""
     previous: _Block | None = None
     for number in range(LAST_KNOWN + 1):
         block = blocks.get(number, (_refuse(errno.EPERM),))
@@ -355,7 +355,7 @@ def _ranges(blocks: Mapping[int, _Block], *, x32: bool) -> Iterator[tuple[int, _
 
 
 def _search(ranges: list[tuple[int, _Block]]) -> _Block:
-    """Return the instructions that find the range of the loaded number and do as it says."""
+    """Return the instructions that find the range of the loaded number and give its answer."""
     if len(ranges) == 1:
         return ranges[0][1]
     middle = len(ranges) // 2

@@ -28,7 +28,7 @@ def _load_and_call(run: ConfinedRun, code: Any, reporter: Reporter) -> None:
         module = loading.new_module("solution", run.bundle)
         exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         where = "call"
-        # Read only now: while it loads, the submission cannot have seen its arguments.
+        # Read only now, so that the submission cannot see its arguments while it loads.
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         for call in payload["calls"]:
             args, kwargs = values.decode(call["args"]), values.decode(call["kwargs"])
@@ -49,8 +49,8 @@ def _load_and_call(run: ConfinedRun, code: Any, reporter: Reporter) -> None:
 def _resolve(namespace: dict[str, Any], entry_point: str) -> Any:
     """Return the function, or the method of a new instance, that `entry_point` names.
 
-    Problems show their function in a class `Solution`, and answers often leave the class out, or
-    put it in.
+    Many problems show their function in a class `Solution`, and answers often leave the class out;
+    others add it.
     """
     owner_name, _, method = entry_point.rpartition(".")
     if not owner_name:

@@ -15,7 +15,7 @@ from sandbox_images.harness.lock_in.confinement import WORK
 from sandbox_images.harness.runners.events import Reporter
 
 _MAX_TEXT_CHARS = 1024 * 1024
-"""Of a value or a traceback; the report channel has room for several."""
+"""Most characters of a value or a traceback; the report channel has room for several."""
 
 
 class Cells:

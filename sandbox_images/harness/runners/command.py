@@ -1,4 +1,4 @@
-"""Compile a program of another language than Python, and execute what came of it.
+"""Compile a program in another language than Python, or execute what the compiler made.
 
 The compiler is locked in like the program itself: compilers read files that a source names, and
 some execute what they compile.
@@ -17,9 +17,9 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def compile_program(run: ConfinedRun, reporter: Reporter) -> NoReturn:
-    """Have the compiler do its work, and write what it left in the work area to the payload.
+    """Run the compiler, and write the files that are then in the work area to the payload.
 
-    The process ends as the compiler did, so that whoever waits for it sees that end.
+    The process ends with the compiler's exit status, or the number of the signal that ended it.
     """
     _keep_to_oneself(run)
     pid = os.posix_spawnp(
@@ -46,7 +46,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     try:
         os.execvpe(run.command[0], run.command, _environment(run))
     except (OSError, ValueError) as error:
-        # Such as a file that the compiler did not make, or one that is no program.
+        # Such as a file that the compiler did not make, or that cannot be executed.
         words = f"{run.command[0]}: {error}"
         reporter.emit("exception", where="load", type="cannot be started", message=words)
         os._exit(1)
@@ -62,7 +62,7 @@ def _environment(run: ConfinedRun) -> dict[str, str]:
 
 
 def _work_area() -> dict[str, bytes]:
-    """Return the files of the work area by path; no links and no pipes."""
+    """Return the files of the work area by path, without links and pipes."""
     found: dict[str, bytes] = {}
     for folder, _folders, names in os.walk(WORK):
         for name in names:

@@ -1,7 +1,7 @@
 """The report channel: JSON lines on a descriptor of their own, written as things happen.
 
-docs/how-it-works.md lists the events. In a process that runs hostile code the report is that
-code's word at best; what it may be believed for is decided by `grader.judging.verdicts`.
+docs/how-it-works.md lists the events. Hostile code can forge the report of its own process, so
+`grader.judging.verdicts` decides what of it can be believed.
 """
 
 import json
@@ -21,7 +21,7 @@ class Reporter:
         self._descriptor = descriptor
 
     def emit(self, event: str, **fields: Any) -> None:
-        """Write one event; a report that nobody reads any more is dropped."""
+        """Write one event. It is dropped if the supervisor no longer reads the report."""
         self.emit_line(json.dumps({"e": event, **fields}).encode())
 
     def emit_line(self, line: bytes) -> None:
@@ -61,7 +61,7 @@ def _own_frames(tb: TracebackType | None, source_path: str) -> str:
 
 
 def _remote_frames(error: BaseException) -> str:
-    """Return the frames of the submission's process, where the exception came from there."""
+    """Return the frames of the submission's process, if the exception came from there."""
     frames = getattr(error, "candidate_trace", None)
     if not isinstance(frames, list):
         return ""

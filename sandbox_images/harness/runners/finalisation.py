@@ -1,7 +1,8 @@
 """The end of a program as CPython makes it: `PyErr_Print`, `Py_FinalizeEx`, an exit status.
 
-The steps that a program can see are taken here, in CPython's order and one by one. Finalising for
-real would touch, and so copy, most of the zygote's pages: 5 ms, where all else of a run takes 2.
+This takes the steps that a program can see, one by one, in CPython's order. To finalise the real
+interpreter would touch, and so copy, most of the zygote's pages. That takes 5 ms; the rest of a run
+takes 2 ms.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes an enum of every handler
@@ -24,7 +25,7 @@ _FLUSH_FAILED = 120
 
 
 def flush_quietly() -> None:
-    """Flush the standard streams, as is done after the last statement, whatever they are by now."""
+    """Flush the current standard streams, as the interpreter does after the last statement."""
     for name in ("stderr", "stdout"):
         with contextlib.suppress(BaseException):
             getattr(sys, name).flush()
@@ -58,16 +59,16 @@ def _status_of(error: SystemExit) -> int:
 def finalise(status: int, *, names_builtins: bool) -> int:
     """Do what the interpreter does after the last statement of `__main__`.
 
-    Waits for threads, runs exit handlers, flushes, lets go of everything that the program made,
-    so that its files are flushed too, and flushes again.
+    Waits for threads, runs exit handlers, flushes, drops everything that the program made, so that
+    its files are flushed, too, and flushes again.
 
     Args:
         status: The exit status so far.
-        names_builtins: Whether the program may have changed what is builtin; to compare all of
-            that would copy its pages.
+        names_builtins: Whether the program may have changed builtins. To compare all of them would
+            copy their pages.
 
     Returns:
-        The exit status after all.
+        The final exit status.
     """
     _join_threads()
     atexit._run_exitfuncs()
@@ -76,7 +77,7 @@ def finalise(status: int, *, names_builtins: bool) -> int:
         if callable(_signal.getsignal(number)):
             _signal.signal(number, _signal.SIG_DFL)
     _collect()
-    with contextlib.suppress(BaseException):  # what is no module, or refuses to be cleared
+    with contextlib.suppress(BaseException):  # `__main__` was replaced, or cannot be cleared
         _destroy_main(names_builtins=names_builtins)
     return status if all(flushed) else _FLUSH_FAILED
 
@@ -92,7 +93,7 @@ def _join_threads() -> None:
 
 
 def _flush_standard(name: str) -> bool:
-    """Flush what is now the standard stream of a name; tell whether that went well."""
+    """Flush the current standard stream of a name; tell whether that succeeded."""
     stream: Any = getattr(sys, name, None)
     if stream is None or _is_closed(stream):
         return True
@@ -113,12 +114,12 @@ def _is_closed(stream: Any) -> bool:
 
 
 def _collect() -> None:
-    """Collect all garbage; at less cost where none of what is alive is old."""
+    """Collect all garbage. That is cheaper if the oldest generation is empty."""
     gc.collect(2 if gc.get_objects(generation=2) else 1)
 
 
 def _destroy_main(*, names_builtins: bool) -> None:
-    """Let go of what the program made, and of what it put in place of what was there."""
+    """Drop what the program made, and put back the streams and builtins that it replaced."""
     for name in ("last_type", "last_value", "last_traceback"):
         vars(sys).pop(name, None)
     for name in _STREAMS:
@@ -126,7 +127,7 @@ def _destroy_main(*, names_builtins: bool) -> None:
     main = weakref.ref(sys.modules.pop("__main__"))
     namespace = vars(builtins)
     if names_builtins and namespace != _BUILTINS:
-        changed = namespace.copy()  # what is in it only ends when the usual ones are back
+        changed = namespace.copy()  # its values must end only after the usual ones are back
         namespace.clear()
         namespace.update(_BUILTINS)
         del changed
@@ -139,7 +140,7 @@ def _destroy_main(*, names_builtins: bool) -> None:
 
 
 def _clear_sys() -> None:
-    """Let go of what the program has put into `sys`; the streams, which are flushed, end there."""
+    """Flush the streams, and drop what the program has put into `sys`."""
     streams = [sys.__stdout__, sys.__stderr__]
     while streams:
         with contextlib.suppress(BaseException):
@@ -162,13 +163,13 @@ def _clear(module: ModuleType) -> None:
 
 
 def _ignore(where: object, error: BaseException) -> None:
-    """Say what `sys.unraisablehook` would, which only the interpreter can call."""
+    """Print what `sys.unraisablehook` would. Only the interpreter can call that."""
     if getattr(sys, "stderr", None) is not None:
         _say(f"Exception ignored in: {where!r}\n", *_formatted(error, own_frames=1))
 
 
 def _formatted(error: BaseException, own_frames: int = 0) -> list[str]:
-    """Return an exception's lines, without frames of this module; none where nobody reads them."""
+    """Return an exception's lines, without frames of this module; none without a stderr."""
     if getattr(sys, "stderr", None) is None:
         return []
     found = error.__traceback__

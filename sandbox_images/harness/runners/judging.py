@@ -16,7 +16,7 @@ from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
 
 @contextmanager
 def beginning() -> Iterator[None]:
-    """Tell the supervisor of whatever fails here that the submission has nothing to do with it."""
+    """Tell the supervisor about an exception in this block that it is our fault."""
     try:
         yield
     except Exception:  # noqa: BLE001 - whatever it is
@@ -35,7 +35,7 @@ def connect(
     Args:
         run: The judge's run.
         apart: What the tests use of the submission; see `grader.sandbox.payload.Apart`.
-        reporter: Of the run.
+        reporter: The run's reporter.
         tell_refused: See `Judge`.
     """
     return Judge(

@@ -13,7 +13,7 @@ from sandbox_images.harness.wire.orders import Bundle
 
 
 def path_of(bundle: Bundle) -> str:
-    """Return where the submission's file lies; also its code's file name in tracebacks."""
+    """Return the path of the submission's file. Tracebacks name the code by it."""
     return f"{WORK}/{bundle.source_path}"
 
 
@@ -53,7 +53,7 @@ def new_module(name: str, bundle: Bundle) -> ModuleType:
     """
     module = ModuleType(name)
     if name == "__main__":
-        # As the interpreter does it, of which programs see that `__builtins__` is a module here.
+        # As the interpreter does it. Programs can see that `__builtins__` is a module here.
         module.__loader__ = SourceFileLoader(name, path_of(bundle))
         module.__dict__.update(__annotations__={}, __builtins__=builtins)
     module.__file__ = path_of(bundle)
@@ -67,6 +67,6 @@ def new_module(name: str, bundle: Bundle) -> ModuleType:
 
 
 def precede_import(bundle: Bundle) -> None:
-    """Have the prelude executed first where the submission's file is imported in the usual way."""
+    """Have the prelude executed first whenever the submission's file is imported."""
     if bundle.prelude:
         sys.meta_path.insert(0, prelude.PreludeFinder(bundle.prelude, path_of(bundle)))

@@ -1,7 +1,8 @@
 """Notice when the submission looks at the tests that share its process.
 
 Honest code seldom asks for the frames above its own, for all objects, or for the files of its
-tests. That it did is a sign and changes no verdict; code that studies this module can hide it.
+tests. If it does, that is only a sign and changes no verdict. Code that knows this module can hide
+it.
 """
 
 import os
@@ -17,11 +18,11 @@ _MOST_FRAMES = 12
 
 
 def watch(source_path: str, test_paths: list[str], tell: Callable[[str], object]) -> None:
-    """Tell once of each kind of look that the submission takes from now on.
+    """Report each kind of look that the submission takes from now on, once.
 
     Args:
         source_path: The file name of the submission's code.
-        test_paths: Of the suite's files.
+        test_paths: Paths of the suite's files.
         tell: Takes the kind: "frames", "objects" or "tests".
     """
     tests = frozenset(test_paths)
@@ -41,7 +42,7 @@ def watch(source_path: str, test_paths: list[str], tell: Callable[[str], object]
             return
         if is_looking or kind in told:
             return
-        is_looking = True  # to ask for a frame is an event, too
+        is_looking = True  # `get_frame` is an event, too
         try:
             if _is_asked_by(get_frame(1), source_path, through_anything=kind == "tests"):
                 told.add(kind)
@@ -53,7 +54,7 @@ def watch(source_path: str, test_paths: list[str], tell: Callable[[str], object]
 
 
 def _path(opened: object) -> str | None:
-    """Return the whole path of what is opened by name."""
+    """Return the absolute path of a file that is opened by name."""
     if isinstance(opened, bytes):
         opened = os.fsdecode(opened)
     return os.path.join(os.getcwd(), opened) if isinstance(opened, str) else None
@@ -68,6 +69,6 @@ def _is_asked_by(frame: FrameType | None, source_path: str, *, through_anything:
         if name == source_path:
             return True
         if not through_anything and not name.endswith(_GO_BETWEENS):
-            return False  # many a part of the library looks at its caller's frame
+            return False  # much of the library looks at its caller's frame
         frame = frame.f_back
     return False

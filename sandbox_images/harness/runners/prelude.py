@@ -1,7 +1,7 @@
-"""What a suite wants executed before a submission's code, such as imports, and in the same module.
+"""What a suite wants executed before a submission's code, such as imports, in the same module.
 
-It is no part of the code's text, so that `from __future__` stays the first statement there, and
-the numbers of its lines are the submission's own.
+It is not part of the code's text, so `from __future__` stays the first statement there, and line
+numbers are those of the submission.
 """
 
 import __future__
@@ -15,7 +15,7 @@ _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.al
 
 
 def execute(prelude: str, module: ModuleType) -> None:
-    """Execute a prelude in the submission's module, where nothing else is yet."""
+    """Execute a prelude in the submission's module, which is still empty."""
     if prelude:
         exec(_compile(prelude), module.__dict__)  # noqa: S102 - the suite's own
 
@@ -45,7 +45,7 @@ class PreludeFinder:
         self._path = path
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Find that file, by whatever name, and nothing else."""
+        """Find that file under any module name, and nothing else."""
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin != self._path:
             return None

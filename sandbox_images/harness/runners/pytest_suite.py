@@ -89,7 +89,7 @@ def _recorder(run: ConfinedRun, reporter: Reporter, *, notes: bool) -> Recorder:
 
 
 def _import_from_candidate(run: ConfinedRun, apart: dict[str, Any], reporter: Reporter) -> None:
-    """Have tests that import the submission get stand-ins for what another process holds."""
+    """Let tests that import the submission get stand-ins, since another process holds it."""
 
     def tell_refused(reason: str) -> NoReturn:
         reporter.emit("refused", reason=reason)
@@ -109,7 +109,7 @@ def _import_from_candidate(run: ConfinedRun, apart: dict[str, Any], reporter: Re
 
 
 class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the submission's module, and only that: it consists of stand-ins."""
+    """Finds only the submission's module, which consists of stand-ins."""
 
     def __init__(self, name: str, found: dict[str, Any] | Exception) -> None:
         self._name = name
@@ -131,7 +131,7 @@ class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _needs_own_session(run: ConfinedRun, payload: dict[str, Any]) -> bool:
-    """Tell whether the suite must be there when a session starts: it defines options or hooks."""
+    """Tell whether the suite has options or hooks, which a session reads when it starts."""
     return bool(payload["args"]) or any(
         path.rpartition("/")[2] == "conftest.py" for path in run.bundle.files
     )

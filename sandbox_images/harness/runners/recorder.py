@@ -45,7 +45,7 @@ class Recorder:
         self._emit("collected", ids=[item.nodeid for item in session.items])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Start with a clean slate; also tells which test a limit interrupted."""
+        """Forget the last test. The event also tells which test a limit interrupted."""
         self._outcome, self._details = "passed", {}
         self._emit("start", id=nodeid)
 

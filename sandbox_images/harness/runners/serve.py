@@ -1,4 +1,4 @@
-"""Be the candidate: hold the submission, and call of it what the tests' process calls."""
+"""Be the candidate: load the submission, and make the calls that the judge asks for."""
 
 import types
 from types import CodeType

@@ -4,8 +4,8 @@ The keeper is the run's main process. It executes no cell. The process of the fi
 from it; that of every other state is forked from the state that its step started from. Between
 two steps a state does nothing but wait to be forked, stopped by the supervisor.
 
-In a process that has executed a cell all of this is that cell's word at best. The supervisor
-believes it nothing but what the kernel says: who sent a message, and what still lives.
+A cell can take over the process that executes it. So the supervisor believes only what the kernel
+says about states: which process sent a message, and which still lives.
 """
 
 import os
@@ -27,7 +27,7 @@ _EVERY_SIGNAL = signal.valid_signals()
 
 
 def serve(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
-    """Fork the first state, then keep the files of all."""
+    """Fork the first state, then keep the files of all states."""
     control = socket.socket(fileno=run.connection)
     received = orders.receive(control)
     if received is None:
@@ -84,7 +84,7 @@ def _next_fork(line: socket.socket) -> socket.socket | None:
         try:
             latest = namespaces.clone(0)
         except OSError:
-            latest = -1  # There is no room for a process: the supervisor sees its line hang up.
+            latest = -1  # No process can be forked: the supervisor sees its line hang up.
         if latest == 0:
             return socket.socket(fileno=descriptor)
         os.close(descriptor)
@@ -111,7 +111,7 @@ def _take(
         if descriptor != order.report:
             os.close(descriptor)
     try:
-        # By its name: the folder itself may have been made anew for this state.
+        # By its name: the folder may have been removed and made again for this state.
         os.chdir(folder)
     except OSError:
         os.chdir("/")
@@ -165,16 +165,16 @@ class _Keeper:
             orders.send(self._control, {"problem": problem})
 
     def _save(self, *, state: int) -> None:
-        """Copy the files that there are now, as those of a state."""
+        """Copy the current files as those of a state."""
         self._trees[state] = self._latest = work_area.save(self._latest, self._most_bytes)
 
     def _restore(self, *, state: int) -> None:
-        """Let there be the files of a state."""
+        """Put the files of a state in place of the current ones."""
         work_area.restore(self._trees[state])
         self._latest = self._trees[state]
 
     def _put(self, bundle: int) -> None:
-        """Write files of the client's, whatever lies at their paths."""
+        """Write the client's files, in place of what is at their paths."""
         for path, content in orders.read_bundle(bundle).files.items():
             work_area.put(path, content)
 

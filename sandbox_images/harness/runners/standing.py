@@ -1,8 +1,8 @@
 """Judge one script after another in the same process.
 
-Only scripts that leave the process as they found it come here, as the grader has made sure. The
-process is locked in like any other; a conversation that breaks off ends it, as it ends those that
-judge once, and the supervisor has another one forked when it next needs one.
+The grader makes sure that only scripts come here that leave the process as they found it. The
+process is locked in like any other. If a conversation breaks off, the process ends, and the
+supervisor has another one forked when it needs one.
 """
 
 import decimal
@@ -23,7 +23,7 @@ from sandbox_images.harness.wire import orders
 from sandbox_images.harness.wire.orders import RunOrder
 
 _COLLECT_EVERY = 32
-"""Runs; what is in cycles would stay until memory is short."""
+"""Runs between two collections. Without these, garbage in cycles would stay."""
 
 
 def serve(run: ConfinedRun, _reporter: Reporter) -> None:
@@ -50,8 +50,8 @@ def _receive(control: socket.socket) -> RunOrder | None:
 
 
 def _forget() -> None:
-    """Drop what the library keeps of the values that it was used on."""
-    # The flags of arithmetic that was inexact or invalid, and the types that were looked up.
+    """Drop what the standard library remembers of the values that it was used on."""
+    # The flags for inexact or invalid arithmetic, and the caches of `typing`.
     decimal.setcontext(decimal.DefaultContext.copy())
     clears: list[Any] = getattr(typing, "_cleanups")  # noqa: B009 - private to the library
     for clear in clears:
@@ -83,6 +83,6 @@ def _ended(before: resource.struct_rusage) -> dict[str, Any]:
         "event": "ended",
         "status": 0,
         "cpu_time_s": now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime,
-        # The kernel keeps the highest mark only: one that did not rise was an earlier run's.
+        # The kernel keeps only the highest peak. If it did not rise, it was an earlier run's.
         "peak_memory_bytes": now.ru_maxrss * 1024 if grown else 0,
     }

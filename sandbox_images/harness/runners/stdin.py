@@ -13,7 +13,7 @@ from sandbox_images.harness.wire.orders import Bundle
 
 _OWN_FILES = (__file__, loading.__file__)
 _LARGEST_LIMIT = (1 << 31) - 1
-"""Of recursion: a C int."""
+"""The largest recursion limit: a C int."""
 
 
 def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
@@ -26,7 +26,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     status, uncaught = _run_to_its_end(code, run.bundle)
     names_builtins = "builtins" in (run.bundle.source or "") + run.bundle.prelude
     status = finalisation.finalise(status, names_builtins=names_builtins)
-    # Only now, since exit handlers may change how the program ends; and not of its children.
+    # Only now, because exit handlers may change how the program ends. Not in its children.
     if uncaught is not None and os.getpid() == pid:
         reporter.emit("exception", where="load", **uncaught)
     os._exit(status)
@@ -35,7 +35,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
 def _run_to_its_end(code: CodeType, bundle: Bundle) -> tuple[int, dict[str, str] | None]:
     """Execute the program; return its exit status and what it raised and did not catch, as data.
 
-    Nothing that the program made is held any longer when this returns.
+    When this returns, no code here refers to what the program made.
     """
     error = _execute(code, bundle)
     finalisation.flush_quietly()
@@ -48,7 +48,7 @@ def _run_to_its_end(code: CodeType, bundle: Bundle) -> tuple[int, dict[str, str]
     uncaught = None
     if not isinstance(error, SystemExit):
         uncaught = describe(error, loading.path_of(bundle))
-    del error, own  # the traceback's frames hold this one, which must not hold the traceback
+    del error, own  # the traceback refers to this frame, so the frame must not refer to it
     return status, uncaught
 
 
@@ -65,7 +65,7 @@ def _execute(code: CodeType, bundle: Bundle) -> BaseException | None:
 def _discount_own_frames() -> None:
     """Let the program recurse as deep as if its frame were the first.
 
-    Many set a limit that is just enough for their input.
+    Many programs set a limit that is just enough for their input.
     """
     frame, own = sys._getframe(), 0
     while frame.f_back is not None:

@@ -1,8 +1,8 @@
 """Standard streams as the interpreter makes them when it starts.
 
-Those of a zygote remember what its own descriptors were like, such as whether one can seek, and
-so do those that are copied with it by a fork. Every run gets new ones. To make the three takes a
-run 0.3 ms, so a zygote makes in advance those whose descriptors are of the same kind in every run.
+A stream remembers properties of its descriptor, such as whether it can seek, and still does after a
+fork. So every run gets new streams. To make the three takes 0.3 ms, so a zygote makes in advance
+those whose descriptors are of the same kind in every run.
 """
 
 import io
@@ -15,10 +15,10 @@ _ready: dict[str, io.TextIOWrapper] = {}
 
 
 def prepare() -> None:
-    """Make streams for the runs that this process will fork, none of which has used them.
+    """Make streams in advance for the runs that this process will fork.
 
-    A run's standard output and error are pipes, and its standard input is that of the zygote, or
-    a program's input, for which `renew` makes it.
+    A run's standard output and error are pipes. Its standard input is that of the zygote, or else
+    `renew` makes the stream.
     """
     kept = os.dup(1), os.dup(2)
     reader, writer = os.pipe()
@@ -33,10 +33,10 @@ def prepare() -> None:
 
 
 def renew(*, has_input: bool = False) -> None:
-    """Let this process have streams of its own, for the descriptors that it has now.
+    """Replace the streams of this process by new ones, for the descriptors that it has now.
 
     Args:
-        has_input: Whether the standard input is another one than the zygote's.
+        has_input: Whether standard input is the input of a program, not that of the zygote.
     """
     if has_input:
         _ready["stdin"] = _open(0, "stdin")
@@ -47,7 +47,7 @@ def renew(*, has_input: bool = False) -> None:
 
 
 def _open(descriptor: int, name: str) -> io.TextIOWrapper:
-    """Do what `create_stdio` does in CPython's pylifecycle.c, for what is no terminal."""
+    """Do what `create_stdio` does in CPython's pylifecycle.c for streams other than terminals."""
     like: Any = getattr(sys, f"__{name}__")
     mode = "r" if name == "stdin" else "w"
     buffer: Any = open(descriptor, f"{mode}b", closefd=False)  # noqa: SIM115 - stays open

@@ -1,10 +1,10 @@
 """Failed assertions of the tests that did not fail their test.
 
 Code that tests call can catch what they raise: a callback's caller, a context manager, an
-`except` whose class the submission has chosen. A case that passes although an assertion of it has
-failed has not passed. Suites that catch such errors themselves are left alone, as the grader says
-(`grader.source.swallowing`). The submission shares the process and could undo this; what it can
-undo, it does knowingly.
+`except` whose class the submission has chosen. A case that passes although one of its assertions
+has failed has not really passed. Suites that catch such errors themselves are left alone; the
+grader finds them (`grader.source.swallowing`). The submission shares the process and could undo
+this, but not by accident.
 """
 
 import ast
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 _NOTE = "@failed"
-"""Not a name that source can have."""
+"""A name that source code cannot have."""
 
 
 class Swallowed:
@@ -27,12 +27,12 @@ class Swallowed:
         self._count += 1
 
     def take(self) -> bool:
-        """Tell whether there was one since last time."""
+        """Tell whether one was counted since the last call."""
         count, self._count = self._count, 0
         return count > 0
 
     def settle(self, outcome: dict[str, str]) -> dict[str, str]:
-        """Return a case's outcome, or that of a case whose assertion's failure was swallowed."""
+        """Return a case's outcome: it has failed if a failed assertion was swallowed."""
         if not self.take() or outcome["outcome"] != "passed":
             return outcome
         message = "an assertion failed, but the code that was tested caught the error"
@@ -40,7 +40,7 @@ class Swallowed:
 
 
 def compile_noting(source: str, filename: str, namespace: dict[str, Any], noted: Swallowed) -> Any:
-    """Compile a script's statements such that their assertions are noted when they fail."""
+    """Compile a script's statements so that assertions are noted when they fail."""
     namespace[_NOTE] = noted.note
     tree = _Noting().visit(ast.parse(source, filename))
     return compile(ast.fix_missing_locations(tree), filename, "exec", dont_inherit=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ROOTS = (b"/work", b"/tmp", b"/dev/shm")
 _NEEDED = {stat.S_IFREG: 0o600, stat.S_IFDIR: 0o700}
-"""What the owner must be allowed to do with an entry of a type, so that it can be copied."""
+"""The permissions that the owner needs to copy an entry, by its type."""
 
 _Extents = tuple[tuple[int, bytes], ...]
 _Modes = dict[bytes, int]
@@ -93,7 +93,7 @@ def restore(tree: Tree) -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        # What is there is as large as what is to be there: make room first.
+        # The old and the new files do not fit together: make room first.
         for path, entry in tree.items():
             if stat.S_ISREG(entry.mode) and os.path.exists(path):
                 os.truncate(path, 0)
@@ -111,7 +111,7 @@ def _fill(tree: Tree) -> None:
 
 
 def _walk(opened: _Modes) -> Iterator[tuple[bytes, os.stat_result]]:
-    """Yield every entry below the roots, and these; folders before what is in them.
+    """Yield the roots and every entry below them; folders before what is in them.
 
     Folders and files that the cell made inaccessible to itself are opened up. `opened` gets the
     modes that they had.
@@ -135,7 +135,7 @@ def _walk(opened: _Modes) -> Iterator[tuple[bytes, os.stat_result]]:
 
 
 def _copy(path: bytes, status: os.stat_result, known: Entry | None) -> Entry | None:
-    """Return a copy; None for what is no file, folder or symbolic link."""
+    """Return a copy of a file, folder or symbolic link; None for anything else."""
     extents: _Extents = ()
     target = b""
     if stat.S_ISREG(status.st_mode):
@@ -223,10 +223,10 @@ def _write_file(path: bytes, entry: Entry) -> None:
 
 
 def put(path: str, content: bytes) -> None:
-    """Write a file of the work area, whatever lies at its path, and the folders that it is in.
+    """Write a file of the work area, in place of what is at its path, and make its folders.
 
     Raises:
-        OSError: One of these is no folder, or there is no room.
+        OSError: A part of its path is not a folder, or there is no room.
     """
     whole = os.path.join(ROOTS[0], os.fsencode(path))
     os.makedirs(os.path.dirname(whole), exist_ok=True)
@@ -237,7 +237,7 @@ def put(path: str, content: bytes) -> None:
 
 
 def get(tree: Tree, paths: list[str], most_bytes: int) -> tuple[list[str], list[bytes]]:
-    """Return those of the paths that are files of the work area in a copy, and their contents.
+    """Return the paths that are files of the work area in a copy, and their contents.
 
     Raises:
         UncopyableError: They have more bytes, holes included.

@@ -1,4 +1,4 @@
-"""How a run ended, whoever watched it."""
+"""How a run ended: what `Watch` and `Interaction` return."""
 
 import os
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Ended:
 
     @property
     def streams(self) -> tuple[bytes, bytes, bytes]:
-        """What the run wrote: output, errors, report."""
+        """Standard output, standard error and the report."""
         return self.stdout, self.stderr, self.report
 
 
@@ -40,6 +40,6 @@ def exit_of(status: int) -> tuple[int | None, int | None]:
 
 
 def broken(what: str, stderr: bytes) -> SlotBroken:
-    """Return the error of a run that did not get as far as the code that it was to run."""
+    """Return the error for a run that failed before it reached the code it was to run."""
     said = stderr.decode(errors="replace")[-_SAID_CHARS:]
     return SlotBroken(f"{what}: {said}")

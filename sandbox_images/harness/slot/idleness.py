@@ -1,7 +1,7 @@
-"""Whether a process waits for something that only another can bring it, told from /proc.
+"""Tell from /proc whether a process waits for something that only another process can bring.
 
-Asked about programs that talk to each other: where all of them wait so, and nothing is on its way,
-they will wait for ever.
+This is asked about programs that talk to each other: if all of them wait like this, and nothing is
+on its way between them, they will wait forever.
 """
 
 import os
@@ -19,12 +19,12 @@ def _always(_arguments: Sequence[int]) -> bool:
 
 
 def _no_timeout_at(position: int) -> Callable[[Sequence[int]], bool]:
-    """Return whether the pointer to a timeout is null."""
+    """Return a check that the argument at `position`, a pointer to a timeout, is null."""
     return lambda arguments: arguments[position] == 0
 
 
 def _endless_at(position: int) -> Callable[[Sequence[int]], bool]:
-    """Return whether a number of milliseconds is negative."""
+    """Return a check that the argument at `position`, a timeout in ms, is negative."""
     return lambda arguments: arguments[position] & _INFINITE_MS == _INFINITE_MS
 
 
@@ -43,14 +43,14 @@ _WAITING: dict[str, Callable[[Sequence[int]], bool]] = {
     "wait4": _always,
     "waitid": _always,
 }
-"""Calls that a task may be blocked in, and which of their arguments say that it is for good."""
+"""Calls that can block a task, each with a check that its arguments set no timeout."""
 
 
 def wait_for_others(pids: Sequence[int]) -> bool:
-    """Tell whether no task of these processes goes on by itself.
+    """Tell whether every task of these processes waits for another process.
 
-    False where that is unclear: a task is at work, sleeps, or waits with a timeout; a process
-    has a handler for an alarm; or the kernel does not say.
+    False if that is unclear: a task runs, sleeps, or waits with a timeout; a process handles
+    SIGALRM; or the kernel does not say.
     """
     return bool(pids) and all(_waits(pid) for pid in pids)
 
@@ -73,7 +73,7 @@ def _tasks(pid: int) -> list[str]:
 def _task_waits(folder: str) -> bool:
     with open(f"{folder}/syscall", "rb", buffering=0) as file:
         number, *arguments = file.read().split()
-    if len(arguments) < 6:  # "running", or blocked outside of any call
+    if len(arguments) < 6:  # "running", or blocked outside of a call
         return False
     may_wait = _waiting_by_number().get(int(number))
     return may_wait is not None and may_wait([int(argument, 16) for argument in arguments[:6]])

@@ -1,8 +1,8 @@
 """Watch a submission and the suite's interactor talk to each other, each in a run of its own.
 
-They share nothing: not a descriptor, not a file, not a namespace. The supervisor carries what one
-prints to the other's standard input, keeps the clock of both, and decides when either sees the
-other's end, so that it is always known who ended first.
+They share no descriptor, file or namespace. The supervisor carries what each prints to the other's
+standard input, limits the time of both, and decides when each sees the other's end. So it always
+knows which of them ended first.
 """
 
 import select
@@ -31,7 +31,7 @@ class DialogueEnd:
     submission: Ended
     interactor: Ended
     interactor_first: bool
-    """Whether the interactor ended before the submission did, or was made to."""
+    """Whether the interactor ended while the submission still ran."""
     deadlock: bool
     """Whether each waited for the other, with nothing on its way between them."""
 
@@ -50,12 +50,12 @@ class Interaction:
         is_stopped: Callable[[], bool],
         is_crowded: Callable[[], bool] | None = None,
     ) -> None:
-        """Prepare; arguments as of `Watch`, but for the two programs."""
+        """Prepare. The arguments are those of `Watch`, except for the two programs."""
         questions = Relay(interactor.limits["output_bytes"])
         answers = Relay(submission.limits["output_bytes"])
         self._submission = Side(submission, prints=answers, reads=questions)
         self._interactor = Side(interactor, prints=questions, reads=answers)
-        # Where both ended at once, the interactor's word counts: it is heard first.
+        # If both have ended, the interactor's end is handled first, because its verdict counts.
         self._sides = (self._interactor, self._submission)
         self._cgroup = cgroup
         self._harness_pids = harness_pids
@@ -75,8 +75,8 @@ class Interaction:
         """Start both programs and wait for the end of both.
 
         Raises:
-            RunStopped: The grader lost interest; nothing of the run lives.
-            SlotBroken: A process did not get as far as the code that it was to run.
+            RunStopped: The grader has stopped the batch; all processes of the run are gone.
+            SlotBroken: A process failed before it reached the code it was to run.
         """
         try:
             self._asked_at = self._moved_at = time.monotonic()
@@ -116,7 +116,7 @@ class Interaction:
                 next_tick = time.monotonic() + _TICK_S
 
     def _step(self, wait_s: float) -> None:
-        """Wait for something to happen, and deal with it."""
+        """Wait until a descriptor is ready, at most `wait_s` seconds, and call its handler."""
         handlers: dict[int, Callable[[], object]] = {}
         poll = select.poll()
         for descriptor, event, handler in self._awaited():
@@ -126,7 +126,7 @@ class Interaction:
             handlers[descriptor]()
 
     def _awaited(self) -> Iterator[tuple[int, int, Callable[[], object]]]:
-        """Yield the descriptors that matter now, each with what to do when it is ready."""
+        """Yield the descriptors to wait for now, each with its event and its handler."""
         yield self._host_descriptor, select.POLLIN, self._hear_host
         for side in self._sides:
             if side.is_alive:
@@ -143,7 +143,7 @@ class Interaction:
             raise RunStopped
 
     def _hear(self, side: Side) -> None:
-        """Take a message about a process, which may have been heard already."""
+        """Read a message about a process, unless the process is known to have ended."""
         if not side.is_alive:
             return
         side.party.hear()
@@ -156,11 +156,11 @@ class Interaction:
                 self._kill(self._submission)
 
     def _kill(self, *sides: Side) -> None:
-        """Kill programs and wait until nothing of them lives."""
+        """Kill programs and wait until all of their processes are gone."""
         for side in sides:
             side.was_killed = side.was_killed or side.is_alive
         while living := [side for side in sides if side.is_alive]:
-            # Over and over: what a zygote has yet to fork cannot be killed.
+            # Repeated, because a zygote may fork a process after the kill.
             pids = self._pids()
             for side in living:
                 for pid in pids[side.zygote_pid]:
@@ -181,18 +181,18 @@ class Interaction:
             self._check_deadlock()
 
     def _check_submission(self) -> bool:
-        """Stop both where the submission has hit a limit, and tell whether it has."""
+        """If the submission has hit a limit, stop both; tell whether it has."""
         side, other = self._submission, self._interactor
         if not side.is_alive:
             return False
-        # While the interactor works, the submission can do nothing but wait.
+        # While the interactor works, the submission can only wait.
         at_work_s = other.reading.cpu_time_s + other.reading.run_delay_s
         wall_time_s = self._age_s(side, time.monotonic()) - side.reading.run_delay_s - at_work_s
         limit = side.find_limit(wall_time_s)
         if limit is None and self._oom_happened() and other.is_alive:
             limit = "memory"
         if limit is None and self._is_crowded is not None and self._is_crowded():
-            limit = "memory"  # which files are, in such a kernel
+            limit = "memory"  # such a kernel keeps files in memory
         if limit is None:
             return False
         is_held_up = limit == "wall_time" and self._is_held_up()
@@ -201,10 +201,10 @@ class Interaction:
         return True
 
     def _is_held_up(self) -> bool:
-        """Tell whether it is the interactor's doing that the submission has got no further.
+        """Tell whether the submission ran out of time because of the interactor.
 
-        Not where it has been silent for a short while only: what it is at work on may have been
-        sent to it just before the time was up.
+        False if the submission was silent only for a short while: the interactor may have sent it
+        its current task just before the time was up.
         """
         side, other = self._submission, self._interactor
         silent_s = time.monotonic() - self._moved_at
@@ -213,9 +213,9 @@ class Interaction:
         return self._waits(side) and not self._waits(other)
 
     def _check_interactor(self) -> bool:
-        """Stop both where the interactor has hit a limit of its own, and tell whether it has.
+        """If the interactor has hit a limit of its own, stop both; tell whether it has.
 
-        How long it lives is the submission's affair, until that has ended.
+        Its wall time counts only from the end of the submission.
         """
         side, other = self._interactor, self._submission
         if not side.is_alive:
@@ -235,14 +235,14 @@ class Interaction:
             return
         if not all(side.is_alive for side in self._sides):
             return
-        # In this order: who is seen waiting has sent before whatever it had to send.
+        # In this order: a program that is seen to wait has already sent what it had to send.
         if all(map(self._waits, self._sides)) and all(relay.is_empty for relay in self._relays):
             self._deadlock = True
             self._submission.limit_hit = "wall_time"
             self._kill(*self._sides)
 
     def _count_orphans(self) -> None:
-        """Add to the submission's CPU time that of processes which ended without a parent left."""
+        """Add the CPU time of processes that ended as orphans to that of the submission."""
         if self._cgroup is None:
             return
         slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
@@ -253,14 +253,14 @@ class Interaction:
         self._submission.reading = seen._replace(cpu_time_s=cpu_time_s)
 
     def _pids(self) -> dict[int, list[int]]:
-        """Return the processes of both programs, by the zygote that they come from."""
+        """Return the processes of both programs, by the pid of their zygote."""
         zygotes = frozenset(side.zygote_pid for side in self._sides)
         return processes.descendants(zygotes, self._harness_pids)
 
     def _waits(self, side: Side) -> bool:
-        """Tell whether a program does nothing but wait for the other one."""
-        # Its main process, and process 1 of its namespace, which waits before the other is there
-        # and after it has ended, too.
+        """Tell whether a program only waits for the other one."""
+        # Its main process, and process 1 of its namespace. Process 1 always waits, also before the
+        # main process starts and after it has ended.
         both = processes.count_children(self._harness_pids, side.pids) == 2
         return both and idleness.wait_for_others(side.pids)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sandbox_images.harness.lock_in.telling import Guard, Tellings
+from sandbox_images.harness.lock_in.notifications import Guard, Notifications
 from sandbox_images.harness.slot.zygotes import RunSource
 from sandbox_images.harness.wire import orders
 
 
 class Party:
-    """A process, from the order for it to its end."""
+    """A process, from its order to its end."""
 
     def __init__(
         self,
@@ -25,16 +25,16 @@ class Party:
         environment: Mapping[str, str] = MappingProxyType({}),
         guard: Guard | None = None,
     ) -> None:
-        """Order nothing yet.
+        """Prepare; nothing is started yet.
 
         Args:
-            source: The process comes from it; it has no other run at the time.
-            program: Which runner it is for.
+            source: Where the process comes from. It must have no other run at the time.
+            program: Which runner takes it.
             bundle: What is put into its work area.
-            channel: Descriptor of its end of the connection to the other process; closed here.
+            channel: Descriptor to the other process, if there is one. `order` closes it.
             command: What it executes in place of Python code, if anything.
-            environment: Of the command; see `RunOrder`.
-            guard: Protects the processes of a session, if it is a step of one.
+            environment: The command's variables; see `RunOrder`.
+            guard: Protects the processes of a session, if this is a step of one.
         """
         self.source = source
         self.program = program
@@ -43,17 +43,17 @@ class Party:
         self.command = command
         self.environment = environment
         self.inherited_bytes = 0 if command else source.memory_bytes
-        """What its processes have in common with the source that it was forked from."""
+        """Memory that its processes share with the source that it was forked from."""
         self.started_at: float | None = None
         self.ended: dict[str, Any] | None = None
         self.listener: int | None = None
-        """Where the kernel tells of calls that no honest program makes; this object's own."""
-        self.tellings = Tellings(guard)
+        """Descriptor by which the kernel reports suspicious calls. `close` closes it."""
+        self.notifications = Notifications(guard)
 
     def order(
         self, limits: dict[str, Any], *, payload: int, stdout: int, stderr: int, report: int
     ) -> None:
-        """Have the process forked; all arguments but `limits` are descriptors that it gets."""
+        """Start the process. All arguments but `limits` are descriptors for it."""
         self.source.start(
             orders.RunOrder(
                 program=self.program,
@@ -77,7 +77,7 @@ class Party:
             os.close(self.channel)
 
     def hear(self) -> None:
-        """Take a message about the process; waits for it."""
+        """Wait for a message about the process, and note what it says."""
         message, descriptors = self.source.receive()
         if message["event"] == "started":
             self.started_at = time.monotonic()
@@ -86,13 +86,13 @@ class Party:
             self.ended = message
 
     def close(self) -> None:
-        """Close what the process sent."""
+        """Close the descriptor that the process sent."""
         if self.listener is not None:
             os.close(self.listener)
             self.listener = None
 
     @property
     def status(self) -> int:
-        """The wait status of a process that has ended."""
+        """The wait status. The process must have ended."""
         status: int = (self.ended or {})["status"]
         return status

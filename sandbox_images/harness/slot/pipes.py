@@ -5,7 +5,7 @@ import select
 
 _CHUNK = 1 << 16
 _CHUNKS_AT_ONCE = 16
-"""Read from one pipe before anything else gets its turn, however fast somebody writes."""
+"""How many chunks are read from one pipe before other descriptors get their turn."""
 
 
 class CappedPipe:
@@ -20,7 +20,7 @@ class CappedPipe:
         self.dropped_bytes = 0
 
     def drain(self) -> bool:
-        """Read what is there, or a part of it if that is much; False at the end of the stream."""
+        """Read what is there, up to a bound; return False at the end of the stream."""
         for _ in range(_CHUNKS_AT_ONCE):
             try:
                 data = os.read(self.reader, _CHUNK)
@@ -36,7 +36,7 @@ class CappedPipe:
         return True
 
     def drain_rest(self) -> None:
-        """Read all that there will ever be, once every writer is dead."""
+        """Read everything that is left. All writers must have ended."""
         while self.drain() and select.select([self.reader], [], [], 0)[0]:
             pass
 
@@ -46,7 +46,7 @@ class CappedPipe:
         return bytes(self._kept)
 
     def close_writer(self) -> None:
-        """Leave writing to the processes that got the writing end. Repeats harmlessly."""
+        """Close the writing end here; the run's processes have their own. Idempotent."""
         if self.writer >= 0:
             os.close(self.writer)
             self.writer = -1

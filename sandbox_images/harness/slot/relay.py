@@ -1,7 +1,7 @@
-"""What one program prints, carried to another's standard input by the trusted process between.
+"""Carries what one program prints to the standard input of another.
 
-The two never share a descriptor: each has a pipe to the supervisor, which counts what passes, and
-with which it decides when either sees the end of the other.
+The two never share a descriptor: each has pipes to the supervisor, which counts the bytes that
+pass, and decides when one program sees the end of the other.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ class Relay:
         """Make both pipes.
 
         Args:
-            cap: So many bytes are carried; what is more is dropped and counted.
+            cap: How many bytes are carried. Bytes beyond that are dropped and counted.
         """
         self.source, self.source_writer = os.pipe2(os.O_CLOEXEC)
         self.sink_reader, self.sink = os.pipe2(os.O_CLOEXEC)
@@ -33,7 +33,7 @@ class Relay:
         self._is_heard = True
         self.dropped_bytes = 0
         self.moved_bytes = 0
-        """How much was taken up or handed on, ever."""
+        """How many bytes were read and written so far, added up."""
 
     @property
     def content(self) -> bytes:
@@ -42,12 +42,12 @@ class Relay:
 
     @property
     def wants_to_read(self) -> bool:
-        """Whether `read` could get on."""
+        """Whether there may be something to read, and there is room for it."""
         return not self._at_end and len(self._waiting) < _MOST_WAITING_BYTES
 
     @property
     def wants_to_write(self) -> bool:
-        """Whether `write` could get on."""
+        """Whether there is something to write, and a program that reads it."""
         return self._is_heard and bool(self._waiting)
 
     @property
@@ -57,13 +57,13 @@ class Relay:
         return not self._waiting and not any(_bytes_in(pipe) for pipe in pipes)
 
     def start(self) -> None:
-        """Leave the programs' ends of the pipes to them."""
+        """Close the programs' ends of the pipes here; the programs have their own."""
         for descriptor in (self.source_writer, self.sink_reader):
             os.close(descriptor)
         self.source_writer = self.sink_reader = -1
 
     def read(self) -> None:
-        """Take up what was printed; does not wait."""
+        """Read what the one program has printed. Does not block."""
         try:
             data = os.read(self.source, _CHUNK)
         except BlockingIOError:
@@ -79,24 +79,24 @@ class Relay:
             self._waiting += kept
 
     def write(self) -> None:
-        """Hand on what was taken up; does not wait."""
+        """Write what was read to the other program. Does not block."""
         try:
             written = os.write(self.sink, self._waiting)
         except BlockingIOError:
             return
-        except OSError:  # nobody listens any more
+        except OSError:  # the other program no longer reads
             self.hang_up()
             return
         self.moved_bytes += written
         del self._waiting[:written]
 
     def finish(self) -> None:
-        """Let the reader see the end if the writer's has come, and all of it was handed on."""
+        """If the output has ended and all of it is delivered, let the other program see its end."""
         if self._at_end and not self._waiting:
             self.hang_up()
 
     def hang_up(self) -> None:
-        """Let the reader see the end; what it has not got by now it never will."""
+        """Let the other program see the end of its input; drop what is not delivered."""
         if self._is_heard:
             self._is_heard = False
             self._waiting.clear()

@@ -1,9 +1,9 @@
-"""A session: states that stay, each of them a process that the next step is forked from.
+"""A session: a tree of states, each of them a stopped process from which steps are forked.
 
-One run of the slot is the session. Its main process keeps the files; see `runners.session`, the
-other side of this. Every state is stopped, by a signal, unless a step is being forked from it, so
-that whatever it holds, it takes no CPU. When a step has ended, everything that it started is killed
-but the process of the state that it led to.
+The session is one run of the slot. Its main process keeps the files; `runners.session` is the other
+side of this module. Every state is stopped by a signal unless a step is being forked from it, so
+it takes no CPU time. When a step has ended, everything that it started is killed, except for the
+process of the state that it led to.
 """
 
 import os
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox_images.harness.kernel import processes
-from sandbox_images.harness.lock_in.telling import Guard
+from sandbox_images.harness.lock_in.notifications import Guard
 from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.zygotes import SlotBroken, Zygote
@@ -24,16 +24,16 @@ from sandbox_images.harness.wire import orders, session_lines
 from sandbox_images.harness.wire.session_lines import BEGUN, FORK, FORKED, PARKED, REAP, Said
 
 _ANSWER_S = 30.0
-"""How long the keeper may take to copy files, on however busy a machine."""
+"""How long the keeper may take to copy files, even on a busy machine."""
 _FORK_S = 5.0
 _SWEEP_S = 3.0
 _STOP_S = 1.0
 _SWEEP_PAUSE_S = 0.002
 _ALONE_S = 0.1
-"""How long a thread that has returned may take to be gone."""
+"""How long a finished thread may take to disappear."""
 _KILLED = int(signal.SIGKILL)
 _HARMLESS = (None, "output")
-"""Limits after which a cell that came to its end may have led to a state all the same."""
+"""A finished cell leads to a state although it hit one of these limits."""
 
 
 class SessionLost(Exception):
@@ -52,16 +52,16 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What came of a step."""
+    """The result of a step."""
 
     ended: Ended | None
     """None if the step did not begin."""
     state: int | None
-    """The state that it led to; None if there is none, and all is as before."""
+    """The state that it led to; None if it led to none, and the session is as before."""
     problem: str | None
-    """Why there is none."""
+    """Why it led to none."""
     is_gone: bool = False
-    """Whether the state that the step was to start from is no more."""
+    """Whether the state that the step should start from is gone."""
 
 
 class StepSource:
@@ -75,8 +75,8 @@ class StepSource:
 
         Args:
             state: The process.
-            listener: Where the kernel tells of calls that the session's processes are refused.
-            reap: Returns the wait status of the process once it has ended, if it is known.
+            listener: Descriptor by which the kernel reports calls of the session's processes.
+            reap: Returns the wait status of the ended process; None if it is unknown.
         """
         self.memory_bytes = state.inherited_bytes
         self._reap = reap
@@ -88,25 +88,25 @@ class StepSource:
         self._is_over = False
         self._process = _open_pidfd(state.pid)
         self.control: Any = select.epoll()
-        """Readable when the process says something, and when it has ended."""
+        """Readable when the process has sent a message, and when it has ended."""
         for descriptor in (state.line.fileno(), self._process):
             if descriptor is not None:
                 self.control.register(descriptor, select.EPOLLIN)
 
     def start(self, order: orders.RunOrder) -> None:
-        """Have the step begin."""
+        """Begin the step."""
         try:
             orders.send(self._state.line, order.message, order.descriptors)
         except OSError:
-            self._is_over = True  # `receive` tells of it: the line has hung up
+            self._is_over = True  # the process is gone; `receive` reports its end
 
     def receive(self) -> tuple[dict[str, Any], list[int]]:
-        """Return what is next to be told of the step: that it has begun, or has ended."""
+        """Return the next event of the step: it has started, or it has ended."""
         said = None if self._is_over else self._hear()
         if said != BEGUN and said != PARKED:
             self._is_over = True
         if not self._has_begun:
-            # One that ends before it begins has both told of it, one after the other.
+            # A step that ends before it begins is reported as started, and then as ended.
             self._has_begun = True
             listener = [] if self._listener is None else [os.dup(self._listener)]
             return {"event": "started"}, listener
@@ -118,7 +118,7 @@ class StepSource:
         return {**self._ended(self._await_end()), "cpu_time_s": cpu_time_s}, []
 
     def close(self) -> None:
-        """Free what it held; the process and its line stay."""
+        """Close the descriptors of this object. The process and its line stay."""
         self.control.close()
         if self._process is not None:
             os.close(self._process)
@@ -147,7 +147,7 @@ class StepSource:
 
 
 class SessionStates:
-    """The tree of states of one session. Nothing of it lives after `close`."""
+    """The tree of states of one session. `close` ends all of its processes."""
 
     def __init__(
         self,
@@ -160,14 +160,14 @@ class SessionStates:
         """Start the session, with one state, 0.
 
         Args:
-            zygote: The session is a run of it, so that it has no other meanwhile.
-            limits: The fields of grader.model.Limits. Those on memory and files are for all of it,
-                that on processes for what a step starts, the others for each step.
+            zygote: Forks the session as a run, and can have no other run meanwhile.
+            limits: The fields of grader.model.Limits. Those on memory and files hold for the whole
+                session, that on processes for what one step starts, the others for each step.
             most_states: How many states it may have at once.
-            harness_pids: Processes of the slot that are not of a session.
+            harness_pids: Processes of the slot that belong to no session.
 
         Raises:
-            SlotBroken: It did not start.
+            SlotBroken: The session did not start.
         """
         self._zygote = zygote
         self._limits = limits
@@ -201,7 +201,7 @@ class SessionStates:
     def _start_run(self, channel: int) -> None:
         parcel = orders.write_bundle("", None, [])
         nothing = orders.nothing()
-        # States are processes, too, and those that have ended are reaped when there is time.
+        # States are processes, too, and ended ones are reaped later.
         allowed = self._limits["processes"] + 2 * self._most_states
         try:
             self._zygote.start(
@@ -227,14 +227,14 @@ class SessionStates:
 
     @property
     def pids(self) -> frozenset[int]:
-        """Every process of the session that is there between two steps."""
+        """Every process that the session has between two steps."""
         return self._own_pids.union(state.pid for state in self._states.values())
 
     def memory_bytes(self) -> int:
-        """Return about what the session takes, where the kernel does not count it.
+        """Return roughly the memory of the session, for kernels that do not count it.
 
-        Of each process it is what it has beyond the one that it was forked from. What a step
-        changes in place counts as what it was.
+        Each process counts with what it has beyond the process that it was forked from. Memory
+        that a step changes in place is not counted.
         """
         grown = sum(
             max(0, processes.memory_bytes(state.pid) - state.inherited_bytes)
@@ -245,10 +245,10 @@ class SessionStates:
         return grown + kept + processes.read(others, self._inherited_bytes).memory_bytes
 
     def bystanders(self) -> frozenset[int]:
-        """Return every process that is not of the step that is about to be watched."""
+        """Return every process that does not belong to the step about to be watched."""
         known = self._harness_pids | self.pids
         others = processes.all_pids() - known
-        # States that have ended stay until the one that they were forked from reaps them.
+        # An ended state stays until the state that it was forked from reaps it.
         return known | (others - processes.living(others))
 
     def take_step(
@@ -262,13 +262,13 @@ class SessionStates:
 
         Args:
             state: Its number.
-            bundle: The cell, as a source.
+            bundle: Has the cell as its source.
             files: Put into the work area first.
             watch: Runs the step to its end.
 
         Raises:
-            SessionLost: There is no session any more.
-            RunStopped: The grader lost interest; the session is to be closed.
+            SessionLost: The session has ended.
+            RunStopped: The grader wants no more of the session; the caller must close it.
         """
         self._check()
         if state not in self._states:
@@ -305,15 +305,15 @@ class SessionStates:
         return Step(ended=ended, state=number, problem=None)
 
     def read_files(self, state: int, wanted: orders.Parcel, *, listing: bool) -> bytes | str:
-        """Return a frame with files of a state, or why there is none.
+        """Return a frame with files of a state, or a text that says why there is none.
 
         Args:
             state: Its number.
-            wanted: A bundle, the paths of whose files are those to read.
+            wanted: A bundle whose files have the paths to read.
             listing: Return a list of all files instead.
 
         Raises:
-            SessionLost: There is no session any more.
+            SessionLost: The session has ended.
         """
         self._check()
         if state not in self._states:
@@ -331,7 +331,7 @@ class SessionStates:
         """Free states.
 
         Raises:
-            SessionLost: There is no session any more.
+            SessionLost: The session has ended.
         """
         known = {number: self._states.pop(number) for number in states if number in self._states}
         self._end(known.values())
@@ -341,7 +341,7 @@ class SessionStates:
             self._files_of = None
 
     def close(self) -> None:
-        """Kill everything, and wait until nothing of it is left."""
+        """Kill all processes of the session and wait until they are gone."""
         for state in self._states.values():
             state.line.close()
         self._control.close()
@@ -354,7 +354,7 @@ class SessionStates:
     # ------------------------------------------------------------ parts of a step
 
     def _lay_out(self, state: int, files: orders.Parcel) -> str | None:
-        """Let the work area hold the files of a state, and then these; return why not."""
+        """Restore the files of a state, then add `files`; return why that failed, if it did."""
         if self._files_of != state:
             if problem := self._ask({"op": "restore", "state": state}):
                 self._files_of = None
@@ -366,11 +366,11 @@ class SessionStates:
         return None
 
     def _fork(self, parent: State) -> State | None:
-        """Return a new process, which waits for its order; None if there is none in time."""
+        """Fork a process that waits for its order; return None if there is none in time."""
         line, theirs = session_lines.open_line()
         with theirs:
             said = self._have(parent, FORK, (theirs.fileno(),), answers_at=line)
-        # Not of a process that has another part in this.
+        # The kernel says which process answered: it has to be a new one.
         if said is None or said.what != FORKED or said.pid in self._harness_pids | self.pids:
             line.close()
             return None
@@ -378,7 +378,7 @@ class SessionStates:
         return State(pid=said.pid, line=line, inherited_bytes=inherited_bytes)
 
     def _reap(self, parent: State) -> int | None:
-        """Return the wait status of the process that was forked last from a state."""
+        """Return the wait status of the process that a state forked last; None if unknown."""
         said = self._have(parent, REAP, (), answers_at=parent.line)
         if said is None or said.pid != parent.pid:
             return None
@@ -387,7 +387,7 @@ class SessionStates:
     def _have(
         self, state: State, what: str, descriptors: tuple[int, ...], *, answers_at: socket.socket
     ) -> Said | None:
-        """Wake a state to do something, and return its answer; None if there is none in time."""
+        """Wake a state to do `what`, and return its answer; None if there is none in time."""
         processes.send_signal(state.pid, signal.SIGCONT)
         try:
             orders.send(state.line, {"op": what}, descriptors)
@@ -398,13 +398,13 @@ class SessionStates:
         return said
 
     def _await(self, line: socket.socket) -> Said | None:
-        """Return what is said next; None if it takes too long."""
+        """Return the next message; None if it takes too long."""
         if not select.select([line], [], [], _FORK_S)[0]:
             return None
         return session_lines.hear(line)
 
     def _settle(self, source: StepSource, child: State, ended: Ended) -> str | None:
-        """Leave nothing of a step but its process; return why that is no state, if it is none."""
+        """Kill all of a step but its process; return why that cannot be a state, if it cannot."""
         if source.is_parked and ended.limit_hit in _HARMLESS:
             threads = _await_single(child.pid)
             _stop(child.pid)
@@ -425,17 +425,18 @@ class SessionStates:
         return f"the process of the cell was killed by signal {ended.exit_signal}"
 
     def _sweep(self, *, spare: int | None) -> None:
-        """Kill what is left of a step; end the session if that does not succeed.
+        """Kill what is left of a step.
 
         Raises:
-            SessionLost: Processes come faster than they go. The end of the session ends them all.
+            SessionLost: Processes start faster than they can be killed. The end of the session
+                ends them all.
         """
         kept = self._harness_pids | self.pids | {spare}
         deadline = time.monotonic() + _SWEEP_S
         while True:
             for pid in processes.all_pids() - kept:
                 processes.kill(pid)
-            # Looked for anew: what was killed may have forked meanwhile.
+            # Listed again: a process may have forked before it was killed.
             if not processes.living(processes.all_pids() - kept):
                 return
             if time.monotonic() > deadline:
@@ -464,7 +465,7 @@ class SessionStates:
             raise SessionLost("the session has ended: a cell killed its main process")
 
     def _ask(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> str | None:
-        """Have the keeper do something; return why it could not."""
+        """Have the keeper carry out a request; return why it could not, if it could not."""
         try:
             orders.send(self._control, message, descriptors)
             received = orders.receive(self._control)
@@ -481,10 +482,10 @@ def _refused(problem: str, *, is_gone: bool = False) -> Step:
 
 
 def _stop(pid: int) -> None:
-    """Stop a process, or kill it if it cannot be stopped, and return when it is.
+    """Stop a process, or kill it if it cannot be stopped; return when that has happened.
 
     Raises:
-        SessionLost: It can be neither.
+        SessionLost: Neither succeeded.
     """
     processes.send_signal(pid, signal.SIGSTOP)
     began = time.monotonic()
@@ -493,13 +494,13 @@ def _stop(pid: int) -> None:
         if took_s > _SWEEP_S:
             raise SessionLost("the session has ended: a state could not be stopped")
         if took_s > _STOP_S:
-            # It waits in the kernel for a child, such as one of vfork.
+            # It waits in the kernel for a child, such as after vfork.
             processes.kill(pid)
             time.sleep(_SWEEP_PAUSE_S)
 
 
 def _await_single(pid: int) -> int:
-    """Return how many threads a process has; those that end just now are given time."""
+    """Return how many threads a process has, after giving those that are ending some time."""
     deadline = time.monotonic() + _ALONE_S
     while (threads := processes.count_threads(pid)) > 1 and time.monotonic() < deadline:
         time.sleep(_SWEEP_PAUSE_S)
@@ -507,7 +508,7 @@ def _await_single(pid: int) -> int:
 
 
 def _open_pidfd(pid: int) -> int | None:
-    """Return a descriptor that is readable once a process has ended; None on kernels without."""
+    """Return a descriptor that is readable once a process has ended; None on older kernels."""
     try:
         return os.pidfd_open(pid)
     except OSError:

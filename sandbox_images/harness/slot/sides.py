@@ -1,4 +1,4 @@
-"""One of two programs that talk to each other, with what it takes and how it ended."""
+"""One of two programs that talk to each other: its process, its usage and its end."""
 
 import select
 import signal
@@ -20,10 +20,10 @@ _REPORT_BYTES = 1024 * 1024
 
 
 class Talker(NamedTuple):
-    """One of two programs that are to talk to each other."""
+    """What is needed to start one of two programs that talk to each other."""
 
     zygote: Zygote
-    """Forks its process; the other's has another."""
+    """Forks its process. The other program has another zygote."""
     bundle: orders.Parcel
     """What is put into its work area."""
     limits: dict[str, Any]
@@ -31,11 +31,11 @@ class Talker(NamedTuple):
     command: tuple[str, ...] = ()
     """What its process executes in place of Python code, if anything."""
     environment: Mapping[str, str] = MappingProxyType({})
-    """Of the command."""
+    """The command's variables."""
 
 
 class Side:
-    """One of the two programs: its process, what it prints, and what it may take."""
+    """One of the two programs: its process, its output, and its limits."""
 
     def __init__(self, talker: Talker, *, prints: Relay, reads: Relay) -> None:
         """Start nothing yet.
@@ -70,11 +70,11 @@ class Side:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether its process has not ended."""
         return self.party.ended is None
 
     def start(self) -> None:
-        """Have its process forked."""
+        """Start its process."""
         self.party.order(
             self.limits,
             payload=self.reads.sink_reader,
@@ -86,18 +86,18 @@ class Side:
             pipe.close_writer()
 
     def awaited(self) -> Iterator[tuple[int, int, Callable[[], object]]]:
-        """Yield its descriptors that matter now, each with what to do when it is ready."""
+        """Yield its descriptors to wait for now, each with its event and its handler."""
         for pipe in self._drained:
             yield pipe.reader, select.POLLIN, partial(self._drain, pipe)
         if self.party.listener is not None and self.is_alive and self._listens:
-            yield self.party.listener, select.POLLIN, self._hear_telling
+            yield self.party.listener, select.POLLIN, self._hear_notification
 
     def _drain(self, pipe: CappedPipe) -> None:
         if not pipe.drain():
             self._drained.remove(pipe)
 
-    def _hear_telling(self) -> None:
-        """Hear of a refused call; where there is none, nobody is left who could make one."""
+    def _hear_notification(self) -> None:
+        """Handle a notification; if there is none, all processes of the program are gone."""
         listener = self.party.listener
         if listener is None:
             return
@@ -105,10 +105,10 @@ class Side:
         poll.register(listener, select.POLLIN)
         self._listens = any(event & select.POLLIN for _listener, event in poll.poll(0))
         if self._listens:
-            self.party.tellings.hear(listener)
+            self.party.notifications.hear(listener)
 
     def look(self, pids: list[int]) -> None:
-        """Take note of what its processes take."""
+        """Read what its processes use."""
         self.pids = pids
         seen = self.reading
         now = processes.read(pids, self.party.inherited_bytes)
@@ -120,7 +120,7 @@ class Side:
         )
 
     def find_limit(self, wall_time_s: float) -> str | None:
-        """Return the limit that it has hit, by what was seen last."""
+        """Return the limit that it exceeded at the last reading; None if it exceeded none."""
         if self.reading.memory_bytes > self.limits["memory_bytes"]:
             return "memory"
         if self.reading.cpu_time_s > self.limits["cpu_time_s"]:
@@ -162,7 +162,7 @@ class Side:
             peak_memory_bytes=ended["peak_memory_bytes"],
             limit_hit=limit,
             oom_killed=oom_killed,
-            forbidden_calls=tuple(self.party.tellings.names),
+            forbidden_calls=tuple(self.party.notifications.names),
         )
 
     def close(self) -> None:

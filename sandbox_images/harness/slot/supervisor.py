@@ -1,20 +1,20 @@
 """The slot's main process: takes one batch at a time as frames, and answers with outcomes.
 
-It is process 1 of the slot. It never imports, parses or runs anything of a submission: bytes
-from the wire go into memory files, bytes from pipes go back over the wire.
+It is process 1 of the slot. It never imports, parses or runs anything of a submission: it writes
+bytes from the wire to memory files, and sends bytes from pipes back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
                        "preload", "split", "standing", "interactor", "commands"}
                                                            blobs: source, prelude,
                                                            files.., runs..,
                                                            perhaps interactor, answers..
-                      {"op": "stop", "seq"}                no more outcomes of this batch, please
+                      {"op": "stop", "seq"}                send no more outcomes of this batch
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take batches
-                      {"op": "powerless", "kernel", "message"}  the slot has to be made anew, see
-                                                           `reduced`, or cannot be; it ends
+                      {"op": "powerless", "kernel", "message"}  the slot ends, because it
+                                                           lacks capabilities; see `reduced`
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
                                                            and those of the interactor
-                      {"op": "end", "seq"}                 the batch is over, nothing of it lives
+                      {"op": "end", "seq"}                 the batch is over, its processes are gone
 
 A session takes the slot for as long as it lasts. Each request but "drop" has one answer, in order.
 
@@ -27,7 +27,7 @@ A session takes the slot for as long as it lasts. Each request but "drop" has on
                       {"op": "stepped", "state", "problem", "gone", "began", ...}
                                                            blobs: as of an outcome
                       {"op": "read", "problem"}            blob: a frame of the session's keeper
-                      {"op": "end", "seq", "lost"}         there is no session any more
+                      {"op": "end", "seq", "lost"}         the session has ended
 
     at any time       {"op": "fault", "message"}           the slot is broken and ends
 """
@@ -60,18 +60,18 @@ from sandbox_images.harness.wire.frames import Header
 
 _STDIN = 0
 _CHUNK = 1 << 16
-"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
+"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _CGROUP_ROOT = "/sys/fs/cgroup"
 _COMPILING = -1
-"""The index of the outcome of compiling, before those of a batch's runs."""
+"""The index of the compiler's outcome, which comes before those of a batch's runs."""
 
 
 class Powerless(Exception):
-    """Without more power over its kernel, the slot cannot lock submissions in."""
+    """The slot lacks capabilities that it needs to lock submissions in on its kernel."""
 
 
 class HostGone(Exception):
-    """The grader closed the frames: there is nobody left to work for."""
+    """The grader has hung up."""
 
 
 class HostConnection:
@@ -81,9 +81,9 @@ class HostConnection:
         self._reader = frames.FrameReader()
         self._requests: deque[tuple[Header, list[bytes]]] = deque()
         self._stopped = -1
-        """The last batch that is not wanted any more; 0 is the supervisor's own."""
+        """The last batch or session that the grader has stopped; 0 is the test batch."""
         self._out = os.dup(1)
-        # From here on nothing that happens to print can end up between two frames.
+        # From here on, nothing that is printed by accident can get between two frames.
         os.dup2(2, 1)
 
     def send(self, header: Header, *blobs: bytes) -> None:
@@ -96,7 +96,7 @@ class HostConnection:
             raise HostGone from error
 
     def receive(self) -> None:
-        """Read what there is; wait if there is nothing."""
+        """Read what has arrived; wait if nothing has."""
         data = os.read(_STDIN, _CHUNK)
         if not data:
             raise HostGone
@@ -107,19 +107,19 @@ class HostConnection:
                 self._requests.append((header, blobs))
 
     def wait_for_request(self) -> tuple[Header, list[bytes]]:
-        """Wait for a batch."""
-        while (batch := self.next_request()) is None:
+        """Wait for the next request."""
+        while (request := self.next_request()) is None:
             pass
-        return batch
+        return request
 
     def next_request(self) -> tuple[Header, list[bytes]] | None:
-        """Wait for anything that the grader says; None if it is not a request."""
+        """Wait for a message of the grader; return None if it completes no request."""
         if not self._requests:
             self.receive()
         return self._requests.popleft() if self._requests else None
 
     def is_stopped(self, seq: int) -> bool:
-        """Tell whether the grader wants no more of batch `seq`."""
+        """Tell whether the grader has stopped the batch or session `seq`."""
         return seq <= self._stopped
 
 
@@ -130,14 +130,14 @@ class _Interactor:
     source: bytes
     limits: dict[str, Any]
     answers: list[bytes]
-    """One for each run of the batch, whose bytes are the interactor's too."""
+    """One for each run of the batch. The interactor also gets the bytes of the run."""
 
 
 class _Commands(NamedTuple):
     """How a program of another language is compiled and run."""
 
     compile: tuple[str, ...]
-    """Empty where nothing is compiled or checked first."""
+    """Empty if nothing is compiled or checked first."""
     compile_limits: dict[str, Any]
     run: tuple[str, ...]
     environment: dict[str, str]
@@ -153,19 +153,20 @@ class _Commands(NamedTuple):
         )
 
     def require(self) -> None:
-        """Make sure that the slot has the programs; what a compiler makes has a slash in its path.
+        """Make sure that the slot has the programs, except for what the compiler makes.
 
         Raises:
-            SlotBroken: It lacks one.
+            SlotBroken: The slot lacks one.
         """
         for program in (command[0] for command in (self.compile, self.run) if command):
+            # The path of what the compiler makes has a slash.
             if "/" not in program and shutil.which(program) is None:
                 raise SlotBroken(f"the sandbox has no program {program}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RunBatch:
-    """A batch frame, taken apart."""
+    """A batch, as read from its frame."""
 
     seq: int
     program: str
@@ -230,7 +231,7 @@ _TEST_BATCH = _RunBatch(
     standing=False,
     runs=[b""],
 )
-"""Run once at the start, so that what a slot lacks is found out before a batch comes."""
+"""Run once at the start, so that a defect of the slot shows before a batch comes."""
 
 
 class Supervisor:
@@ -257,7 +258,7 @@ class Supervisor:
         """Take batches until the grader hangs up.
 
         Raises:
-            HostGone: It did.
+            HostGone: The grader hung up.
             SlotBroken: The slot cannot go on.
         """
         for _index, ended in self._run(_TEST_BATCH):
@@ -280,10 +281,10 @@ class Supervisor:
                 for index, ended in self._run(batch):
                     self._host.send(*_outcome(batch.seq, index, ended))
                 self._host.send({"op": "end", "seq": batch.seq})
-            # Else it was asked of a session that has ended.
+            # Any other request is for a session that has ended.
 
     def _hold_session(self, header: Header) -> None:
-        """Hold a session until the grader closes it or it ends; nothing of it lives then."""
+        """Hold a session until the grader closes it or it ends; then its processes are gone."""
         zygote = self._zygotes.get("plain", tuple(header["preload"]))
         idle_memory_bytes = self._idle_memory_bytes()
         session = SessionStates(
@@ -310,7 +311,7 @@ class Supervisor:
     def _serve_session(
         self, session: SessionStates, idle_memory_bytes: int, header: Header, blobs: list[bytes]
     ) -> None:
-        """Do what the grader asks of a session."""
+        """Carry out one request of a session."""
         match header["op"]:
             case "step":
                 limits = header["limits"]
@@ -357,13 +358,13 @@ class Supervisor:
             host_descriptor=_STDIN,
             is_stopped=lambda: self._heard_stop(seq),
         ).run(orders.nothing())
-        # A step may end before the watch looks, and what it took stays with its state.
+        # A step may end before the watch reads its memory, which its state keeps.
         if read_memory() - idle_memory_bytes > limits["memory_bytes"]:
             return replace(ended, limit_hit="memory")
         return ended
 
     def _run(self, batch: _RunBatch) -> Iterator[tuple[int, Ended | DialogueEnd]]:
-        """Run a batch; when this returns, nothing of it lives."""
+        """Run a batch. When this returns, all of its processes are gone."""
         with ExitStack() as held:
             run_once: Callable[[int], Ended | DialogueEnd]
             if batch.commands is None:
@@ -389,7 +390,7 @@ class Supervisor:
                     return
 
     def _parties(self, batch: _RunBatch, held: ExitStack) -> Callable[[], list[Party]]:
-        """Return what makes the processes for one run of a batch, in the order of their start."""
+        """Return a function that makes the processes of one run, in the order of their start."""
 
         def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> orders.Parcel:
             prelude = b"" if source is None else batch.prelude
@@ -425,8 +426,8 @@ class Supervisor:
         """Compile a batch's program.
 
         Returns:
-            How the compiler ended, where there is one, and what the runs are given: nothing if the
-            program does not compile.
+            How the compiler ended (None if there is no compiler), and the files for the runs (None
+            if the program does not compile).
         """
         sources = orders.write_bundle(batch.source_path, batch.source, batch.files)
         held.callback(os.close, sources.descriptor)
@@ -442,7 +443,7 @@ class Supervisor:
             environment=commands.environment,
         )
         ended = self._watch(batch, [compiler], commands.compile_limits, product)
-        # What the compiler made takes memory until the batch ends, and none of it is a run's.
+        # The compiler's files take memory until the batch ends. It must not count as a run's.
         self._forget_idle_memory()
         held.callback(self._forget_idle_memory)
         if ended.exit_code != 0 or ended.limit_hit is not None:
@@ -459,7 +460,7 @@ class Supervisor:
     def _executions(
         self, batch: _RunBatch, commands: _Commands, program: orders.Parcel
     ) -> Callable[[int], Ended]:
-        """Return what carries out a run of a program that is executed as it is."""
+        """Return a function that executes the program for one run."""
         zygote = self._zygotes.get("plain", ())
 
         def execute(index: int) -> Ended:
@@ -475,19 +476,19 @@ class Supervisor:
         return execute
 
     def _alone(self, batch: _RunBatch, held: ExitStack) -> Callable[[int], Ended]:
-        """Return what carries out a run of a batch without an interactor."""
+        """Return a function that carries out one run without an interactor."""
         parties = self._parties(batch, held)
         return lambda index: self._run_once(batch, parties(), batch.runs[index])
 
     def _interactive(
         self, batch: _RunBatch, held: ExitStack, compiled: orders.Parcel | None
     ) -> Callable[[int], DialogueEnd] | None:
-        """Return what carries out a run of a batch with an interactor; None if it has none.
+        """Return a function that carries out one run with the interactor; None if there is none.
 
         Args:
             batch: The batch.
-            held: Closes at the end of the batch what is opened for it.
-            compiled: What the batch's commands are executed with, if it has any.
+            held: Closes what is opened for the batch, at its end.
+            compiled: The files for the batch's commands; None if it has no commands.
         """
         interactor = batch.interactor
         if interactor is None:
@@ -533,7 +534,7 @@ class Supervisor:
     def _watch(
         self, batch: _RunBatch, parties: list[Party], limits: dict[str, Any], payload: int
     ) -> Ended:
-        """Run some processes until the last of them has ended."""
+        """Run processes until the last of `parties` has ended."""
         watch = Watch(
             parties=parties,
             limits=limits,
@@ -556,8 +557,8 @@ class Supervisor:
     def _idle_memory_bytes(self) -> int:
         """Return the memory that the slot takes without a run.
 
-        Counted anew when a process of the harness is new and after a run that may have changed it;
-        to count it costs as much as a short run's order.
+        It is measured again if the harness has a new process, and after a run that may have changed
+        it. Measuring takes as long as starting a short run.
         """
         if self._slot_memory is None:
             return 0
@@ -585,7 +586,7 @@ def _held(held: ExitStack, parcel: orders.Parcel) -> orders.Parcel:
 
 
 def _stepped(step: Step) -> tuple[Header, *tuple[bytes, ...]]:
-    """Return the frame that tells of a step."""
+    """Return the frame that reports a step."""
     header: Header = {
         "op": "stepped",
         "state": step.state,
@@ -599,7 +600,7 @@ def _stepped(step: Step) -> tuple[Header, *tuple[bytes, ...]]:
 
 
 def _outcome(seq: int, index: int, ended: Ended | DialogueEnd) -> tuple[Header, *tuple[bytes, ...]]:
-    """Return the frame that tells of a run."""
+    """Return the frame that reports a run."""
     header: Header = {"op": "outcome", "seq": seq, "index": index}
     if isinstance(ended, Ended):
         return header | _end(ended), *ended.streams
@@ -628,7 +629,7 @@ def _end(ended: Ended) -> Header:
 
 
 def main(args: list[str]) -> None:
-    """Be a slot's supervisor; `args` are folders with third-party packages, if not the usual."""
+    """Be a slot's supervisor; `args` are folders of packages, empty for the usual ones."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     host = HostConnection()

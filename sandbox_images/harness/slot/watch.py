@@ -1,4 +1,4 @@
-"""Watch one run: drain its pipes, keep its clock, and stop it at the first limit it hits."""
+"""Watch one run: drain its pipes, and stop it at the first limit that it hits."""
 
 import os
 import select
@@ -19,15 +19,15 @@ _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024
 _FAREWELL_S = 0.2
 _FLOOD_FACTOR = 16
-"""A program that prints this many times its limit is stopped; one that prints less may end."""
+"""A program that prints this many times its limit is stopped; with less, it may run on."""
 
 
 class RunStopped(Exception):
-    """The grader wants no more of this batch."""
+    """The grader has stopped the batch."""
 
 
 class Watch:
-    """One run, from its order to its end. The last of its parties decides when that is."""
+    """One run, from its order to its end. It ends when the last of its parties does."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Watch:
         Args:
             parties: The run's processes; the main one last.
             limits: The fields of grader.model.Limits, for all of them together.
-            cgroup: Counters of the slot, where it has any.
-            slot_memory: Reads the bytes in use in the slot, where anything tells.
-            idle_memory_bytes: What they count while there is no run.
+            cgroup: Counters of the slot, if it has any.
+            slot_memory: Reads the bytes in use in the slot, if something counts them.
+            idle_memory_bytes: Bytes in use in the slot without a run.
             harness_pids: Processes of the slot that are not the run's.
-            host_descriptor: Readable when the grader says something.
-            is_stopped: Reads what the grader said and tells whether to stop this batch.
-            is_crowded: Tells whether there are too many files, where the kernel does not see to it.
+            host_descriptor: Readable when the grader has sent something.
+            is_stopped: Reads what the grader has sent and tells whether to stop this batch.
+            is_crowded: Tells whether there are too many files, if the kernel does not check it.
         """
         self._parties = parties
         self._main = parties[-1]
@@ -76,14 +76,14 @@ class Watch:
         self._slot_memory = slot_memory
         self._memory_before = idle_memory_bytes
         self.was_long = False
-        """Whether it lasted long enough to be looked at."""
+        """Whether it lasted long enough for its limits to be checked."""
 
     def run(self, payload: int) -> Ended:
         """Start the run and wait for its end.
 
         Raises:
-            RunStopped: The grader lost interest; nothing of the run lives.
-            SlotBroken: A process did not get as far as the code that it was to run.
+            RunStopped: The grader has stopped the batch; all processes of the run are gone.
+            SlotBroken: A process failed before it reached the code it was to run.
         """
         try:
             self._asked_at = time.monotonic()
@@ -104,8 +104,8 @@ class Watch:
                 party.close()
 
     def _start(self, party: Party, payload: int) -> None:
-        # The tests and the report are the main process's alone: with either in hand, the
-        # submission could read what is expected, or write its own verdict.
+        # Only the main process gets the tests and the report: with these, the submission could
+        # read what is expected, or write its own verdict.
         is_main = party is self._main
         party.order(
             self._limits,
@@ -134,8 +134,8 @@ class Watch:
                         poll.register(party.listener, select.POLLIN)
                 elif descriptor in listeners:
                     if event & select.POLLIN:
-                        listeners[descriptor].tellings.hear(descriptor)
-                    else:  # nobody is left who could be refused anything
+                        listeners[descriptor].notifications.hear(descriptor)
+                    else:  # all processes that it reports on are gone
                         poll.unregister(descriptor)
                 elif descriptor == self._host_descriptor:
                     if self._is_stopped():
@@ -149,31 +149,31 @@ class Watch:
                 next_tick = time.monotonic() + _TICK_S
 
     def _end_all(self) -> None:
-        """Leave no process of the run alive, though the main one ended by itself."""
+        """End what is left of the run after its main process."""
         if self._limit_hit is None:
             self._await_farewell()
         if any(party.ended is None for party in self._parties):
             self._kill()
 
     def _await_farewell(self) -> None:
-        """Give the candidate the moment that it takes to end when the conversation is over."""
-        # Where it broke that off, its end decides what is said of the run.
+        """Give the candidate a moment to end after the conversation."""
+        # If it broke off the conversation, its end decides the outcome of the run.
         timeout_s = _FAREWELL_S if self._candidate_left else _TICK_S
         for party in self._parties[:-1]:
             if party.ended is None and select.select([party.source.control], [], [], timeout_s)[0]:
                 party.hear()
 
     def _kill(self) -> None:
-        """Kill the run and wait until nothing of it lives."""
+        """Kill the run and wait until all of its processes are gone."""
         while living := [party for party in self._parties if party.ended is None]:
-            # Over and over: what a zygote has yet to fork cannot be killed.
+            # Repeated, because a zygote may fork a process after the kill.
             processes.kill_run(self._harness_pids.union(*self._spared_pids()))
             controls = {party.source.control: party for party in living}
             for control in select.select(list(controls), [], [], _TICK_S)[0]:
                 controls[control].hear()
 
     def _spared_pids(self) -> Iterator[frozenset[int]]:
-        """Yield the processes that have done their part in order and stay."""
+        """Yield the processes that have ended their part in order and stay for the next run."""
         for party in self._parties:
             if party.ended is not None:
                 yield party.source.pids
@@ -184,7 +184,7 @@ class Watch:
         return self._judge_said(CANDIDATE_GONE)
 
     def _judge_said(self, exit_status: int) -> bool:
-        """Whether there is a judge, and it ended with this."""
+        """Whether there is a judge, and it ended with this exit status."""
         if len(self._parties) == 1 or self._main.ended is None:
             return False
         status = self._main.status
@@ -214,11 +214,11 @@ class Watch:
         elif wall_time_s > self._limits["wall_time_s"]:
             self._stop("wall_time")
         elif self._is_crowded and self._is_crowded():
-            # No limit that has a verdict: elsewhere, the program would get an error of its own.
+            # This limit has no verdict: other kernels give the program an error instead.
             self._kill()
 
     def _cpu_time_s(self, reading: processes.ProcessReading) -> float:
-        """Return the CPU time so far, with that of processes which ended and had no parent left."""
+        """Return the CPU time so far, including that of processes that ended as orphans."""
         run_s = reading.cpu_time_s - sum(party.source.cpu_time_s for party in self._parties)
         if self._cgroup is None:
             return run_s
@@ -243,7 +243,7 @@ class Watch:
         if self._judge_said(JUDGE_BROKEN):
             raise broken("a judge did not begin", self._stderr.content)
         ends = [party.ended for party in self._parties if party.ended is not None]
-        # The kernel's account of a process lacks what processes took that outlived it.
+        # The kernel's account of a process lacks the time of children that outlived it.
         cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._seen_cpu_time_s)
         exit_code = exit_signal = None
         if self._limit_hit is None:
@@ -266,6 +266,6 @@ class Watch:
             peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
             limit_hit=limit_hit,
             oom_killed=oom_killed,
-            # Where there are two, the first is the candidate, and what tests do is their affair.
-            forbidden_calls=tuple(self._parties[0].tellings.names),
+            # If there are two, the first is the candidate. What the tests call does not matter.
+            forbidden_calls=tuple(self._parties[0].notifications.names),
         )

@@ -1,11 +1,11 @@
-"""A warmed interpreter that forks runs on the supervisor's word.
+"""A warmed interpreter that forks a run for each order of the supervisor.
 
 There are several: a small one for programs, calls and scripts, one inside a started pytest
-session, and any of the two with more modules loaded. A zygote never sees a submission's code
+session, and either of the two with more modules loaded. A zygote never sees a submission's code
 or tests: it passes on descriptors of files that only the run's own process reads.
 
-It holds all capabilities over a user namespace of its own, and so may make namespaces; every
-run leaves that namespace, and the capabilities, before hostile code has it.
+It has all capabilities in a user namespace of its own, and so may make namespaces. Every run leaves
+that user namespace, and gives up the capabilities, before it executes hostile code.
 """
 
 import gc
@@ -31,8 +31,8 @@ COMMON_MODULES = (
     "itertools json linecache math operator os re statistics string struct sys time traceback "
     "types typing"
 ).split()
-"""What submissions import most. A fork has them for nothing, where an import costs milliseconds;
-but every page of memory that a module takes makes every fork slower."""
+"""What submissions import most. A fork has them already, and an import would take milliseconds. But
+every page of memory that a module takes makes every fork slower."""
 
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
@@ -41,7 +41,8 @@ _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespa
 def main(args: list[str]) -> None:
     """Become the zygote that `args` describe.
 
-    They are: kind, control descriptor, site folders, modules to load, whether it is a reduced one.
+    They are: kind, control descriptor, site folders, modules to load, and whether `reduced` is to
+    lock in its runs.
     """
     kind, descriptor, site_folders, preload, is_reduced = args
     control = socket.socket(fileno=int(descriptor))
@@ -54,7 +55,7 @@ def main(args: list[str]) -> None:
     # The environment of every run, since a run inherits it.
     os.environ.clear()
     os.environ.update(confinement.ENVIRONMENT)
-    sys.set_int_max_str_digits(0)  # as the environment says to programs that are started anew
+    sys.set_int_max_str_digits(0)  # what the environment does for interpreters that a run starts
     sys.path += json.loads(site_folders)
     _add_interactive_names()
     for name in [*COMMON_MODULES, *json.loads(preload)]:
@@ -82,8 +83,8 @@ def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confin
 def _enter_namespaces() -> None:
     """Go on as process 1 of a pid namespace, in a user namespace that owns it.
 
-    Only in a pid namespace that its own user namespace owns may a zygote come back from the
-    ones that it makes for its runs. The process that was started waits, and dies with it.
+    A zygote can come back from the pid namespaces of its runs only if its own pid namespace is
+    owned by its own user namespace. The process that was started waits for the zygote to end.
     """
     namespaces.enter_own_user((confinement.INSIDE_UID, confinement.INSIDE_UID))
     _die_with_parent()
@@ -97,7 +98,7 @@ def _enter_namespaces() -> None:
 
 
 def _add_interactive_names() -> None:
-    """Define `exit`, `quit`, `help` and the like, which start with `site` and programs do use."""
+    """Define `exit`, `quit`, `help` and the like: `site` is not loaded, and programs use them."""
     site.setquit()
     site.setcopyright()
     site.sethelper()
@@ -108,13 +109,16 @@ def _die_with_parent() -> None:
 
 
 def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confinement.ConfinedRun:
-    """Carry out run orders until the supervisor hangs up, in a room where namespaces do not do.
+    """Carry out run orders until the supervisor hangs up, and end.
 
-    Returns only in the processes that it forks for runs, locked in and ready to start; the
-    zygote itself ends here.
+    Returns only in the processes that are forked for runs, locked in and ready to start.
+
+    Args:
+        control: To the supervisor.
+        room: For the runs, if the kernel has no mount namespaces.
     """
     confined = confinement.Confinement(control, room)
-    # A handler of ours would be one of process 1 of each pid namespace too.
+    # A handler here would be one of process 1 of each pid namespace, too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     pid_namespaces = namespaces.PidNamespaces()
     gc.collect()
@@ -124,8 +128,8 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     while (received := orders.receive(control)) is not None:
         order = RunOrder.parse(*received)
         enter = confined.prepare(order)
-        random.seed()  # or every run would draw the same numbers, the tests' among them
-        # What is new since the last run, too: or its fork would begin with a collection.
+        random.seed()  # else all runs, and the tests, would draw the same numbers
+        # Also what is new since the last run: else the fork would begin with a collection.
         gc.freeze()
         init = pid_namespaces.enter_new()
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -136,7 +140,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
             return enter()
         for descriptor in order.descriptors:
             os.close(descriptor)
-        # All else waits for the end: what is touched while there is a fork, the kernel copies.
+        # All else waits for the end: memory that is touched while the fork lives is copied.
         end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if room is not None:
@@ -146,9 +150,9 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
 
 
 def _fork_run(init: int, flags: int) -> int | None:
-    """Fork a run's main process into the namespace of `init`; None where that has ended.
+    """Fork a run's main process into the namespace of `init`; return None if that has ended.
 
-    The supervisor may kill a run of which there is no more than process 1 yet.
+    The supervisor may kill a run that has only process 1 so far.
     """
     try:
         return namespaces.clone(flags)
@@ -163,11 +167,11 @@ def _is_dead(init: int) -> bool:
     try:
         return os.waitpid(init, os.WNOHANG)[0] == init
     except ChildProcessError:
-        return True  # it ended while the kernel was to reap children by itself
+        return True  # it ended while SIGCHLD was ignored, so the kernel has reaped it
 
 
 def _await_end(pid: int, init: int) -> dict[str, Any]:
-    """Wait for a run's main process, leave nothing of the run alive, and tell how it went."""
+    """Wait for a run's main process, end the rest of the run, and return the message about it."""
     _, status, usage = os.wait4(pid, 0)
     # When process 1 is reaped, the kernel has killed all that was left in its namespace.
     os.kill(init, signal.SIGKILL)

@@ -24,7 +24,7 @@ _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "PYTHONHASHSEED": "0",
 }
-"""The same hash seed everywhere, so that the order of a set changes no verdict."""
+"""The hash seed is the same everywhere, so that the order of a set changes no verdict."""
 
 
 class SlotBroken(Exception):
@@ -32,18 +32,18 @@ class SlotBroken(Exception):
 
 
 class RunSource(Protocol):
-    """Where a run's process comes from: it is forked for the run, or was there before."""
+    """Where a run's process comes from: a zygote forks it, or it was there before."""
 
     control: socket.socket
     """Readable when there is something to `receive`."""
     memory_bytes: int
-    """What such a process has in common with all others of its kind."""
+    """Memory that the process shares with what it was forked from."""
     cpu_time_s: float
-    """What a process that was there before took until then."""
+    """CPU time that the process used before the run."""
     pids: frozenset[int]
     """Processes that stay when the run is over."""
     is_standing: bool
-    """Whether the process was there before, locked in, so that nothing says that it started."""
+    """Whether the process was there before the run, so that no message says that it started."""
 
     def start(self, order: orders.RunOrder) -> None:
         """Begin a run."""
@@ -83,7 +83,7 @@ class Zygote:
         self.control.settimeout(None)
 
     def start(self, order: orders.RunOrder) -> None:
-        """Have a run forked; what becomes of it is said on `control`."""
+        """Have a run forked. Messages about it arrive on `control`."""
         message = order.message
         try:
             orders.send(self.control, message, order.descriptors)
@@ -107,13 +107,13 @@ class Zygote:
 class StandingJudge:
     """A run's process that stays to judge the next script; see `RunSource`.
 
-    One that is killed, or ends because a run does not go as runs should, is replaced.
+    It is replaced if it is killed, or has ended because a run did not end in order.
     """
 
     is_standing = True
 
     def __init__(self, zygote: Zygote, limits: dict[str, Any]) -> None:
-        """Have it forked by a zygote that has nothing else to do until it ends."""
+        """Have the judge forked. The zygote has no other run until the judge ends."""
         self.memory_bytes = zygote.memory_bytes
         self.cpu_time_s = 0.0
         self._zygote = zygote
@@ -130,7 +130,7 @@ class StandingJudge:
             os.close(order.bundle)
         message, descriptors = zygote.receive()
         for descriptor in descriptors:
-            os.close(descriptor)  # calls that are told of in a candidate fail here
+            os.close(descriptor)  # calls that are reported for a candidate fail in a judge
         if message["event"] != "started":
             raise SlotBroken(f"a judge did not start: {message}")
         self.pids = processes.all_pids() - before
@@ -147,9 +147,9 @@ class StandingJudge:
         )
 
     def start(self, order: orders.RunOrder) -> None:
-        """Have a script judged."""
+        """Begin to judge a script."""
         message = {**order.message, "limits": {}}
-        with contextlib.suppress(OSError):  # its end is heard of like that of any run
+        with contextlib.suppress(OSError):  # if it is gone, `receive` reports its end
             orders.send(self.control, message, order.descriptors)
 
     def receive(self) -> tuple[dict[str, Any], list[int]]:
@@ -165,18 +165,18 @@ class StandingJudge:
         return received
 
     def end(self) -> dict[str, Any]:
-        """Make it end, and return how it ended."""
+        """End the process, and return the message about it; empty if it had ended before."""
         if self._has_ended:
             return {}
         self._has_ended = True
         self.control.close()
-        self.pids = frozenset()  # which the kernel may give to others now
+        self.pids = frozenset()  # the kernel may reuse these numbers
         ended, _ = self._zygote.receive()
         return {**ended, "cpu_time_s": max(0.0, ended["cpu_time_s"] - self.cpu_time_s)}
 
 
 def _limits_of_a_process(limits: dict[str, Any]) -> dict[str, Any]:
-    """Return those that a process is given once; the others are its runs' watches' to enforce."""
+    """Return the limits that a process gets once. `Watch` enforces the others for each run."""
     return {name: value for name, value in limits.items() if name not in _LIMITS_OF_A_RUN}
 
 
@@ -200,7 +200,7 @@ def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
 class Zygotes:
     """Every zygote of the slot, each started when it is first needed.
 
-    New processes are made here only while no run exists.
+    Processes are started here only while there is no run.
     """
 
     def __init__(self, site: list[str], *, reduced: bool) -> None:
@@ -208,7 +208,7 @@ class Zygotes:
 
         Args:
             site: Folders with third-party packages.
-            reduced: Whether runs are to be locked in as `harness.reduced` does it.
+            reduced: Whether `lock_in.reduced` is to lock in the runs.
         """
         self._site = site
         self._reduced = reduced
@@ -231,7 +231,7 @@ class Zygotes:
         return self._zygotes[key]
 
     def standing_judge(self, limits: dict[str, Any]) -> StandingJudge:
-        """Return a judge that has perhaps judged before, and is as good as new."""
+        """Return a standing judge for these limits, a new one if the last cannot go on."""
         if self._standing is not None and not self._standing.serves(limits):
             self._standing.end()
             self._standing = None

@@ -7,9 +7,9 @@
                                                   ["exc", exception, frames]
                                                   ["no", why it cannot be answered]
 
-A path is [name], or [name, n, method] for a method of the n-th instance of the class of that name
-that was made without arguments; `gone` has the [name, n] that the tests dropped. Nothing here
-protects anything: the submission shares this process and can replace all of it.
+A path is [name], or [name, n, method] for a method of the n-th instance of the class `name`, which
+is made without arguments. `gone` lists the [name, n] that the tests have dropped. This module
+protects nothing: the submission shares its process and can replace all of it.
 """
 
 import sys
@@ -24,7 +24,7 @@ from sandbox_images.harness.wire.values import UnencodableError, ValueDecodeErro
 Load = Callable[[], types.ModuleType | dict[str, Any]]
 
 _MOST_HELD = 100
-"""Arguments and results; each call compares all of them."""
+"""Most arguments and results that are remembered, because each call compares all of them."""
 
 
 class Candidate:
@@ -45,10 +45,10 @@ class Candidate:
         self._namespace: dict[str, Any] = {}
         self._instances: dict[tuple[str, int], Any] = {}
         self._held: dict[int, tuple[Any, plain.Json]] = {}
-        """What the tests have copies of and the submission may hold on to, and as it crossed."""
+        """Values that the submission may keep and the tests have copies of, each as it crossed."""
 
     def serve(self) -> None:
-        """Serve until the judge hangs up; then the channel's exception is raised."""
+        """Answer requests until the judge hangs up, which raises ChannelClosed."""
         while True:
             message = self._channel.receive()
             try:
@@ -89,7 +89,7 @@ class Candidate:
         try:
             result = target(*positional, **named)
         except NameError as error:
-            # In one process, the tests may have defined it.
+            # In one process with the submission, the tests may have defined the name.
             if type(error) is NameError:
                 raise UnencodableError(f"a name that may be one of the tests': {error}") from None
             raise
@@ -109,7 +109,7 @@ class Candidate:
         return ["ret", encoded]
 
     def _hold(self, crossed: list[Any]) -> None:
-        """Remember values that the submission could still change, while the tests' copies stay."""
+        """Remember values that the submission can still change although the tests have copies."""
         if not _is_held(crossed, _FREE):
             return
         self._held |= {id(value): (value, plain.encode(value)) for value in crossed}
@@ -138,11 +138,11 @@ class Candidate:
 
 
 def _is_held(values: list[Any], free: int) -> bool:
-    """Tell whether more refers to something mutable in the values than they do themselves.
+    """Tell whether anything outside the values refers to a mutable object in them.
 
     Args:
-        values: To which nothing else of ours refers.
-        free: As many references as such a value has here if nothing else refers to it.
+        values: No other code of ours may refer to them.
+        free: How many references a value has here if nothing else refers to it.
     """
     pending = [(value, False) for value in values]
     while pending:
@@ -160,7 +160,7 @@ def _is_held(values: list[Any], free: int) -> bool:
 
 
 _FREE = next(count for count in range(10) if not _is_held([[]], count))
-"""See `_is_held`; it depends on the interpreter."""
+"""See `_is_held`. The number depends on the interpreter."""
 
 
 def _kind(value: Any) -> str:

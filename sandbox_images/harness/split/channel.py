@@ -7,7 +7,7 @@ from typing import Any
 
 _LENGTH = struct.Struct(">I")
 _READ_BYTES = 64 * 1024
-# Bound here, since tests may patch what they find in `os` while they talk through a channel.
+# Bound here, because tests may patch `os` while they use a channel.
 _read, _write, _close = os.read, os.write, os.close
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
@@ -21,18 +21,18 @@ class ChannelClosed(Exception):
 
 
 class ChannelError(Exception):
-    """The other process sent what is no message."""
+    """The other process sent something other than a message."""
 
 
 class MessageTooLong(ChannelError):
-    """The message is longer than any may be; nothing of it was sent."""
+    """The message is longer than `MAX_MESSAGE_BYTES`; nothing of it was sent."""
 
 
 class Channel:
     """One end of the connection between judge and candidate."""
 
     def __init__(self, descriptor: int) -> None:
-        # No socket object: it would touch, in every fork, what no message needs.
+        # Not a socket object, which would touch more memory in every fork.
         self._descriptor = descriptor
         self._received = b""
 
@@ -41,7 +41,7 @@ class Channel:
 
         Raises:
             ChannelClosed: The other process is gone.
-            MessageTooLong: It is longer than any may be.
+            MessageTooLong: It is longer than `MAX_MESSAGE_BYTES`; nothing was sent.
         """
         data = _encode(message).encode()
         if len(data) > MAX_MESSAGE_BYTES:
@@ -56,7 +56,7 @@ class Channel:
 
         Raises:
             ChannelClosed: The other process is gone.
-            ChannelError: What it sent is no message.
+            ChannelError: It sent something other than a message.
         """
         (size,) = _LENGTH.unpack(self._read(_LENGTH.size))
         if size > MAX_MESSAGE_BYTES:

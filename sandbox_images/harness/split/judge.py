@@ -1,4 +1,4 @@
-"""The tests' end of the channel: stand-ins for the submission's functions, which trust nothing."""
+"""The tests' end of the channel: stand-ins for the submission's functions. It trusts nothing."""
 
 import importlib
 from collections.abc import Callable
@@ -20,12 +20,12 @@ _TRACE_FRAMES = 5
 class Refused(BaseException):
     """The suite cannot be judged apart from this submission.
 
-    Not an Exception: a test that expects the submission to raise one must not take this for it.
+    Not an Exception: a test that expects the submission to raise one must not catch this.
     """
 
 
 class DoesNotCompile(Exception):
-    """The submission is not Python; `fields` are those of the event that says so."""
+    """The submission does not compile; `fields` are those of the event that says so."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         super().__init__(fields)
@@ -49,10 +49,10 @@ class Judge:
         Args:
             channel: To the candidate.
             watched: Whether the tests could see that an argument of theirs was changed in place.
-            leave: Ends the process when the candidate has broken off the conversation. At once: a
-                test that expects an exception would take the end of the submission for one.
-            tell_forged: Called before that, if the candidate sent what ours never sends.
-            tell_refused: Called once it is known that the suite cannot be judged this way.
+            leave: Ends the process at once if the candidate has broken off the conversation. An
+                exception would not do, because a test that expects one could catch it.
+            tell_forged: Called before `leave` if the candidate sent what an honest one never sends.
+            tell_refused: Called when it turns out that the suite cannot be judged this way.
         """
         self._channel = channel
         self._watched = watched
@@ -71,11 +71,11 @@ class Judge:
             apart: What the tests use of it; see `grader.sandbox.payload.Apart`.
 
         Returns:
-            What the names stand for, as far as the submission has them.
+            What stands for each name that the submission defines.
 
         Raises:
-            DoesNotCompile: It is not Python.
-            Refused: A name is something else than the tests take it for.
+            DoesNotCompile: It does not compile.
+            Refused: A name is not what the tests take it for.
         """
         names, classes, modules = apart["names"], apart["classes"], apart["modules"]
         match self._ask(["load", [*names, *classes, *modules], apart["nowhere"]]):
@@ -151,7 +151,7 @@ class Judge:
         return error
 
     def refuse(self, why: str) -> Refused:
-        """Return what to raise because the tests need more than plain data."""
+        """Note that the tests need more than plain data, and return the exception to raise."""
         self.refused = self.refused or why
         if self._tell_refused is not None:
             self._tell_refused(self.refused)
@@ -170,13 +170,13 @@ def _function(judge: Judge, path: list[Any], owner: object = None) -> Callable[.
     def function(*args: Any, **kwargs: Any) -> Any:
         return judge.call(path, args, kwargs)
 
-    vars(function)["owner"] = owner  # stays as long as its methods do
+    vars(function)["owner"] = owner  # which lives as long as its methods
 
     return function
 
 
 class SubmissionClass:
-    """Stands for a class of the submission's, of which the tests want new instances' methods."""
+    """Stands for a class of the submission. The tests make instances and call their methods."""
 
     def __init__(self, judge: Judge, name: str) -> None:
         self._judge = judge
@@ -204,7 +204,7 @@ class _Instance:
 
 
 def _only_data(fields: dict[Any, Any]) -> dict[str, Any]:
-    """Return the fields of a compile error that are what they should be."""
+    """Return the fields of a compile error that have the right type."""
     return {
         name: fields.get(name)
         for name, kind in (("type", str), ("message", str), ("line", int))
@@ -213,7 +213,7 @@ def _only_data(fields: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _only_frames(frames: list[Any]) -> list[tuple[int, str]]:
-    """Return line numbers and functions as far as they are such."""
+    """Return the line numbers and function names, leaving out frames of another form."""
     return [
         (line, name[:200])
         for line, name in (f for f in frames[:_TRACE_FRAMES] if type(f) is list and len(f) == 2)

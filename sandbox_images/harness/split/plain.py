@@ -1,8 +1,8 @@
 """Which values may cross between the tests and the submission, and how.
 
-Only plain data crosses: values of exactly one of the types below, in which nothing could be
-told apart from a copy. A suite that is judged this way does not change what crossed, nor ask for
-its identity, so a copy is as good as the value. Whatever else turns up ends the attempt.
+Only plain data crosses: values of exactly the types below, which cannot be told from their copies.
+A suite that is judged this way neither changes a value that crossed nor asks for its identity, so
+a copy is as good as the value. Any other value ends the attempt.
 """
 
 import builtins
@@ -25,7 +25,7 @@ EXCEPTIONS: dict[str, type[Exception]] = {
     and issubclass(kind, Exception)
     and not issubclass(kind, StopIteration | StopAsyncIteration | ExceptionGroup)
 }
-"""Exceptions that cross, by name. A StopIteration would end a loop of the tests in silence."""
+"""Exceptions that cross, by name. A StopIteration would silently end a loop of the tests."""
 
 Json = Any
 
@@ -58,7 +58,7 @@ def encode_exception(error: BaseException) -> Json:
     """Return an exception in terms that `json` can write.
 
     Raises:
-        UnencodableError: Another exception than a builtin one made from plain data.
+        UnencodableError: It is not a builtin exception made from plain data.
     """
     kind = type(error)
     if EXCEPTIONS.get(kind.__name__) is not kind or vars(error):
@@ -108,14 +108,14 @@ def _require_plain(value: Any, seen: set[int] | None, depth: int) -> None:
             _require_plain(key, seen, depth + 1)
             _require_plain(item, seen, depth + 1)
     elif kind is float or kind is complex:
-        # A copy of nan is not in a list that holds the original.
+        # `x in [x]` is true of the same nan, and false of a copy.
         if math.isnan(value.real) or math.isnan(value.imag):
             raise UnencodableError("nan, which only its identity equals")
     elif kind is set or kind is frozenset:
         items = list(value)
         for item in items:
             _require_plain(item, seen, depth + 1)
-        # The order of a set depends on how it came about.
+        # The order of a set depends on how it was built.
         if list(kind(items)) != items:
             raise UnencodableError(f"a {kind.__name__} whose copy has another order")
     elif kind is dt.datetime or kind is dt.time:
@@ -129,6 +129,6 @@ def _require_plain(value: Any, seen: set[int] | None, depth: int) -> None:
 
 
 def _rules(context: Context) -> tuple[Any, ...]:
-    """Return what makes results differ; flags only tell of earlier ones."""
+    """Return the settings that affect results. Flags only record earlier operations."""
     traps = [signal for signal, is_set in context.traps.items() if is_set]
     return (context.prec, context.rounding, context.Emin, context.Emax, context.clamp, traps)

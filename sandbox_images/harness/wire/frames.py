@@ -18,7 +18,7 @@ Header = dict[str, Any]
 
 
 class FrameError(ValueError):
-    """The bytes are no frame. The stream cannot be used any further."""
+    """The bytes are not a valid frame. The rest of the stream cannot be used."""
 
 
 def encode(header: Header, *blobs: bytes) -> bytes:

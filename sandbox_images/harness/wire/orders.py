@@ -1,8 +1,8 @@
 """What supervisor and zygotes tell each other: small JSON messages and descriptors.
 
-All of it travels over SOCK_SEQPACKET pairs that no submission ever holds. Test data does not:
-it goes in memory files that only the one process reads that needs it, so that what a zygote
-forks has never held another run's data.
+They travel over SOCK_SEQPACKET pairs that no submission ever holds. Test data travels in memory
+files instead, which only the process that needs them reads. So what a zygote forks has never held
+another run's data.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ _END_OF_HEAD = b"\0\0"
 _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 2048
 _MAX_HEAD_BYTES = 1024 * 1024
-"""Of what a compiler made: room for the paths of some thousands of files."""
+"""Most bytes of a product's list of files: enough for thousands of paths."""
 _PAGE = 4096
 
 
@@ -41,26 +41,26 @@ class RunOrder(NamedTuple):
     bundle: int
     """Descriptor: the submission's source and files; see `write_bundle`."""
     payload: int
-    """Descriptor: this run's bytes; of a compiler, where what it made is to be written."""
+    """Descriptor: this run's bytes; for a compiler, the file to write its product to."""
     stdout: int
     stderr: int
     report: int
     channel: int | None = None
-    """Descriptor: to the other process, where tests and submission have one each."""
+    """Descriptor: to the other process, if tests and submission have one each."""
     command: tuple[str, ...] = ()
     """What the process executes in place of Python code; empty if it executes none."""
     environment: Mapping[str, str] = MappingProxyType({})
-    """What the command finds in its environment beside what every run finds."""
+    """The command's variables besides those that every run has."""
 
     @classmethod
     def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
-        """Put together what `send` took apart."""
+        """Rebuild the order from a message and its descriptors."""
         named: dict[str, Any] = dict(zip(_DESCRIPTORS, descriptors, strict=False))
         return cls(**{**message, "command": tuple(message["command"])}, **named)
 
     @property
     def message(self) -> dict[str, Any]:
-        """All that is no descriptor."""
+        """The fields that are not descriptors."""
         return {
             "program": self.program,
             "limits": self.limits,
@@ -72,7 +72,7 @@ class RunOrder(NamedTuple):
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """Every descriptor that there is, in the order in which they travel."""
+        """The descriptors that are set, in the order in which they travel."""
         every = (getattr(self, name) for name in _DESCRIPTORS)
         return tuple(descriptor for descriptor in every if descriptor is not None)
 
@@ -96,7 +96,7 @@ def send(
 
 
 def add_send(calls: Calls, channel: int, message: dict[str, Any], descriptor: int | None) -> None:
-    """Write down what `send` does."""
+    """Add the call that `send` makes."""
     data = json.dumps(message).encode()
     text = ctypes.create_string_buffer(data, len(data))
     vector = _Vector(calls.keep(text), len(data))
@@ -127,7 +127,7 @@ class _MessageHeader(ctypes.Structure):
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Wait for one message; None when the other end is gone.
+    """Wait for one message; return None if the other end is gone.
 
     Raises:
         OSError: The message did not arrive whole.
@@ -151,9 +151,9 @@ class Bundle(NamedTuple):
 
     source_path: str
     source: str | None
-    """None where the tests' own process has no business with it."""
+    """None in the process of the tests, which must not have it."""
     prelude: str
-    """Executed before the source, in the same module; no part of its file."""
+    """Executed before the source, in the same module, but not part of its file."""
     files: dict[str, bytes]
 
 
@@ -181,7 +181,7 @@ def write_bundle(
 
 
 def _encode(contents: list[tuple[str, bytes | None]]) -> bytes:
-    # Not JSON, which a program that is no JSON's would have to read in every fork.
+    # Not JSON: every fork would touch the memory of its decoder, which many do not need.
     sizes = [f"{-1 if data is None else len(data)} {path}" for path, data in contents]
     body = [data for _path, data in contents if data is not None]
     head = "\0".join(sizes).encode("utf-8", "surrogatepass")
@@ -203,7 +203,7 @@ def write_product(descriptor: int, source_path: str, files: dict[str, bytes]) ->
         files: Content by path.
 
     Raises:
-        OSError: It is larger than that.
+        OSError: There is no room for it.
     """
     view = memoryview(_encode([("", b""), (source_path, None), *files.items()]))
     while view:
@@ -213,12 +213,11 @@ def write_product(descriptor: int, source_path: str, files: dict[str, bytes]) ->
 def open_product(descriptor: int) -> Parcel:
     """Return what `write_product` wrote to a memory file, for reading.
 
-    The process that wrote it had run a compiler, which some languages let execute the code that it
-    compiles. So none of it is believed: what is no bundle, or would leave the work area, is
-    refused.
+    The process that wrote it had run a compiler, and compilers of some languages execute the code
+    that they compile. So nothing in it is trusted.
 
     Raises:
-        ValueError: It is refused.
+        ValueError: It is not a bundle, or would leave the work area.
     """
     size = os.fstat(descriptor).st_size
     head, found, _ = os.pread(descriptor, min(size, _MAX_HEAD_BYTES), 0).partition(_END_OF_HEAD)
@@ -226,7 +225,7 @@ def open_product(descriptor: int) -> Parcel:
         raise ValueError("it has no head")
     prelude, source, *entries = head.decode("utf-8", "surrogatepass").split("\0")
     if prelude != "0 " or not source.startswith("-1 "):
-        raise ValueError("it begins with no source")
+        raise ValueError("it does not begin with a source")
     _require_inside(source.removeprefix("-1 "))
     staged: list[tuple[str, int]] = []
     for entry in entries:
@@ -248,7 +247,7 @@ def open_product(descriptor: int) -> Parcel:
 def _require_inside(path: str) -> None:
     parts = path.split("/")
     if any(part in ("", ".", "..") or len(os.fsencode(part)) > _MAX_NAME_BYTES for part in parts):
-        raise ValueError(f"a path is none of the work area's: {path[:80]!r}")
+        raise ValueError(f"a path is not in the work area: {path[:80]!r}")
     if len(os.fsencode(path)) > _MAX_PATH_BYTES:
         raise ValueError(f"a path is too long: {path[:80]!r}")
 

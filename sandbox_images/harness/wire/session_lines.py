@@ -1,6 +1,7 @@
 """What the supervisor and the states of a session tell each other.
 
-A state may have executed hostile code. So it says single bytes, and the kernel says who sent them.
+A state may have executed hostile code. So its messages are short and have a fixed form, and the
+kernel says which process sent them.
 """
 
 import os
@@ -14,11 +15,11 @@ REAP = "reap"
 """Asks a state for the wait status of the process that it forked last."""
 
 FORKED = b"f"
-"""A state's process is there and waits for its order."""
+"""The new process waits for its order."""
 BEGUN = b"b"
-"""It begins to execute its cell."""
+"""The process begins to execute its cell."""
 PARKED = b"p"
-"""It has executed its cell and waits to be forked."""
+"""The process has executed its cell and waits to be forked."""
 
 _STATUS = struct.Struct("<cI")
 _CREDENTIALS = struct.Struct("iII")
@@ -30,7 +31,7 @@ def status(value: int) -> bytes:
 
 
 def read_status(said: bytes) -> int | None:
-    """Return the wait status that a message tells of; None if it tells of none."""
+    """Return the wait status in a message; None if it holds none."""
     if len(said) != _STATUS.size:
         return None
     _letter, value = _STATUS.unpack(said)
@@ -53,7 +54,7 @@ def open_line() -> tuple[socket.socket, socket.socket]:
 
 
 def hear(line: socket.socket) -> Said | None:
-    """Take a message that is there; None if the line is closed or the message is none of ours."""
+    """Read a message that has arrived; None if the line is closed or the message is invalid."""
     try:
         # No room for descriptors: the kernel closes those that come along.
         data, ancillary, _flags, _address = line.recvmsg(

@@ -1,7 +1,7 @@
 """Plain data as JSON, without loss and without code.
 
 Only values of exact builtin types, and a few of the standard library's and numpy's, exist on
-the wire, so whatever is decoded compares by Python's own rules and nobody else's. A subclass of
+the wire, so decoded values compare by Python's own rules only. A subclass of
 a builtin (a named tuple, a Counter, an int with its own `__eq__`) arrives as the plain value.
 
     JSON           value                    JSON              value
@@ -48,7 +48,7 @@ class UnencodableError(TypeError):
 
 
 class ValueDecodeError(ValueError):
-    """The JSON is no encoded value."""
+    """The JSON is not an encoded value."""
 
 
 UNDECODABLE = (
@@ -59,7 +59,7 @@ UNDECODABLE = (
     LookupError,
     RecursionError,
 )
-"""What taking apart something that is no encoded value raises."""
+"""What reading the parts of a malformed encoded value may raise."""
 
 
 def encode(value: object) -> Json:
@@ -208,17 +208,17 @@ LEAF_TYPES = (
     dt.time,
     dt.timedelta,
 )
-"""Types without parts, beside those that JSON has itself."""
+"""Types without parts, besides those that JSON has itself."""
 
 
 def decode(encoded: Json, *, max_nodes: int = MAX_NODES) -> Any:
     """Return the value that `encode` was given, or its plain equivalent.
 
-    A numpy array comes back as one where numpy is already imported, else as nested lists.
+    A numpy array comes back as one if numpy is already imported, else as nested lists.
 
     Args:
-        encoded: What `json` made of the text; as large as the caller lets that be.
-        max_nodes: As many items and rows all arrays together may have, whose shapes can claim any.
+        encoded: What `json` made of the text. The caller limits its size.
+        max_nodes: Most items and rows of all arrays together. A shape can claim any number.
 
     Raises:
         ValueDecodeError: Not an encoded value, or past one of the caps of this module.
@@ -336,7 +336,7 @@ class _Decoder:
         return _nest(deque(_unpack(dtype, data)), shape)
 
     def _count_array(self, shape: Any) -> None:
-        """Make sure that an array is no larger than it may be, also one that has only rows."""
+        """Make sure that an array is within the limit, also one that has rows but no items."""
         if not isinstance(shape, list) or len(shape) > _MAX_DIMENSIONS:
             raise ValueDecodeError("not an array's shape")
         if not all(type(size) is int and 0 <= size <= MAX_NODES for size in shape):

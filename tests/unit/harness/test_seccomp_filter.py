@@ -23,7 +23,7 @@ from sandbox_images.harness.lock_in.seccomp import (
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 I386, ARM = 0x40000003, 0x40000028
-ALLOW, KILL, TELL = "allow", "kill", "tell"
+ALLOW, KILL, NOTIFY = "allow", "kill", "notify"
 
 # Calls that a submission must never be able to make, by any argument.
 FORBIDDEN = {
@@ -74,7 +74,7 @@ def run_filter(program: bytes, number: int, *, machine: int, args: tuple[int, ..
 def _name_action(value: int) -> str:
     if value & 0xFFFF0000 == 0x00050000:
         return errno.errorcode[value & 0xFFFF]
-    return {0x7FFF0000: ALLOW, 0x80000000: KILL, 0x7FC00000: TELL}[value]
+    return {0x7FFF0000: ALLOW, 0x80000000: KILL, 0x7FC00000: NOTIFY}[value]
 
 
 @pytest.fixture(params=MACHINES)
@@ -214,16 +214,16 @@ def test_every_name_has_a_number_on_some_machine() -> None:
     assert set(NUMBERS["aarch64"]) < set(NUMBERS["x86_64"])
 
 
-def test_telling_filter_leaves_the_watched_refusals_to_the_listener(machine: str) -> None:
+def test_notifying_filter_leaves_the_watched_refusals_to_the_listener(machine: str) -> None:
     silent = build_candidate_filter(machine)
-    telling = build_candidate_filter(machine, telling=True)
+    notifying = build_candidate_filter(machine, notifying=True)
     for name in WATCHED & NUMBERS[machine].keys():
         # An internet socket, and a clone into a new user namespace.
         args = (2, 1) if name == "socket" else (0x10000000,)
         number = NUMBERS[machine][name]
         refused = "EAFNOSUPPORT" if name == "socket" else "EPERM"
         assert run_filter(silent, number, machine=MACHINES[machine], args=args) == refused
-        assert run_filter(telling, number, machine=MACHINES[machine], args=args) == TELL
+        assert run_filter(notifying, number, machine=MACHINES[machine], args=args) == NOTIFY
 
 
 # ---------------------------------------------------------------- sessions
@@ -232,8 +232,8 @@ def test_telling_filter_leaves_the_watched_refusals_to_the_listener(machine: str
 @pytest.mark.parametrize(
     ("name", "args", "answer"),
     [
-        pytest.param("kill", (2, 9), TELL, id="kill"),
-        pytest.param("tgkill", (2, 2, 9), TELL, id="tgkill"),
+        pytest.param("kill", (2, 9), NOTIFY, id="kill"),
+        pytest.param("tgkill", (2, 2, 9), NOTIFY, id="tgkill"),
         pytest.param("pidfd_send_signal", (3, 9), "EPERM", id="pidfd"),
         pytest.param("prlimit64", (0, 9), ALLOW, id="own-limits"),
         pytest.param("prlimit64", (0, 4), "EPERM", id="own-core-limit"),
@@ -253,7 +253,7 @@ def test_telling_filter_leaves_the_watched_refusals_to_the_listener(machine: str
 def test_session_reaches_no_process_but_by_leave_of_the_supervisor(
     machine: str, name: str, args: tuple[int, ...], answer: str
 ) -> None:
-    program = build_session_filter(machine, telling=True)
+    program = build_session_filter(machine, notifying=True)
     number = NUMBERS[machine][name]
     assert run_filter(program, number, machine=MACHINES[machine], args=args) == answer
 

@@ -1,4 +1,4 @@
-"""Hear of system calls that a submission tried and no honest program needs, and refuse them."""
+"""Receive system calls that no honest program needs, note their names, and refuse them."""
 
 import contextlib
 import fcntl
@@ -25,14 +25,14 @@ class Guard:
     """Decides which processes a step of a session may send signals to: not those of states."""
 
     def __init__(self, pids: Iterable[int]) -> None:
-        """Protect these processes, none of which changes its group meanwhile."""
+        """Protect these processes. Each must stay in its process group meanwhile."""
         self._pids = tuple(pids)
 
     def allows(self, caller: int, name: str, target: int) -> bool:
         """Tell whether a call is allowed.
 
         Args:
-            caller: The process that makes it.
+            caller: The pid of the process that makes it.
             name: One of `seccomp.ASKED`.
             target: Its first argument: a process or, for `kill`, perhaps a group of them.
         """
@@ -43,7 +43,7 @@ class Guard:
             return False
         if target < 0:
             return -target not in groups
-        # It can leave its group until the call is carried out, but not its session.
+        # Until the call is carried out, the caller can leave its group, but not its session.
         return processes.identity(caller).session not in sessions
 
     @cached_property
@@ -52,28 +52,28 @@ class Guard:
         return {i.pid for i in found}, {i.group for i in found}, {i.session for i in found}
 
 
-class Tellings:
-    """What one run was refused."""
+class Notifications:
+    """The notifications of one run."""
 
     def __init__(self, guard: Guard | None = None) -> None:
-        """Refuse nothing yet.
+        """Nothing was refused yet.
 
         Args:
-            guard: Decides on calls that are left to the supervisor altogether.
+            guard: Decides on the calls in `seccomp.ASKED`.
         """
         self.names: list[str] = []
-        """Each name once, in the order of the first tries."""
+        """The names of refused calls, each once, in the order of the first tries."""
         self._guard = guard
 
     def hear(self, listener: int) -> None:
-        """Take one notice and answer the call; the caller may be gone by now."""
+        """Receive one notification and answer the call. The caller may be gone by now."""
         notice = bytearray(_NOTICE.size)
         with contextlib.suppress(OSError):
             fcntl.ioctl(listener, _RECEIVE, notice)
             id, pid, _flags, number, *_rest, target, _, _, _, _, _ = _NOTICE.unpack(notice)
             name = _names_by_number().get(number, str(number))
             if self._guard is not None and name in seccomp.ASKED:
-                # A C int; the kernel looks at no more of the register either.
+                # The kernel, too, reads a C int: the lower half of the register.
                 whom = (target + _INT_HALF) % (2 * _INT_HALF) - _INT_HALF
                 if self._guard.allows(pid, name, whom):
                     fcntl.ioctl(listener, _ANSWER, bytearray(_REPLY.pack(id, 0, 0, _CONTINUE)))
