@@ -101,7 +101,7 @@ def restore(tree: Tree) -> None:
 
 
 def _fill(tree: Tree) -> None:
-    """Write every entry, where nothing of another type is in its way."""
+    """Write every entry. Nothing of another type may be in its way."""
     for path, entry in tree.items():
         _write(path, entry)
     for path, entry in reversed(tree.items()):
