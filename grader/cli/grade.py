@@ -28,7 +28,8 @@ def grade(
         Path,
         typer.Argument(
             metavar="SAMPLES",
-            help="Rows to grade: JSONL, JSONL with gzip, or Parquet; - is standard input.",
+            help="Rows to grade: JSONL or a JSON array (with gzip, too), Parquet, Arrow, CSV, or a "
+            "folder of these; - is standard input.",
         ),
     ],
     out: OutPath,

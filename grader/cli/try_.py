@@ -114,7 +114,7 @@ def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str,
     Raises:
         InputError: The file or a row cannot be read, or a wanted row is missing.
     """
-    from grader.offline.source import open_rows, parse_object
+    from grader.offline.source import open_rows
 
     left = set(wanted or ())
     source = islice(open_rows(data), None if wanted else _ROWS)
@@ -122,7 +122,7 @@ def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str,
         if not wanted or number in left:
             left.discard(number)
             try:
-                columns = parse_object(row.text)
+                columns = row.fields()
             except InputError as error:
                 message = f"{data}, row {number}: {error}"
                 raise InputError(message) from error

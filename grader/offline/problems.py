@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from grader.offline.source import is_parquet, open_rows, parse_object
+from grader.offline.source import has_lines, open_rows
 from grader.suites import ProblemIndex
 
 
@@ -11,10 +11,10 @@ def load_problems(path: Path) -> ProblemIndex:
 
     Raises:
         InputError: It cannot be read, or the id of a line is missing or not unique.
-        ConfigurationError: It is a Parquet file, and pyarrow is not installed.
+        ConfigurationError: It needs pyarrow, which is not installed.
     """
     source = open_rows(path)
-    if is_parquet(path):
-        return ProblemIndex.from_rows((parse_object(row.text) for row in source), str(path))
-    next(iter(source), None)  # refuses other formats, such as an array
+    if not has_lines(path):
+        return ProblemIndex.from_rows((row.fields() for row in source), str(path))
+    next(iter(source), None)  # refuses what is not lines, such as one object over many
     return ProblemIndex.load(path)

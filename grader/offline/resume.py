@@ -17,7 +17,7 @@ from grader.model import GradeReport, LimitOverrides
 from grader.model.errors import ConfigurationError, GraderError, InputError
 from grader.model.wire import report_of
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, id_of
-from grader.offline.source import RowSource, parse_object
+from grader.offline.source import RowSource, files_of, parse_object
 
 _PARTS = (
     "policy",
@@ -69,9 +69,10 @@ def run_key(
 def _checksum(path: Path) -> int:
     crc = 0
     try:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                crc = zlib.crc32(block, crc)
+        for part in files_of(path):
+            with part.open("rb") as file:
+                while block := file.read(1 << 20):
+                    crc = zlib.crc32(block, crc)
     except OSError as error:
         message = f"cannot read {path}: {error.strerror}"
         raise InputError(message) from error

@@ -16,7 +16,7 @@ from grader.model.errors import GraderError, InputError
 from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes, report_json
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
-from grader.offline.source import Row, parse_object
+from grader.offline.source import Row
 from grader.suites.plans import GradingPlan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
@@ -87,7 +87,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
     """
     crc = zlib.crc32(row.text)
     try:
-        found = parse_object(row.text)
+        found = row.fields()
     except InputError as error:
         text = row.text.decode("utf-8", "replace")[:_RAW_TEXT_CHARS]
         origin = _origin(row, None, crc, rules, text=text)

@@ -1,13 +1,14 @@
-"""Files of rows, read as a stream: JSONL, gzipped JSONL and Parquet.
+"""Files of rows, read as a stream: JSONL, a JSON array, Parquet, Arrow, CSV, folders of these.
 
-The first bytes of a file decide its format, not its name. Every format yields the number and the
-JSON text of each row. Memory holds one row of a JSONL file, or one batch of a Parquet file.
+The first bytes of a file decide its format, not its name; only CSV has none that tell. Every format
+yields the number and the JSON text of each row. Memory holds one row, or one batch of a table.
 """
 
+import codecs
 import gzip
-import importlib
 import io
 import json
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -15,14 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from grader.model.errors import ConfigurationError, InputError
+from grader.model import MiB
+from grader.model.errors import InputError
 from grader.model.wire import json_bytes
+from grader.offline.tables import TableReader, reader_for
 
 STDIN = Path("-")
 """The path that means standard input."""
 
+MAX_LINE_BYTES = 256 * MiB
+"""Longest line of JSONL and longest element of an array. Rows with tests for each edge have some
+tens of megabytes; more is a file of another kind, and would fill the memory."""
+
 _GZIP = b"\x1f\x8b"
-_PARQUET = b"PAR1"
 _UNREADABLE = {
     b"\x28\xb5\x2f\xfd": "zstd-compressed; decompress it first: zstd -d FILE",
     b"BZh": "bzip2-compressed; decompress it first: bunzip2 FILE",
@@ -32,7 +38,16 @@ _UNREADABLE = {
     b"\xfe\xff": "UTF-16 text; expected UTF-8: iconv -f utf-16 -t utf-8 FILE",
 }
 _BOM = b"\xef\xbb\xbf"
-_PARQUET_BATCH = 64
+_ARRAY = re.compile(rb"\s*\[\s*(?:\{|\]|\Z)")
+"""How an array of rows begins. A line of JSONL that is an array begins otherwise, or is no row."""
+_CHUNK = 1 << 20
+_KEPT_BYTES = 2000
+"""Bytes of a line that is too long that its row keeps."""
+
+_ENDINGS = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv")
+_SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}\.\w+(?:\.gz)?")
+"""The name of one of several files that hold a data set together."""
+_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +55,23 @@ class Row:
     """One row of a file."""
 
     number: int
-    """The line of a JSONL file, or the row of a Parquet file; from 1."""
+    """The line of a JSONL file, or the row of any other; from 1."""
     text: bytes
-    """Its JSON, stripped of blanks; not checked yet."""
+    """Its JSON on one line, stripped of blanks; not checked yet."""
     progress: float | None
     """The share of the file up to this row, in [0, 1]; None if unknown."""
+    problem: str = ""
+    """Why the row was not read in full."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the object in the row.
+
+        Raises:
+            InputError: It was not read in full, is not JSON, or not an object.
+        """
+        if self.problem:
+            raise InputError(self.problem)
+        return parse_object(self.text)
 
 
 class RowSource(Protocol):
@@ -61,27 +88,73 @@ class RowSource(Protocol):
 def open_rows(path: Path) -> RowSource:
     """Return the rows of a file; `-` is standard input, which can be read only once.
 
+    A folder stands for the files of a data set in it, such as `Dataset.save_to_disk` makes.
+
     Raises:
         InputError: It cannot be opened, or has an unknown format.
-        ConfigurationError: It is a Parquet file, and pyarrow is not installed.
+        ConfigurationError: It needs pyarrow, which is not installed.
     """
     if path == STDIN:
-        return _Jsonl(path)
+        return _Text(path)
+    if path.is_dir():
+        return _Folder(files_of(path))
     magic = _magic(path)
+    if (read := reader_for(path, magic)) is not None:
+        return _Table(path, read)
     for start, what in _UNREADABLE.items():
         if magic.startswith(start):
             message = f"{path} is {what.replace('FILE', str(path))}"
             raise InputError(message)
-    return _Parquet(path) if magic.startswith(_PARQUET) else _Jsonl(path)
+    return _Text(path)
 
 
-def is_parquet(path: Path) -> bool:
-    """Return whether a file is a Parquet file.
+def has_lines(path: Path) -> bool:
+    """Return whether a file is JSONL, gzipped or not.
 
     Raises:
         InputError: It cannot be opened.
     """
-    return _magic(path).startswith(_PARQUET)
+    if path.is_dir() or reader_for(path, _magic(path)) is not None:
+        return False
+    with path.open("rb") as file:
+        return not _is_array(_unpacked(file))
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a data set's folder, in order; of a file, itself.
+
+    Raises:
+        InputError: The folder has none, or files of several data sets.
+    """
+    if not path.is_dir():
+        return [path]
+    files = _data_files(path)
+    if not files:
+        folders = [each for each in sorted(path.iterdir()) if each.is_dir() and _data_files(each)]
+        if folders:
+            message = f"{path} is a folder of several data sets; name one of {_names(folders)}"
+        else:
+            message = f"{path} is a folder without a file of rows ({', '.join(_ENDINGS)})"
+        raise InputError(message)
+    kinds = {shard[1] if (shard := _SHARD.fullmatch(each.name)) else each.name for each in files}
+    if len(kinds) > 1:
+        message = f"{path} is a folder with files of several data sets; name one of {_names(files)}"
+        raise InputError(message)
+    return files
+
+
+def _data_files(folder: Path) -> list[Path]:
+    # `datasets` keeps the results of earlier calls beside the data.
+    return sorted(
+        each
+        for each in folder.iterdir()
+        if each.name.endswith(_ENDINGS) and not each.name.startswith("cache-") and each.is_file()
+    )
+
+
+def _names(paths: list[Path]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(map(str, paths[:_SHOWN])) + more
 
 
 def _magic(path: Path) -> bytes:
@@ -93,8 +166,19 @@ def _magic(path: Path) -> bytes:
         raise InputError(message) from error
 
 
-class _Jsonl:
-    """Lines of JSON, gzipped or not."""
+def _unpacked(file: BinaryIO) -> Any:
+    """Return a file, decompressed if its first bytes say that it is compressed."""
+    start = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
+    return gzip.GzipFile(fileobj=file) if start == _GZIP else file
+
+
+def _is_array(file: Any) -> bool:
+    start = file.peek(64)[:64] if hasattr(file, "peek") else b""
+    return _ARRAY.match(start.removeprefix(_BOM)) is not None
+
+
+class _Text:
+    """Lines of JSON or one array of JSON, gzipped or not."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -112,78 +196,160 @@ class _Jsonl:
             raise InputError(message) from error
 
     def _rows(self, file: BinaryIO, size: int | None) -> Iterator[Row]:
-        start = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
-        gzipped = start == _GZIP
-        lines: Any = gzip.GzipFile(fileobj=file) if gzipped else file
-        number = read = 0
+        unpacked = _unpacked(file)
+        number = 0
         try:
-            for line in lines:
-                number += 1
-                read += len(line)
-                text = line.removeprefix(_BOM).strip() if number == 1 else line.strip()
-                if not text:
-                    continue
-                if number == 1:
-                    self._refuse_array(text)
+            rows = self._elements if _is_array(unpacked) else self._lines
+            for number, text, problem, read in rows(unpacked):
                 # Of a gzipped file only the compressed size is known in advance.
-                behind = file.tell() if gzipped and size else read
+                behind = read if unpacked is file or not size else file.tell()
                 progress = min(1.0, behind / size) if size else None
-                yield Row(number=number, text=text, progress=progress)
+                yield Row(number=number, text=text, progress=progress, problem=problem)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             message = f"{self._path} is damaged after line {number}: {error}"
             raise InputError(message) from error
 
-    def _refuse_array(self, first_line: bytes) -> None:
-        # JSONL never begins with a line like this: the file is one JSON document.
-        if first_line in (b"[", b"{") or first_line.startswith(b"[{"):
-            message = (
-                f"{self._path} is one JSON document; expected one object per line "
-                f"(to turn an array into lines: jq -c '.[]' {self._path})"
-            )
-            raise InputError(message)
+    def _lines(self, file: Any) -> Iterator[tuple[int, bytes, str, int]]:
+        number = read = 0
+        while line := file.readline(MAX_LINE_BYTES):
+            number += 1
+            read += len(line)
+            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                problem = f"the line is longer than {MAX_LINE_BYTES // MiB} MiB"
+                yield number, line[:_KEPT_BYTES], problem, read
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(_CHUNK)
+                    read += len(line)
+                continue
+            text = line.removeprefix(_BOM).strip() if number == 1 else line.strip()
+            if number == 1 and text == b"{":
+                message = (
+                    f"{self._path} is one JSON document; expected one object per line or an array "
+                    f"of objects (if a field ROWS holds the array: jq -c '.ROWS[]' {self._path})"
+                )
+                raise InputError(message)
+            if text:
+                yield number, text, "", read
 
-
-class _Parquet:
-    """A Parquet table, each of whose rows becomes a JSON object."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def _elements(self, file: Any) -> Iterator[tuple[int, bytes, str, int]]:
+        """Yield the elements of an array as they are written, but each on one line."""
+        array = _ArrayText(file)
+        number = 0
         try:
-            # Imported only here, because it takes 60 MB and 200 ms.
-            self._parquet: Any = importlib.import_module("pyarrow.parquet")
-        except ImportError as error:
-            message = (
-                f"{path} is a Parquet file; reading one needs: pip install 'grader-rl[parquet]'"
-            )
-            raise ConfigurationError(message) from error
+            for text in array.elements():
+                number += 1
+                # Line breaks of JSON stand only between its tokens.
+                line = text.replace("\n", " ").replace("\r", " ").encode()
+                yield number, line, "", array.read
+        except (ValueError, RecursionError) as error:
+            message = f"{self._path} is an array that cannot be read after row {number}: {error}"
+            raise InputError(message) from error
+
+
+class _ArrayText:
+    """The text of a JSON array, of which only one element is held."""
+
+    _BETWEEN = re.compile(r"[\s,]*")
+    _SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).raw_decode
+
+    def __init__(self, file: Any) -> None:
+        self.read = 0
+        """Bytes that were read so far."""
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._text = ""
+        self._at = 0
+        self._is_whole = False
+        """Whether the file was read to its end."""
+
+    def elements(self) -> Iterator[str]:
+        """Yield the text of each element.
+
+        Raises:
+            ValueError: It is no array, not UTF-8, or an element is longer than `MAX_LINE_BYTES`.
+            RecursionError: It is nested too deeply.
+        """
+        self._more(_CHUNK)
+        self._at = self._text.index("[") + 1
+        while (first := self._next()) != "]":
+            del first
+            yield self._element()
+        self._at += 1
+        if self._next():
+            message = "expected nothing after its end"
+            raise ValueError(message)
+
+    def _next(self) -> str:
+        """Go to the next character of an element or of the end; "" is the end of the file."""
+        while True:
+            found = self._BETWEEN.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text) or self._is_whole:
+                return self._text[self._at : self._at + 1]
+            self._more(_CHUNK)
+
+    def _element(self) -> str:
+        wanted = _CHUNK
+        while True:
+            try:
+                _, end = self._SCAN(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._is_whole:
+                    message = f"{error.msg}; expected an element or ]"
+                    raise ValueError(message) from error
+            else:
+                # A number may go on in what was not read yet.
+                if end < len(self._text) or self._is_whole:
+                    text, self._at = self._text[self._at : end], end
+                    return text
+            if len(self._text) - self._at > MAX_LINE_BYTES:
+                message = f"an element is longer than {MAX_LINE_BYTES // MiB} MiB, or is not JSON"
+                raise ValueError(message)
+            # Twice as much each time, since each time the element is scanned from its start.
+            self._more(wanted)
+            wanted *= 2
+
+    def _more(self, count: int) -> None:
+        block = self._file.read(count)
+        self.read += len(block)
+        self._is_whole = not block
+        self._text = self._text[self._at :] + self._decode(block, final=self._is_whole)
+        self._at = 0
+
+
+class _Table:
+    """A table, each of whose rows becomes a JSON object."""
+
+    def __init__(self, path: Path, read: TableReader) -> None:
+        self._path = path
+        self._read = read
 
     def __iter__(self) -> Iterator[Row]:
         number = 0
         try:
-            with self._parquet.ParquetFile(self._path) as table:
-                total = table.metadata.num_rows
-                for batch in table.iter_batches(batch_size=_PARQUET_BATCH):
-                    for fields in batch.to_pylist():
-                        number += 1
-                        text = json_bytes(_plain(fields))
-                        yield Row(number=number, text=text, progress=number / total)
+            for fields, progress in self._read(self._path):
+                number += 1
+                yield Row(number=number, text=json_bytes(fields), progress=progress)
         except (OSError, ValueError) as error:
             # The errors of pyarrow derive from these two.
             message = f"{self._path} is damaged after row {number}: {error}"
             raise InputError(message) from error
 
 
-def _plain(value: Any) -> Any:
-    """Return the value of a Parquet cell as a JSON value."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)  # Dates, times, decimals.
+class _Folder:
+    """The files of one data set, one after the other; their rows are numbered through."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self._sources = [open_rows(file) for file in files]
+
+    def __iter__(self) -> Iterator[Row]:
+        before = number = 0
+        for index, source in enumerate(self._sources):
+            for row in source:
+                number = before + row.number
+                progress = (index + (row.progress or 0.0)) / len(self._sources)
+                yield Row(number=number, text=row.text, progress=progress, problem=row.problem)
+            before = number
 
 
 def parse_object(text: bytes) -> dict[str, Any]:

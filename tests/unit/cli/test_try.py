@@ -130,7 +130,7 @@ def test_row_without_a_response_or_a_solution_is_refused(
     [
         pytest.param(REWARD_FILE, "", 3, "has no rows: nothing was tried", id="no row"),
         pytest.param(REWARD_FILE, '{"label": 1}\n[]\n', 2, "row 1 has no response", id="no field"),
-        pytest.param(REWARD_FILE, "\n[]\n", 2, "row 1: JSON, but an array", id="no object"),
+        pytest.param(REWARD_FILE, "[1]\n", 2, "row 1: JSON, but an array", id="no object"),
         pytest.param("x = 1", "{}", 2, "defines no reward_func(", id="no function"),
     ],
 )

@@ -3,14 +3,19 @@ import gzip
 import io
 import json
 import sys
+import tempfile
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.model.errors import InputError
+from grader.offline import source
 from grader.offline.source import STDIN, open_rows, parse_object
 
 
@@ -99,22 +104,154 @@ def test_file_of_another_kind_is_refused_with_advice(
         open_rows(path)
 
 
-@pytest.mark.parametrize("text", ['[\n{"a": 1}\n]\n', '[{"a": 1}, {"a": 2}]', '{\n  "a": 1\n}\n'])
-def test_one_json_document_is_refused_with_advice(tmp_path: Path, text: str) -> None:
+def test_one_json_document_is_refused_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
-    path.write_text(text)
+    path.write_text('{\n  "rows": []\n}\n')
     with pytest.raises(InputError, match=r"one JSON document.*jq -c"):
         list(open_rows(path))
+
+
+OBJECTS = st.dictionaries(
+    st.text(max_size=5),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=4,
+)
+
+
+@given(
+    rows=st.lists(OBJECTS, max_size=5),
+    indent=st.sampled_from([None, 0, 2]),
+    ascii_only=st.booleans(),
+    chunk=st.sampled_from([1, 7, 1 << 20]),
+    compressed=st.booleans(),
+)
+def test_array_has_the_rows_that_its_elements_are(
+    rows: list[dict[str, Any]], indent: int | None, ascii_only: bool, chunk: int, compressed: bool
+) -> None:
+    text = json.dumps(rows, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace")
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "rows")
+        path.write_bytes(gzip.compress(text) if compressed else text)
+        patch.setattr(source, "_CHUNK", chunk)
+        read = list(open_rows(path))
+    assert [row.fields() for row in read] == json.loads(text)
+    assert [row.number for row in read] == list(range(1, len(rows) + 1))
+    assert not any(b"\n" in row.text for row in read)
+
+
+def test_array_keeps_the_digits_of_its_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('[\n {"a": 1.50e3,\n  "b": [1]}\n]')
+    assert numbers_and_texts(path) == [(1, b'{"a": 1.50e3,   "b": [1]}')]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(b'[{"a": 1}, {"a"', "after row 1: Expecting ':' delimiter", id="cut off"),
+        pytest.param(b'[{"a": 1}', "after row 1: .*expected an element or ]", id="open"),
+        pytest.param(b'[{"a": 1}] {}', "after row 1: expected nothing after", id="more"),
+        pytest.param(b'[{"a": "\xff"}]', "after row 0: 'utf-8' codec", id="bytes"),
+        pytest.param(b'[{"a":' * 50_000, "after row 0: maximum recursion", id="deep"),
+    ],
+)
+def test_damaged_array_is_refused(tmp_path: Path, text: bytes, problem: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=problem):
+        list(open_rows(path))
+
+
+def test_line_that_is_too_long_is_one_bad_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 1 << 20)
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": "%s"}\n{"a": 2}\n' % (b"x" * (3 << 20)))
+    long, short = open_rows(path)
+    with pytest.raises(InputError, match="the line is longer than 1 MiB"):
+        long.fields()
+    assert len(long.text) < 10_000
+    assert (short.number, short.fields()) == (2, {"a": 2})
+
+
+def test_csv_has_text_and_nulls(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b'\xef\xbb\xbfid,label,n\r\na,"[""x\ny""]",1\r\n\r\nb,,\r\n')
+    read = list(open_rows(path))
+    assert [row.fields() for row in read] == [
+        {"id": "a", "label": '["x\ny"]', "n": "1"},
+        {"id": "b", "label": None, "n": None},
+    ]
+    assert [row.number for row in read] == [1, 2]
+    assert read[-1].progress == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(b"a,b\n1,2\n1,2,3\n", "row 1: line 3 .* 3 cells; expected 2", id="cells"),
+        pytest.param(b'a,b\n1,"2\n', "after row 0: line 2", id="quote"),
+        pytest.param(b"a,b\n1,\xff\n", "after row 0: .*utf-8", id="bytes"),
+    ],
+)
+def test_damaged_csv_is_refused(tmp_path: Path, text: bytes, problem: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=problem):
+        list(open_rows(path))
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_rows_of_arrow_files(tmp_path: Path, kind: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "rows"
+    table = pyarrow.Table.from_pylist([{"a": number} for number in range(150)])
+    make = pyarrow.ipc.new_file if kind == "file" else pyarrow.ipc.new_stream
+    with make(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=100)
+    assert [row.fields()["a"] for row in open_rows(path)] == list(range(150))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    read_until_damage(iter(open_rows(path)))
+
+
+def test_folder_of_one_data_set_is_read_whole(tmp_path: Path) -> None:
+    for index in range(2):
+        rows = "".join(json.dumps({"a": 2 * index + each}) + "\n" for each in range(2))
+        (tmp_path / f"train-0000{index}-of-00002.jsonl").write_text(rows)
+    (tmp_path / "cache-1.arrow").write_text("left by an earlier call")
+    (tmp_path / "state.json").write_text("{}")
+    read = list(open_rows(tmp_path))
+    assert [(row.number, row.fields()["a"]) for row in read] == [(1, 0), (2, 1), (3, 2), (4, 3)]
+    assert [row.progress for row in read] == [0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        pytest.param([], "a folder without a file of rows", id="none"),
+        pytest.param(["a.jsonl", "b.jsonl"], "several data sets; name one of .*b", id="two"),
+        pytest.param(["a/0.csv", "b/0.csv"], "several data sets; name one of .*b", id="splits"),
+    ],
+)
+def test_folder_of_several_data_sets_is_refused(
+    tmp_path: Path, names: list[str], problem: str
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match=problem):
+        open_rows(tmp_path)
 
 
 def test_absent_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         open_rows(tmp_path / "absent")
-
-
-def test_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Is a directory"):
-        open_rows(tmp_path)
 
 
 def read_until_damage(rows: Iterator[object]) -> int:
