@@ -71,6 +71,28 @@ def test_exit_status_is_the_interpreters(slot: Slot, source: str, code: int, std
     assert (outcome.exit_code, outcome.exit_signal, outcome.stderr) == (code, None, stderr)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("import os\nprint(input(), os.listdir('/proc/self/fd'))", id="descriptors"),
+        pytest.param("print(input(), 1 is 1)", id="warning"),
+        pytest.param("for x in {8, 0, 16}: print(x)", id="set"),
+        pytest.param("def f():\n    return 1 / 0\n\nf()", id="exception"),
+        pytest.param("def f():\n    return 1 /\n", id="syntax error"),
+        pytest.param("f = lambda: f()\nf()", id="recursion"),
+        pytest.param("print(input(), '\ud800', file=open('a', 'w'))", id="surrogate"),
+        pytest.param("print(__file__, open(__file__).read(), sqrt(4))", id="prelude"),
+    ],
+)
+@pytest.mark.usefixtures("isolated")
+def test_each_run_of_a_batch_is_like_the_only_one(slot: Slot, source: str) -> None:
+    def told(*runs: bytes) -> list[tuple[object, ...]]:
+        outcomes = slot.run(make_batch(source, *runs, prelude="from math import *"))
+        return [(o.stdout, o.stderr, o.exit_code, events(o)) for o in outcomes]
+
+    assert told(b"1", b"1", b"1") == 3 * told(b"1")
+
+
 def test_uncaught_exception_is_reported_and_printed(slot: Slot) -> None:
     outcome = run_one(slot, make_batch("print('before')\nint('x')"))
     assert (outcome.exit_code, outcome.stdout) == (1, b"before\n")

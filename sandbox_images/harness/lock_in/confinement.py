@@ -70,6 +70,8 @@ class ConfinedRun(NamedTuple):
     """Descriptor that only the runner writes to."""
     channel: int | None
     """Descriptor to the other process, if tests and submission have one each."""
+    code: int | None
+    """Descriptor of the code that the runs of a batch have in common, if they may share it."""
     command: tuple[str, ...]
     """What is executed in place of Python code, if anything is."""
     environment: Mapping[str, str]
@@ -84,6 +86,7 @@ class ConfinedRun(NamedTuple):
             payload=order.payload,
             report=order.report,
             channel=order.channel,
+            code=order.code,
             command=order.command,
             environment=order.environment,
         )
@@ -133,6 +136,7 @@ class Confinement:
             order.program == "session",
             (order.staged_bytes, order.staged_files),
             order.channel is None,
+            order.code is None,
             *order.descriptors,
             *order.limits.values(),
         )
@@ -181,8 +185,7 @@ class Confinement:
             _enter_own_user(last, proc_self, other)
         control = self._control.fileno()
         keep = {0, 1, 2, order.payload, order.report, control}
-        if order.channel is not None:
-            keep.add(order.channel)
+        keep.update(each for each in (order.channel, order.code) if each is not None)
         _close_all_but(last, keep)
         # Only now: the number of processes is counted in the new user namespace.
         # A candidate may have a copy beside it, which no submission asked for.

@@ -6,14 +6,15 @@ import sys
 from typing import Any, NoReturn
 
 from sandbox_images.harness.lock_in.confinement import ConfinedRun
-from sandbox_images.harness.runners import loading
+from sandbox_images.harness.runners import loading, shared_code
 from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.runners.shared_code import Code
 from sandbox_images.harness.wire import values
 
 
 def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Load the source, make the calls of its entry point in order, and end."""
-    code = loading.compile_source(run.bundle, reporter)
+    code = shared_code.compile_source(run, reporter)
     if code is not None:
         _load_and_call(run, code, reporter)
     _flush(sys.stdout)
@@ -21,12 +22,12 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     os._exit(0)
 
 
-def _load_and_call(run: ConfinedRun, code: Any, reporter: Reporter) -> None:
+def _load_and_call(run: ConfinedRun, code: Code, reporter: Reporter) -> None:
     path = loading.path_of(run.bundle)
     where = "load"
     try:
-        module = loading.new_module("solution", run.bundle)
-        exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
+        module = loading.new_module("solution", run.bundle, code.prelude)
+        exec(code.program, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         where = "call"
         # Read only now, so that the submission cannot see its arguments while it loads.
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))

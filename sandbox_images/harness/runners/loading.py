@@ -46,10 +46,15 @@ def module_name(source_path: str) -> str:
     return source_path.removesuffix(".py").replace("/", ".")
 
 
-def new_module(name: str, bundle: Bundle) -> ModuleType:
+def new_module(name: str, bundle: Bundle, prelude_code: CodeType | None = None) -> ModuleType:
     """Make a module for the submission, with its prelude executed, and register it under `name`.
 
     Raises whatever the prelude raises.
+
+    Args:
+        name: In `sys.modules`.
+        bundle: The submission's.
+        prelude_code: What its prelude compiles to, if that is known.
     """
     module = ModuleType(name)
     if name == "__main__":
@@ -62,7 +67,7 @@ def new_module(name: str, bundle: Bundle) -> ModuleType:
     sys.modules[name] = module
     sys.path.insert(0, WORK)
     sys.argv[:] = [bundle.source_path]
-    prelude.execute(bundle.prelude, module)
+    prelude.execute(bundle.prelude, module, prelude_code)
     return module
 
 

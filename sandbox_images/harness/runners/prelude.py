@@ -14,10 +14,24 @@ _BYTE_ORDER_MARK = "\ufeff"
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
-def execute(prelude: str, module: ModuleType) -> None:
-    """Execute a prelude in the submission's module, which is still empty."""
+def execute(prelude: str, module: ModuleType, code: CodeType | None = None) -> None:
+    """Execute a prelude in the submission's module, which is still empty.
+
+    Args:
+        prelude: Its text.
+        module: The submission's.
+        code: What the text compiles to, if that is known.
+    """
     if prelude:
-        exec(_compile(prelude), module.__dict__)  # noqa: S102 - the suite's own
+        exec(code or _compile(prelude), module.__dict__)  # noqa: S102 - the suite's own
+
+
+def try_to_compile(prelude: str) -> CodeType | None:
+    """Compile a prelude; None if that fails, as `execute` will again."""
+    try:
+        return _compile(prelude)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+        return None
 
 
 def compile_after(prelude: str, source: str, path: str) -> CodeType:

@@ -3,12 +3,12 @@
 import operator
 import os
 import sys
-from types import CodeType
 from typing import NoReturn
 
 from sandbox_images.harness.lock_in.confinement import ConfinedRun
-from sandbox_images.harness.runners import finalisation, loading
+from sandbox_images.harness.runners import finalisation, loading, shared_code
 from sandbox_images.harness.runners.events import Reporter, describe
+from sandbox_images.harness.runners.shared_code import Code
 from sandbox_images.harness.wire.orders import Bundle
 
 _OWN_FILES = (__file__, loading.__file__)
@@ -18,7 +18,7 @@ _LARGEST_LIMIT = (1 << 31) - 1
 
 def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Execute the source as `__main__` and end as the interpreter would."""
-    code = loading.compile_source(run.bundle, reporter)
+    code = shared_code.compile_source(run, reporter)
     if code is None:
         os._exit(1)
     os.close(run.payload)
@@ -32,7 +32,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     os._exit(status)
 
 
-def _run_to_its_end(code: CodeType, bundle: Bundle) -> tuple[int, dict[str, str] | None]:
+def _run_to_its_end(code: Code, bundle: Bundle) -> tuple[int, dict[str, str] | None]:
     """Execute the program; return its exit status and what it raised and did not catch, as data.
 
     When this returns, no code here refers to what the program made.
@@ -52,11 +52,11 @@ def _run_to_its_end(code: CodeType, bundle: Bundle) -> tuple[int, dict[str, str]
     return status, uncaught
 
 
-def _execute(code: CodeType, bundle: Bundle) -> BaseException | None:
+def _execute(code: Code, bundle: Bundle) -> BaseException | None:
     try:
-        module = loading.new_module("__main__", bundle)
+        module = loading.new_module("__main__", bundle, code.prelude)
         _discount_own_frames()
-        exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
+        exec(code.program, module.__dict__)  # noqa: S102 - this is what the sandbox is for
     except BaseException as error:  # noqa: BLE001 - whatever the program raised
         return error
     return None

@@ -21,6 +21,7 @@ class Party:
         *,
         bundle: orders.Parcel,
         channel: int | None = None,
+        code: int | None = None,
         command: tuple[str, ...] = (),
         environment: Mapping[str, str] = MappingProxyType({}),
         guard: Guard | None = None,
@@ -32,6 +33,7 @@ class Party:
             program: Which runner takes it.
             bundle: What is put into its work area.
             channel: Descriptor to the other process, if there is one. `order` closes it.
+            code: Descriptor of the code that the runs of a batch have in common, if they share it.
             command: What it executes in place of Python code, if anything.
             environment: The command's variables; see `RunOrder`.
             guard: Protects the processes of a session, if this is a step of one.
@@ -40,6 +42,7 @@ class Party:
         self.program = program
         self.bundle = bundle
         self.channel = channel
+        self.code = code
         self.command = command
         self.environment = environment
         self.inherited_bytes = 0 if command else source.memory_bytes
@@ -66,6 +69,7 @@ class Party:
                 stderr=stderr,
                 report=report,
                 channel=self.channel,
+                code=self.code,
                 command=self.command,
                 environment=self.environment,
             )

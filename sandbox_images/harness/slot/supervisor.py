@@ -62,6 +62,8 @@ _STDIN = 0
 _CHUNK = 1 << 16
 """Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _CGROUP_ROOT = "/sys/fs/cgroup"
+_COMPILE_SOURCE = ("stdin", "call")
+"""Programs that each run of a batch would compile anew."""
 _COMPILING = -1
 """The index of the compiler's outcome, which comes before those of a batch's runs."""
 
@@ -402,7 +404,8 @@ class Supervisor:
         if not batch.split:
             both = bundle(batch.source, batch.files)
             zygote = self._zygotes.get(kind, batch.preload)
-            return lambda: [Party(zygote, batch.program, bundle=both)]
+            shared = self._shared_code(batch, held)
+            return lambda: [Party(zygote, batch.program, bundle=both, code=shared)]
         code, tests = bundle(batch.source, []), bundle(None, batch.files)
         candidates = self._zygotes.get("plain", batch.preload)
 
@@ -419,6 +422,14 @@ class Supervisor:
             ]
 
         return pair
+
+    def _shared_code(self, batch: _RunBatch, held: ExitStack) -> int | None:
+        """Return a memory file for what the runs of a batch compile, if they are several."""
+        if batch.program not in _COMPILE_SOURCE or len(batch.runs) == 1:
+            return None
+        descriptor = os.memfd_create("code", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        held.callback(os.close, descriptor)
+        return descriptor
 
     def _compile(
         self, batch: _RunBatch, commands: _Commands, held: ExitStack

@@ -47,6 +47,8 @@ class RunOrder(NamedTuple):
     report: int
     channel: int | None = None
     """Descriptor: to the other process, if tests and submission have one each."""
+    code: int | None = None
+    """Descriptor: the code that the runs of a batch have in common; see `runners.shared_code`."""
     command: tuple[str, ...] = ()
     """What the process executes in place of Python code; empty if it executes none."""
     environment: Mapping[str, str] = MappingProxyType({})
@@ -55,7 +57,8 @@ class RunOrder(NamedTuple):
     @classmethod
     def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
         """Rebuild the order from a message and its descriptors."""
-        named: dict[str, Any] = dict(zip(_DESCRIPTORS, descriptors, strict=False))
+        names = message.pop("descriptors")
+        named: dict[str, Any] = dict(zip(names, descriptors, strict=True))
         return cls(**{**message, "command": tuple(message["command"])}, **named)
 
     @property
@@ -68,16 +71,20 @@ class RunOrder(NamedTuple):
             "staged_files": self.staged_files,
             "command": self.command,
             "environment": dict(self.environment),
+            "descriptors": self._given,
         }
 
     @property
     def descriptors(self) -> tuple[int, ...]:
         """The descriptors that are set, in the order in which they travel."""
-        every = (getattr(self, name) for name in _DESCRIPTORS)
-        return tuple(descriptor for descriptor in every if descriptor is not None)
+        return tuple(getattr(self, name) for name in self._given)
+
+    @property
+    def _given(self) -> list[str]:
+        return [name for name in _DESCRIPTORS if getattr(self, name) is not None]
 
 
-_DESCRIPTORS = ("bundle", "payload", "stdout", "stderr", "report", "channel")
+_DESCRIPTORS = ("bundle", "payload", "stdout", "stderr", "report", "channel", "code")
 
 
 def send(
