@@ -1,4 +1,4 @@
-"""Deadlines that are kept whatever else hangs: one thread that does nothing but watch them."""
+"""Deadlines that are kept even if other threads hang: one thread only watches them."""
 
 import heapq
 import itertools
@@ -20,14 +20,14 @@ class Alarm:
     owner: "Deadlines" = field(compare=False)
 
     def cancel(self) -> None:
-        """Call nothing any more; what was to be called is forgotten at once."""
+        """Make sure that nothing is called, and drop the reference to the callback."""
         if self.callback is not None:
             self.callback = None
             self.owner.forget_one()
 
 
 class Deadlines:
-    """Calls back at given times. Safe for many threads; its own one starts when needed."""
+    """Calls back at given times. Safe for many threads; its own thread starts when needed."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -57,7 +57,7 @@ class Deadlines:
             return alarm
 
     def forget_one(self) -> None:
-        """Note that an alarm was cancelled: most are, and they must not pile up."""
+        """Note that an alarm was cancelled. Most are, so they are removed from time to time."""
         with self._changed:
             self._forgotten += 1
             if self._forgotten > max(_FEW, len(self._heap) // 2):
@@ -66,7 +66,7 @@ class Deadlines:
                 self._forgotten = 0
 
     def close(self) -> None:
-        """Call back nobody any more. Repeats harmlessly."""
+        """Call nothing back any more. Repeats harmlessly."""
         with self._changed:
             self._closed = True
             self._heap.clear()

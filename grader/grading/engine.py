@@ -1,4 +1,4 @@
-"""What grades in this process: a pool of warm slots, and host processes if there are many."""
+"""The engine of this process: a pool of warm slots, and host processes if there are many."""
 
 import logging
 import math
@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 class GradingEngine(Closing):
     """Grades submissions, and runs programs, in slots of its own. Safe for many threads.
 
-    Slots are opened when they are first needed and kept warm until `close`. If there are many,
-    so are host processes (`grader/grading/hosts.py`).
+    Slots are opened when they are first needed and kept warm until `close`. If there are many, host
+    processes (`grader/grading/hosts.py`) share them.
     """
 
     def __init__(self, settings: Settings | None = None, *, sandbox: Sandbox | None = None) -> None:
@@ -61,7 +61,7 @@ class GradingEngine(Closing):
             outage_s=self.settings.outage_s,
             supersets={"python": "science"} if self.settings.images == ImageSettings() else {},
         )
-        # A sandbox that was handed in cannot be handed on to other processes.
+        # A sandbox that the caller made cannot be passed on to other processes.
         self._hosts = (
             Hosts(self.settings, SandboxChoice(self.sandbox.name))
             if sandbox is None and self.settings.slots > SLOTS_PER_PROCESS
@@ -82,12 +82,12 @@ class GradingEngine(Closing):
         run: StopHandle | None = None,
         settings: Settings | None = None,
     ) -> GradeReport:
-        """Grade one submission; waits for a free slot. Never raises for what it was given.
+        """Grade one submission; waits for a free slot. No submission makes it raise.
 
         Args:
             submission: What to grade.
-            run: The handle by which it can be stopped; its report is an internal error then.
-            settings: Those of this call; the backend, its slots and retries stay the engine's.
+            run: The handle by which it can be stopped. Its report is then an internal error.
+            settings: The settings of this call. The backend, slots and retries stay the engine's.
         """
         run, settings = run or StopHandle(), settings or self.settings
 
@@ -108,9 +108,9 @@ class GradingEngine(Closing):
             )
         except GraderError as error:
             return pipeline.failed(submission, error, settings)
-        except Exception as error:  # noqa: BLE001 - reported and logged, whatever it is
-            # A fault of this program must cost one report, and be seen, but never a batch.
-            _log.exception("submission %s met a fault in the grader", submission.id)
+        except Exception as error:  # noqa: BLE001 - reported and logged below
+            # A bug of ours must be logged, and must cost only this report.
+            _log.exception("a bug in the grader: submission %s was not graded", submission.id)
             return pipeline.not_graded(f"{type(error).__name__}: {error}", settings)
 
     def run_program(
@@ -124,16 +124,16 @@ class GradingEngine(Closing):
     ) -> RunOutcome:
         """Run a batch's only run, for its output and not for a verdict.
 
-        What does not compile is not run: the outcome is then the compiler's.
+        If the program does not compile, the outcome is the compiler's.
 
         Args:
             batch: What to run.
             run: The handle by which it can be stopped.
             image: The image variant.
             on_slot: Called whenever it has a slot.
-            answer_by: Called then, too, for the time, of `time.monotonic`, by which whoever asked
-                must have an answer. A program that still runs then is out of wall time, however
-                little CPU time the load of the machine left it.
+            answer_by: Called after `on_slot`. Returns the time, of `time.monotonic`, by which the
+                caller needs an answer. A program that still runs then has hit the limit on wall
+                time, even if a busy machine left it little CPU time.
 
         Raises:
             GradingStoppedError: `run` was stopped.
@@ -170,7 +170,7 @@ class GradingEngine(Closing):
         self._warming.start()
 
     def look(self) -> None:
-        """Wait for what `warm` began, which the first submission would wait for anyway.
+        """Wait for the slot that `warm` began to open.
 
         Raises:
             GraderError: No slot can be opened.
@@ -214,7 +214,7 @@ class GradingEngine(Closing):
                     return outcomes[-1]
                 message = f"{slot.name} ended a batch without an outcome"
                 raise SandboxUnavailableError(message)
-        # Raised only here, where the slot has been given back unharmed.
+        # Raised only here, after the slot was given back unharmed.
         raise GradingStoppedError(STOPPED)
 
     def _open_one(self, image: str) -> None:
@@ -246,7 +246,7 @@ def _stopped_at(run: StopHandle, deadline: float) -> Iterator[None]:
 
 
 def _out_of_time(wall_time_s: float) -> RunOutcome:
-    """Return how a program ended that was stopped at the last moment; what it wrote is lost."""
+    """Return the outcome of a program that was stopped at `answer_by`. Its output is lost."""
     return RunOutcome(
         index=0,
         exit_code=None,

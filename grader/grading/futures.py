@@ -1,4 +1,4 @@
-"""What every grader offers, built on futures: over a queue, at a service, or in this process."""
+"""The interface of all graders, built on futures: over a queue, at a service, in this process."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ _Answer = TypeVar("_Answer")
 
 def deliver(future: Future[_Answer], answer: _Answer) -> None:
     """Give a future its answer, unless it has one or was cancelled."""
-    # It may be cancelled between a look at its state and this.
+    # It may be cancelled at any moment, also after a check of its state.
     with contextlib.suppress(InvalidStateError):
         future.set_result(answer)
 
@@ -29,8 +29,8 @@ def deliver(future: Future[_Answer], answer: _Answer) -> None:
 class FutureGrader(Closing):
     """Grades submissions. Safe for many threads, and for any number of event loops.
 
-    No method raises for what it is given. What is not graded by its deadline, or cannot be, gets
-    the report of an internal error that says why: our failure is never a zero.
+    No submission makes a method raise. A submission that is not graded by its deadline, or cannot
+    be graded, gets the report of an internal error that says why: our failure is never a zero.
     """
 
     @abstractmethod
@@ -41,29 +41,29 @@ class FutureGrader(Closing):
 
         Args:
             submission: What to grade.
-            timeout_s: Seconds until the report is there at the latest. None: `queue.deadline_s`
+            timeout_s: Seconds after which the report is an internal error. None: `queue.deadline_s`
                 over a queue or at a service, which may be lost; no deadline in this process.
             is_bulk: Whether throughput matters more than the time until this one's report.
 
         Returns:
-            A future of the report. It never fails; cancelling it stops the grading, down to
-            the sandbox, unless somebody else waits for an equal submission.
+            A future of the report. It never fails. Cancelling it stops the grading, down to the
+            sandbox, unless another future waits for an equal submission.
         """
 
     def look(self) -> str:
-        """Ask whether anybody is there to grade; grades nothing, and takes seconds at most.
+        """Ask whether submissions could be graded now. Grades nothing, and takes seconds at most.
 
         Returns:
-            What submissions would wait for; empty where it is nothing.
+            What submissions would wait for; empty if nothing.
 
         Raises:
-            GraderError: Nobody answers, or whoever does will have nothing to do with us.
+            GraderError: There is no answer, or this client is refused.
         """
         return ""
 
     @abstractmethod
     def close(self) -> None:
-        """Give up what is open and free everything. Repeats harmlessly."""
+        """Give up open submissions and free all resources. Repeats harmlessly."""
 
     @property
     @abstractmethod
@@ -76,7 +76,7 @@ class FutureGrader(Closing):
         try:
             return future.result()
         except BaseException:
-            # Whoever waited was interrupted.
+            # This thread was interrupted.
             future.cancel()
             raise
 
@@ -93,7 +93,7 @@ class FutureGrader(Closing):
     ) -> "AsCompleted":
         """Grade lazily and give each submission with its report, as they finish.
 
-        Holds a bounded number at once. The deadline of each counts from when it was taken from
+        Holds a bounded number at once. The time of each counts from when it was taken from
         `submissions`, which happens in the thread that iterates.
         """
         return AsCompleted(self, submissions, timeout_s=timeout_s, window=self._window)
@@ -128,8 +128,8 @@ class FutureGrader(Closing):
 class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
     """Submissions with their reports as they finish, for one `for` or `async for`.
 
-    Ending the loop early cancels what is open. What iterating over the submissions raises is
-    raised after the reports of those before.
+    Ending the loop early cancels what is open. An error of the iterator of submissions is raised
+    after the reports of the submissions before it.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
         Args:
             grader: Grades them.
             submissions: Iterated lazily.
-            timeout_s: As of `FutureGrader.submit`.
+            timeout_s: See `FutureGrader.submit`.
             window: How many are open at once.
         """
         self._grader = grader
@@ -207,7 +207,7 @@ class _Window:
         self._failure: Exception | None = None
 
     def fill(self) -> bool:
-        """Open as many as there may be, and tell whether any is open."""
+        """Submit until the window is full, and tell whether any submission is open."""
         while self._has_more and len(self._open) < self._size:
             try:
                 submission = next(self._submissions, None)
@@ -222,13 +222,13 @@ class _Window:
         return bool(self._open)
 
     def take(self, settled: _Settled) -> Graded:
-        """Return one that has its report, which makes room for another."""
+        """Return a submission with its report, and make room for another."""
         submission, future = settled
         self._open.discard(future)
         return submission, future.result()
 
     def check(self) -> None:
-        """Raise what iterating over the submissions raised."""
+        """Raise the error of the iterator of submissions, if there was one."""
         if self._failure is not None:
             raise self._failure
 

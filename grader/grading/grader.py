@@ -35,7 +35,7 @@ class Grader(FutureGrader):
         Args:
             settings: None for the defaults.
             sandbox: None for the one that the settings choose. Closed with the grader.
-            engine: One that exists already; closed with the grader.
+            engine: An engine to use instead of a new one. Closed with the grader.
 
         Raises:
             ConfigurationError: The settings name something that does not exist.
@@ -90,19 +90,19 @@ class Grader(FutureGrader):
         self._engine.warm(image)
 
     def look(self) -> str:
-        """Wait for what `warm` began; see `FutureGrader.look`."""
+        """Wait for the slot that `warm` began to open; see `FutureGrader.look`."""
         self._engine.look()
         return ""
 
     def close(self) -> None:
         """Stop what runs and close the slots. Repeats harmlessly."""
         if os.getpid() != self._pid:
-            return  # A process that was forked since has none of the threads and slots.
+            return  # This is a forked process, which has none of the threads and slots.
         self._closing = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for future in list(self._open):
             deliver(future, self._not_graded("the grader was closed"))
-        # All slots at once, which is quicker than run by run; then what was being opened.
+        # All slots at once, which is quicker than run by run; then slots that were being opened.
         self._engine.close()
         self._threads.shutdown(wait=True)
         self._engine.close()

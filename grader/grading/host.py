@@ -22,18 +22,18 @@ from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 _log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
-"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
+"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 
 
 def main(descriptor: int) -> None:
-    """Grade what comes over a socket until the other end hangs up.
+    """Grade the submissions that come over a socket until the other end hangs up.
 
     Args:
-        descriptor: The socket's.
+        descriptor: The socket.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # One for the whole group is the other process's to act on: it hangs up in its own time.
-        # No SIG_IGN, which the slots would inherit.
+        # The grader acts on signals to the whole process group, and hangs up when it is done. Not
+        # SIG_IGN, which the slots would inherit.
         signal.signal(number, lambda *_: None)
     with socket.socket(fileno=descriptor) as stream:
         other = _OtherEnd(stream)
@@ -54,7 +54,7 @@ def main(descriptor: int) -> None:
             host = _HostProcess(other, settings, engine)
             for header, blobs in frames:
                 host.take(header, blobs)
-    # Not through the interpreter's end, which would wait for what runs in threads.
+    # Not by returning: the interpreter would wait for the threads.
     os._exit(0)
 
 
@@ -66,14 +66,14 @@ class _OtherEnd:
         self._sending = threading.Lock()
 
     def frames(self) -> Iterator[tuple[Header, list[bytes]]]:
-        """Yield what comes until the other end hangs up."""
+        """Yield frames until the other end hangs up."""
         reader = FrameReader()
         with contextlib.suppress(OSError):
             while data := self._stream.recv(_CHUNK):
                 yield from reader.feed(data)
 
     def send(self, header: Header, *blobs: bytes) -> None:
-        """Send a frame; if the other end has hung up, nothing needs it any more."""
+        """Send a frame. If the other end has hung up, it is dropped."""
         frame = encode(header, *blobs)
         with contextlib.suppress(OSError), self._sending:
             self._stream.sendall(frame)
@@ -89,11 +89,11 @@ class _HostProcess:
         self._suites: SuiteCache[TestSuite] = SuiteCache(REMEMBERED_BYTES)
         self._runs: dict[int, StopHandle] = {}
         self._threads = Threads(settings.slots, "host-slot")
-        # Killing a slot takes longer than the thread that reads has.
+        # Killing a slot takes too long for the thread that reads.
         self._stopping = Threads(settings.slots, "host-stop")
 
     def take(self, header: Header, blobs: list[bytes]) -> None:
-        """Do what a frame says; returns at once."""
+        """Carry out a frame; returns at once."""
         match header["op"]:
             case "suite":
                 suite = wire.decode_suite(blobs[0])
@@ -111,7 +111,7 @@ class _HostProcess:
     def _start(self, header: Header, texts: list[bytes]) -> None:
         suite = self._suites.get(header["suite"])
         if suite is None:
-            message = "the grader took a suite for known"
+            message = "the grader sent a submission to a suite that it has not sent"
             raise ValueError(message)
         submission, settings = read_order(header, texts, suite, self._settings)
         run = self._runs[header["id"]] = StopHandle()
@@ -124,7 +124,7 @@ class _HostProcess:
             report = self._engine.grade(submission, run=run, settings=settings)
             message = wire.encode_report(report)
         except Exception as error:  # noqa: BLE001 - the other end waits for an answer
-            _log.exception("submission %s met a fault in a host process", submission.id)
+            _log.exception("a bug in a host process: submission %s was not graded", submission.id)
             report = not_graded(f"{type(error).__name__}: {error}", settings)
             message = wire.encode_report(report)
         del self._runs[number]
@@ -134,7 +134,7 @@ class _HostProcess:
 
 
 class _Forwarder(logging.Handler):
-    """Has the other end log what is logged here."""
+    """Sends log records to the other end, which logs them."""
 
     def __init__(self, other: _OtherEnd) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a grader and its host processes send each other: frames over a socket pair.
+"""The messages between a grader and its host processes: frames over a socket pair.
 
 The grader first sends `settings`. Then come any number of these:
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 REMEMBERED_BYTES = 64 * MiB
-"""Of the suites that either side remembers of the other, in one `SuiteCache` each."""
+"""How much of the suites each side remembers, in one `SuiteCache` each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +48,13 @@ class Order:
 
     suite: EncodedSuite
     header: Mapping[str, Any]
-    """The frame's, but for its `id`."""
+    """The header of the frame, without its `id`."""
     texts: tuple[bytes, ...]
     """Completion and prompt, which may have lone surrogates."""
 
 
 def make_order(submission: Submission, suite: EncodedSuite, settings: Settings) -> Order:
-    """Return a submission, to be graded under the settings that its own rules leave in force."""
+    """Return a submission as it travels, with the settings under its own rules."""
     header = {
         "op": "grade",
         "suite": suite.digest,
@@ -72,9 +72,9 @@ def read_order(
     """Return the submission of a `grade` frame, and the settings in force for it.
 
     Args:
-        header: The frame's.
+        header: The header of the frame.
         texts: Its blobs.
-        suite: The one that it names.
+        suite: The suite that it names.
         settings: The host process's own.
     """
     rules = _rules().validate_python(header["rules"])
@@ -84,7 +84,7 @@ def read_order(
 
 
 def differ_in_rules_alone(settings: Settings, others: Settings) -> bool:
-    """Tell whether an order says all in which two settings differ."""
+    """Tell whether two settings differ only in what an order says."""
     return settings is others or replace(settings, **_named(_in_force(others))) == others
 
 
@@ -105,7 +105,7 @@ def _encoded(rules: GradingRules) -> Mapping[str, Any]:
 
 
 def _in_force(settings: Settings) -> GradingRules:
-    """Return what a sender may decide, as the settings decide it."""
+    """Return the rules that a submission may override, as the settings have them."""
     return GradingRules(
         policy=settings.policy,
         extraction=settings.extraction,
@@ -115,7 +115,7 @@ def _in_force(settings: Settings) -> GradingRules:
 
 
 def _under(settings: Settings, rules: GradingRules) -> Settings:
-    """Return the settings with all that the rules say, also where that is None."""
+    """Return the settings with all rules in place, also those that are None."""
     if _in_force(settings) == rules:
         return settings
     return replace(settings, **_named(rules))
@@ -125,7 +125,7 @@ def _named(rules: GradingRules) -> dict[str, Any]:
     return {name: getattr(rules, name) for name in GradingRules.__slots__}
 
 
-# Building an adapter imports pydantic, which takes 80 ms.
+# Made when first needed, because importing pydantic takes 80 ms.
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Host processes: what surrounds each run, such as extraction and judging, on more than one core.
+"""Host processes, so that extraction, judging and the like run on more than one core.
 
 An interpreter runs Python on one core at a time, and a submission takes about a millisecond of it.
 A grader with more than a few slots therefore starts further processes, each a grader with a share
@@ -40,16 +40,16 @@ _log = logging.getLogger(__name__)
 
 SLOTS_PER_PROCESS = 4
 _FAILED_STARTS = 3
-"""So many in a row, and no further host process is started."""
+"""After so many failed starts in a row, no further host process is started."""
 _END_TIMEOUT_S = 10.0
 _CHUNK = 1 << 16
-"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
+"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 
 _ENTER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from grader.grading.host import main; main(int(sys.argv[2]))"
 )
-"""Has a host process import what this process imports."""
+"""The code of a host process. It imports from the same path as this process."""
 
 
 class HostLostError(SandboxUnavailableError):
@@ -64,7 +64,7 @@ class Hosts:
 
         Args:
             settings: The grader's.
-            backend: The one that the grader has chosen.
+            backend: The backend that the grader has chosen.
         """
         self._settings = settings
         self._backend = backend
@@ -90,14 +90,14 @@ class Hosts:
 
         Args:
             submission: What to grade.
-            settings: Those of this call.
+            settings: The settings of this call.
             here: Grades it in this process.
-            held: Makes a context for as long as a host process grades it. Closing what it gets
-                stops the grading.
+            held: Makes the context in which a host process grades it. Gets an object that stops
+                the grading when it is closed.
 
         Raises:
             ConfigurationError: The grader is closed.
-            HostLostError: More host processes died of it, or by chance, than the settings allow.
+            HostLostError: More host processes died meanwhile than the settings allow retries.
             GraderError: Whatever `held` raises.
         """
         order = self._order(submission, settings)
@@ -117,7 +117,7 @@ class Hosts:
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """Have the right to use a slot of this process.
+        """Wait for the right to use a slot of this process.
 
         Raises:
             ConfigurationError: The grader is closed.
@@ -137,7 +137,7 @@ class Hosts:
     def close(self) -> None:
         """End all host processes. Repeats harmlessly."""
         if os.getpid() != self._pid:
-            return  # A process that was forked since has none of them.
+            return  # This is a forked process, which has none of them.
         with self._changed:
             self._closed = True
             hosts = list(self._hosts)
@@ -151,7 +151,7 @@ class Hosts:
 
     @contextmanager
     def _place(self, order: Order | None) -> "Iterator[Host | None]":
-        """Wait for a free slot; None stands for one of this process, as do orders of None."""
+        """Wait for a free slot; None means one of this process, as for an order of None."""
         with self._changed:
             self._waiting += 1
             try:
@@ -182,7 +182,7 @@ class Hosts:
         return False
 
     def _free_host(self, order: Order) -> "Host | None":
-        """Return the host process that does this best, if any has a free slot."""
+        """Return the best host process for an order, if any has a free slot."""
         return max(
             (host for host in self._hosts if host.is_ready and host.busy < host.slots),
             key=lambda host: (host.knows(order.suite), -host.busy),
@@ -201,7 +201,7 @@ class Hosts:
     # ------------------------------------------------------------ processes
 
     def _start_host(self) -> None:
-        """Start a further host process, unless there are enough for all that waits."""
+        """Start another host process, unless those that are starting suffice."""
         starting = sum(host.slots for host in self._hosts if not host.is_ready)
         if len(self._hosts) == len(self._shares) or starting >= self._waiting:
             return
@@ -217,7 +217,7 @@ class Hosts:
         try:
             host = Host(number, settings, ready=self._ready, ended=self._ended)
             host.start()
-        except (OSError, RuntimeError) as error:  # No descriptor is left, or no thread.
+        except (OSError, RuntimeError) as error:  # There are no descriptors or threads left.
             self._failed_starts += 1
             _log.warning("a host process cannot be started: %s", error)
         else:
@@ -240,7 +240,7 @@ class Hosts:
     # ------------------------------------------------------------ orders
 
     def _order(self, submission: Submission, settings: Settings) -> Order | None:
-        """Return the submission as it travels; None if it cannot, or its settings cannot."""
+        """Return the submission as it travels; None if it or its settings cannot be sent."""
         if not differ_in_rules_alone(self._settings, settings):
             return None
         try:
@@ -250,7 +250,7 @@ class Hosts:
         return make_order(submission, suite, settings)
 
     def _encode(self, suite: TestSuite) -> EncodedSuite:
-        key = str(id(suite))  # The suite is kept along, so its id stays its own.
+        key = str(id(suite))  # The entry keeps the suite alive, so no other object gets its id.
         if (known := self._suites.get(key)) is not None:
             return known[1]
         message = wire.encode_suite(suite)
@@ -274,14 +274,14 @@ class Host:
 
         Args:
             number: Which share of the slots it has.
-            settings: Of its grader.
+            settings: For its grader.
             ready: Called when it takes submissions.
             ended: Called when it has ended, with the reason.
         """
         self.number = number
         self.slots = settings.slots
         self.busy = 0
-        """Orders that it has, counted by `Hosts`, as is the next one set."""
+        """How many orders it has. `Hosts` counts them, and sets `is_ready`."""
         self.is_ready = False
         self.open_slots = 0
         self._settings = settings
@@ -295,7 +295,7 @@ class Host:
         self._stream, self._theirs = socket.socketpair()
         keep_from_forks(self._stream)
         for end in (self._stream, self._theirs):
-            end.settimeout(None)  # Not the process's default, which Celery sets.
+            end.settimeout(None)  # Not the process's default, which Celery changes.
         self._thread = threading.Thread(target=self._run, name=f"host-{number}", daemon=True)
 
     def start(self) -> None:
@@ -327,12 +327,12 @@ class Host:
             self._orders.pop(number, None)
 
     def stop(self, number: int) -> None:
-        """Have the process stop one grading; its report still comes. Never raises."""
+        """Stop one grading; its report still comes. Never raises."""
         with contextlib.suppress(HostLostError), self._sending:
             self._send(encode({"op": "stop", "id": number}))
 
     def hang_up(self) -> None:
-        """Have the process end. Repeats harmlessly."""
+        """Make the process end. Repeats harmlessly."""
         with contextlib.suppress(OSError):
             self._stream.shutdown(socket.SHUT_RDWR)
 
@@ -363,7 +363,7 @@ class Host:
     # ------------------------------------------------------------ in a thread of its own
 
     def _run(self) -> None:
-        """Start the process, read what it says, and see to its end."""
+        """Start the process, read its messages, and wait for its end."""
         process, reason = None, "it hung up"
         try:
             process = self._start()
@@ -379,14 +379,14 @@ class Host:
             pass
         except (OSError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001 - a fault of this program; callers still wait
-            _log.exception("the thread of a host process met a fault")
+        except Exception as error:  # noqa: BLE001 - a bug of ours; callers still wait
+            _log.exception("the thread of a host process failed because of a bug")
             reason = f"{type(error).__name__}: {error}"
         finally:
             self.hang_up()
             if process is not None:
                 if not self.is_ready:
-                    process.kill()  # It has no slot yet, and may take long to look.
+                    process.kill()  # It has no slot yet, and may not read for a while.
                 _end(process)
             with self._sending:
                 self._has_ended = True
@@ -399,12 +399,12 @@ class Host:
     def _start(self) -> "subprocess.Popen[bytes]":
         with self._theirs as theirs:
             return subprocess.Popen(
-                # Isolated, until it has the path of this process.
+                # Isolated until it has the path of this process.
                 [sys.executable, "-I", "-c", _ENTER, json.dumps(sys.path), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                # A signal from the terminal is for the grader to act on.
+                # The grader acts on signals from the terminal.
                 start_new_session=True,
             )
 
@@ -431,7 +431,7 @@ class Host:
 
 
 class _Stop:
-    """What a `Run` closes to stop a grading in a host process."""
+    """What a `StopHandle` closes to stop a grading in a host process."""
 
     def __init__(self, host: Host, number: int) -> None:
         self._host = host
@@ -446,13 +446,13 @@ _LOST = "a host process of the grader ended before it reported"
 
 
 def _shares(slots: int) -> list[int]:
-    """Return how many of the slots each host process has, as evenly as possible."""
+    """Distribute slots over host processes as evenly as possible."""
     processes = -(-slots // SLOTS_PER_PROCESS)
     return [slots // processes + (number < slots % processes) for number in range(processes)]
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a process that was hung up on, and kill it if it does not end."""
+    """Wait for a process whose socket was closed, and kill it if it does not end."""
     try:
         process.wait(_END_TIMEOUT_S)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Grade one submission: extract, run, judge, score. The one use case."""
+"""Grade one submission: extract, run, judge, score."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -52,14 +52,14 @@ def grade(
 ) -> GradeReport:
     """Grade a submission.
 
-    A sandbox that fails is replaced and the submission run again, `settings.retries` times;
-    what still fails then, and a suite that is broken, is reported as an internal error. Raises
-    only for a fault in this program.
+    If a sandbox fails, the submission runs again in another, at most `settings.retries` times. If
+    that fails, too, or the suite is broken, the report is an internal error. Raises only because of
+    a bug of ours.
 
     Args:
         submission: What to grade.
-        borrow: Lends a slot; one whose use raised is not lent again.
-        references: What is known about those of suites; learns from this submission.
+        borrow: Lends a slot. If its use raises, it must not be lent again.
+        references: What is known about references of suites. Learns from this submission.
         settings: Limits, policy and the rest.
         calibration: What reference solutions took.
     """
@@ -146,11 +146,11 @@ def _report(
 
 
 def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRule, Extraction]:
-    """Return the code of a submission, and the rule by which it was looked for.
+    """Return the extraction rule of a submission, and what it found.
 
     Args:
-        submission: What to look in.
-        settings: Those in force for it.
+        submission: The submission.
+        settings: The settings under its own rules.
     """
     suite = submission.suite
     rule = settings.extraction or suite.extraction
@@ -175,7 +175,7 @@ def failed(
     conditions: Conditions | None = None,
 ) -> GradeReport:
     """Log why a submission was not graded, and return the report that says so."""
-    # What was stopped is missed by nobody, and no fault of anything here.
+    # A grading that was stopped is not an error, and no caller waits for it.
     level = logging.INFO if isinstance(error, GradingStoppedError) else logging.ERROR
     _log.log(level, "submission %s was not graded: %s", submission.id, error)
     reason = f"{type(error).__name__}: {error}"
@@ -217,7 +217,7 @@ def _count_cases(suite: TestSuite) -> int:
 
 
 class _Lending:
-    """Lends slots for a submission, whose code may need another image than its suite does."""
+    """Lends slots for a submission. Its code may need another image than its suite."""
 
     def __init__(self, borrow: BorrowSlot, image: str, *, wanted: str) -> None:
         self._borrow = borrow
@@ -234,7 +234,7 @@ class _Lending:
             except ImageNotFoundError:
                 if self.image == self._image:
                     raise
-                self.image = self._image  # a mention is no reason to refuse what may run here
+                self.image = self._image  # the code mentions the image, but may not need it
                 slot = held.enter_context(self._borrow(self.image, memory_bytes))
             yield slot
 
@@ -242,7 +242,7 @@ class _Lending:
 def _run_with_retries(
     task: Task, lending: _Lending, references: References, settings: Settings
 ) -> tuple[Graded, str]:
-    """Run a task; return what came of it and on which slot."""
+    """Run a task; return its results and the name of the slot."""
     left = settings.retries
     while True:
         try:
@@ -261,7 +261,7 @@ def _calls(task: Task) -> int:
 
 
 def _memory_bytes(task: Task) -> int:
-    """Return what a task's processes may use together."""
+    """Return the memory that a task's processes may use together."""
     talks = isinstance(task.suite.tests, InteractiveTests)
     running = task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
     return running if task.language is None else max(running, COMPILE_LIMITS.memory_bytes)

@@ -14,7 +14,7 @@ STOPPED = "the grading was stopped"
 
 
 class StopHandle:
-    """One grading, as a caller that may want to stop it holds it. Safe for two threads."""
+    """Stops one grading. Safe for two threads: the one that grades, and one that stops."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,11 +27,11 @@ class StopHandle:
         return self._stopped
 
     def forbid(self) -> None:
-        """Let nothing more start. Repeats harmlessly."""
+        """Let no further run start. Repeats harmlessly."""
         self._stopped = True
 
     def stop(self) -> None:
-        """Kill what runs, and let nothing more start. Repeats harmlessly."""
+        """Kill what runs, and let no further run start. Repeats harmlessly."""
         with self._lock:
             self._stopped = True
             if self._used is not None:
@@ -39,10 +39,10 @@ class StopHandle:
 
     @contextmanager
     def using(self, lent: AbstractContextManager[_Used]) -> Iterator[_Used]:
-        """Have a slot, or a grading in a host process, and know it meanwhile.
+        """Use a slot, or a grading in a host process, so that `stop` can close it.
 
         Raises:
-            GradingStoppedError: The run was stopped, whatever else broke for that reason.
+            GradingStoppedError: The run was stopped. Errors that this caused are replaced.
         """
         with lent as used:
             with self._lock:
@@ -51,7 +51,7 @@ class StopHandle:
             try:
                 yield used
             except Exception as error:
-                # A slot that was killed looks like one that broke, which would be tried again.
+                # A killed slot looks like a broken one, which would lead to another try.
                 if self._stopped:
                     raise GradingStoppedError(STOPPED) from error
                 raise

@@ -1,6 +1,6 @@
-"""Run a submission against each kind of tests, and judge what comes of it.
+"""Run a submission against each kind of tests, and judge the outcomes.
 
-task         what is to be run, and what came of it
+task         what is to be run, and the results
 compared     stdin and call tests: outputs are compared here, outside the sandbox
 interactive  programs that talk to an interactor of the suite, each in a run of its own
 judged       scripts and pytest: the suite's own code judges

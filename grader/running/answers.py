@@ -1,7 +1,8 @@
-"""What a suite's own program, a checker or an interactor, says of a submission.
+"""Reads what a suite's own program, a checker or an interactor, answers about a submission.
 
-Both say it as testlib's do, by an exit status, or as Python functions, by a value. What means
-nothing is a fault of the suite and no wrong answer, unless the program is known to be sound.
+Programs in testlib's way answer by an exit status, Python functions by their value. An answer that
+cannot be understood is a fault of the suite, not of the submission, unless the program is known to
+be sound.
 """
 
 import re
@@ -22,13 +23,13 @@ _SAID_CHARS = 200
 class DeclaredFailureError(SuiteError):
     """The suite's own program says that the suite is wrong.
 
-    An answer may be better than the best that the suite knows. That is no crash, which what the
-    program read could have caused, and is believed.
+    For instance, the submission found a better solution than the suite's own. Unlike a crash, which
+    the submission could have caused, this is believed.
     """
 
 
 def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
-    """Return what an exit status says.
+    """Return the answer that an exit status gives.
 
     Args:
         who: "checker" or "interactor".
@@ -37,7 +38,7 @@ def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
 
     Raises:
         DeclaredFailureError: It is `FAILURE`.
-        SuiteError: It is none that judges, or there is no share for `POINTS`.
+        SuiteError: It has no meaning, or it is `POINTS` and there is no share.
     """
     match status:
         case 0:
@@ -55,10 +56,10 @@ def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
 
 
 def by_value(who: str, value: object) -> CheckResult:
-    """Return what a function's value says: whether all is right, or a share of the points.
+    """Return the answer that a function's value gives: all, nothing, or a share of the points.
 
     Raises:
-        SuiteError: It is neither.
+        SuiteError: It is none of these.
     """
     if isinstance(value, bool | int | float) and 0 <= value <= 1:
         return EQUAL if value == 1 else right_in_part(float(value)) if value else _refused(who)
@@ -67,12 +68,12 @@ def by_value(who: str, value: object) -> CheckResult:
 
 
 def failed(who: str, why: str) -> SuiteError:
-    """Return the error of a program that came to no answer."""
+    """Return the error for a program that gave no answer."""
     return SuiteError(f"the suite's {who} failed: {why}")
 
 
 def at_fault(error: SuiteError) -> CheckResult:
-    """Return the refusal of what made a program fail that is known to be sound."""
+    """Return the refusal of a submission on which a sound program failed."""
     return different(f"{error}, on what the submission gave it and on nothing else")
 
 
@@ -86,10 +87,10 @@ def _refused(who: str) -> CheckResult:
 
 
 def _share(who: str, stderr: bytes) -> float:
-    """Return the share of the points that was written.
+    """Return the share of the points that a program wrote.
 
-    The least, where there are several lines like that: the program may have written out
-    something of the submission's.
+    If there are several such lines, the least counts: the program may have repeated text of the
+    submission.
     """
     shares = [_number(found[1]) for found in _POINTS_LINE.finditer(stderr)]
     known = [share for share in shares if share is not None]

@@ -1,4 +1,4 @@
-"""The time that all runs of a submission have together, whatever each of them may take."""
+"""The time limit for all runs of a submission together."""
 
 from collections.abc import Sequence
 
@@ -21,15 +21,19 @@ class TimeBudget:
         return self._left_s <= 0
 
     def take(self, outcome: RunOutcome) -> None:
-        """Count a run that has ended. Its waits for a CPU were not its own doing."""
+        """Count a run that has ended, without the time that it waited for a CPU."""
         self._left_s -= max(0.0, (outcome.usage.wall_time_s or 0.0) - outcome.waited_s)
 
     def not_run(
         self, cases: Sequence[StdinCase | CallCase], done: Sequence[CaseResult]
     ) -> list[CaseResult]:
-        """Return the results of the cases of a suite that were not run, of which `done` lacks them.
+        """Return results for the cases of a suite that were not run.
 
-        The first has hit the time limit, where it was that which ended it all.
+        The first of them has hit the time limit, if that was the reason to stop.
+
+        Args:
+            cases: All cases of the suite.
+            done: The results so far, of the first cases.
         """
         decided = bool(done) and is_decided(self._task, done[-1])
         return verdicts.not_run(

@@ -1,9 +1,9 @@
 """Run a suite's checker program on outputs, in a sandbox of its own kind.
 
-The checker is the suite's code and the output the submission's: both are hostile to us, and
-neither may meet the other's process. A checker that crashes or answers nonsense is a fault of
-the suite, unless it takes an output that is known to be right in the same case: then it was what
-the submission printed. Otherwise a submission could make its failure one of ours.
+Neither the checker nor the submission is trusted, and neither may touch the other's process. A
+checker that crashes or answers nonsense is a fault of the suite. But if it accepts an output that
+is known to be right in the same case, the submission's output is at fault. Otherwise a submission
+could turn its own failure into an internal error.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from sandbox_images.harness.wire import values
 
 LIMITS = Limits()
-"""Of a checker: the defaults, whatever the submission's are."""
+"""The limits of a checker: the defaults, whatever the submission's are."""
 
 _ENTRY_POINT = "check"
 _WHO = "checker"
@@ -46,7 +46,7 @@ Question = tuple[StdinCase, bytes]
 """A case, and what was printed for it."""
 
 FindRight = Callable[[Sequence[StdinCase]], Sequence[bytes | None]]
-"""Returns for each case an output that is right, or None where none is known."""
+"""Returns a right output for each case, or None if none is known."""
 
 
 def run_checker(
@@ -55,17 +55,17 @@ def run_checker(
     slot: Slot,
     find_right: FindRight,
 ) -> list[CheckResult]:
-    """Return what the checker says of each output.
+    """Return the checker's answer to each output.
 
     Args:
         checker: The program.
         questions: Cases, each with what the submission printed for it.
-        slot: Where to run it; nothing of the submission is left there.
+        slot: Where to run it. Nothing of the submission may be left there.
         find_right: Asked about the cases in which the checker failed.
 
     Raises:
-        SuiteError: The checker says that the suite is wrong; or it crashed, hit a limit or gave
-            no answer that means anything, and not only on what the submission printed.
+        SuiteError: The checker says that the suite is wrong. Or it crashed, hit a limit or gave no
+            valid answer, and may do so on right outputs, too.
         SandboxUnavailableError: The slot broke.
     """
     said = _ask(checker, questions, slot)
@@ -85,10 +85,10 @@ def _require_health(
     slot: Slot,
     find_right: FindRight,
 ) -> None:
-    """Make sure that a checker which failed takes what is right in these cases.
+    """Make sure that a checker which failed accepts right outputs in the same cases.
 
     Raises:
-        SuiteError: It does not, or nobody knows.
+        SuiteError: It does not, or no right output is known.
         SandboxUnavailableError: The slot broke.
     """
     cases = [case for case, _ in doubts]
@@ -105,7 +105,7 @@ def _require_health(
 def _ask(
     checker: Checker, questions: Sequence[Question], slot: Slot
 ) -> list[CheckResult | SuiteError]:
-    """Return what the checker says of each output, or how it failed."""
+    """Return the checker's answer to each output, or its failure."""
     if not questions:
         return []
     source = checker.source

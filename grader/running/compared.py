@@ -18,7 +18,7 @@ from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from sandbox_images.harness.wire.values import UnencodableError
 
 _LARGE_REPORT_BYTES = 8 << 20
-"""Half of what a run can report. One that is larger, and lacks something, may have been cut off."""
+"""Half of the largest report. A larger one that lacks values may have been cut off."""
 _TOO_LARGE = b""
 
 
@@ -60,7 +60,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
 def _check_outputs(
     task: Task, tests: StdinTests, checker: Checker, outcomes: list[RunOutcome], slot: Slot
 ) -> list[CaseResult]:
-    """Have the suite's checker look at every output that was not lost anyway."""
+    """Judge the outcomes. The checker gets the outputs of the runs that did not fail."""
     cases, limits, language = tests.cases, task.limits, task.language
     sound = {
         index: outcome
@@ -84,7 +84,7 @@ def _check_outputs(
 
 
 def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[bytes | None]:
-    """Return a right output for each case: the suite's, or its own solution's; None: unknown."""
+    """Return a right output for each case, from the suite or its reference; None if unknown."""
     expected = [_bytes(case.expected) for case in cases]
     reference = task.suite.reference
     if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
@@ -97,7 +97,7 @@ def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[byte
 
 
 def _call_batch(task: Task, runs: tuple[bytes, ...], *, source: str | None = None) -> RunBatch:
-    """Return a batch; of the submission's code if no other source is given."""
+    """Return a batch that makes calls; of the submission's code if `source` is None."""
     return RunBatch(
         program=Program.CALL,
         source=task.code if source is None else source,
@@ -115,8 +115,8 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
     """Call the submission for each case and compare what it returns.
 
     Raises:
-        SuiteError: The suite has no case, or one with arguments that are no plain data; or its
-            reference does not return what to expect.
+        SuiteError: The suite has no case, an argument is not plain data, or the reference does not
+            return what to expect.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
@@ -152,10 +152,10 @@ class _Group:
 
     cases: tuple[CallCase, ...]
     report: bytes | None = None
-    """What the suite's reference returned for them, if that is what to expect."""
+    """What the suite's reference reported for them, if its values are expected."""
 
     def answered(self) -> tuple[CallCase, ...]:
-        """Return the cases with what they expect, of which a large suite holds one group a time."""
+        """Return the cases with what they expect. Decoded here, so that one group is in memory."""
         if self.report is None:
             return self.cases
         expected = verdicts.returned_values(self.report)
@@ -165,10 +165,10 @@ class _Group:
 
 
 def _calls(tests: CallTests, cases: Sequence[CallCase]) -> bytes:
-    """Return what a run is told that makes the calls of some cases.
+    """Return the payload of a run that makes the calls of some cases.
 
     Raises:
-        SuiteError: An argument is no plain data.
+        SuiteError: An argument is not plain data.
     """
     try:
         return payload.calls(
@@ -188,19 +188,19 @@ def _ask_reference(
     slot: Slot,
     references: References,
 ) -> list[_Group]:
-    """Return cases in as few groups as can be, with what the suite's reference returns for them.
+    """Return cases in as few groups as possible, with what the suite's reference returns for them.
 
-    A group whose results are more than a run can report is halved, as often as that is so.
+    A group is halved as long as its results are too large for one run to report.
 
     Args:
         task: Gives the suite, and the limits of the reference's runs.
-        tests: Those of the suite.
-        cases: Some of them.
+        tests: The suite's.
+        cases: Some of its cases.
         slot: Where to run the reference.
-        references: What earlier runs of it have shown.
+        references: What earlier runs of the reference have shown.
 
     Raises:
-        SuiteError: There is no reference, or no value of it for each case.
+        SuiteError: There is no reference, or it does not return a value for each case.
         SandboxUnavailableError: The slot broke.
     """
     reference = task.suite.reference

@@ -1,7 +1,7 @@
-"""Tests that compare expressions of another language than Python.
+"""Tests that compare expressions in another language than Python.
 
-What is expected is evaluated by a program without the submission, whose values are compared here
-with those of the submission's program: neither process has ever held what the other one shows.
+One program evaluates the expected expressions, another one those of the submission. Their values
+are compared here, so neither process has ever held the values of the other.
 """
 
 import json
@@ -61,7 +61,7 @@ def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: boo
 
 
 def _run(task: Task, language: Language, values: ValueDriver, slot: Slot) -> RunOutcome:
-    """Return how the program ended that shows some values, or how compiling it did."""
+    """Return the outcome of a program that shows values; the compiler's if it does not compile."""
     if language.show is None:
         raise AssertionError(language)
     batch = stdin_batch(task, (b"",), source=language.show(values))

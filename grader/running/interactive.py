@@ -1,11 +1,13 @@
 """Programs that talk to an interactor of the suite, each in a run of its own.
 
-Both are hostile to us, and neither may meet the other's process; see
-sandbox_images/harness/slot/interaction.py. The one that ended first is at fault first: a program
-that crashed has crashed, whatever the interactor made of its silence, and one that was refused was
-refused, whatever the end of the conversation did to it. An interactor that crashes or comes to no
-answer is a fault of the suite, unless it takes the suite's own solution in the same case: then it
-was what the program said. Otherwise a program could make its failure one of ours.
+Neither is trusted, and neither may touch the other's process; see
+sandbox_images/harness/slot/interaction.py. The one that ended first decides the verdict: a program
+that crashed has crashed, however the interactor then took its silence, and a program that was
+refused was refused, whatever the end of the conversation did to it.
+
+An interactor that crashes or gives no answer is a fault of the suite. But if it accepts the suite's
+reference in the same case, the program is at fault. Otherwise a program could turn its own failure
+into an internal error.
 """
 
 from collections.abc import Sequence
@@ -36,7 +38,7 @@ from grader.sandbox.contract import Counterpart, Dialogue, RunBatch, RunOutcome,
 from grader.text.inert import quote
 
 LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
-"""Of an interactor, whatever the submission's are."""
+"""The limits of an interactor, whatever the submission's are."""
 
 _WHO = "interactor"
 _LINE_CHARS = 80
@@ -65,7 +67,7 @@ if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
     raise SystemExit(0 if answer else 1)
 raise TypeError(f"interact must return a bool, or a number from 0 to 1, but gave {answer!r:.100}")
 """
-"""Tells the function's value as testlib would."""
+"""Turns the function's value into an exit status of testlib."""
 
 _ADAPTERS = {CheckerKind.TESTLIB: _TESTLIB, CheckerKind.FUNCTION: _FUNCTION}
 
@@ -119,10 +121,10 @@ def _batch(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> Ru
 def _require_health(
     task: Task, interactor: Interactor, doubts: list[tuple[StdinCase, SuiteError]], slot: Slot
 ) -> None:
-    """Make sure that an interactor which failed takes the suite's own solution in these cases.
+    """Make sure that an interactor which failed accepts the suite's reference in the same cases.
 
     Raises:
-        SuiteError: It does not, or nobody knows.
+        SuiteError: It does not, or there is no reference.
         SandboxUnavailableError: The slot broke.
     """
     (_, first), *_ = doubts
@@ -144,7 +146,7 @@ def _require_health(
 
 
 def _blame(case: StdinCase, outcome: RunOutcome, task: Task, error: SuiteError) -> CaseResult:
-    """Return the result of a program that said what a sound interactor failed on."""
+    """Return the result of a program on whose output a sound interactor failed."""
     failure = verdicts.find_failure(case, outcome, task.limits, task.language)
     if failure is not None and outcome.dialogue and not outcome.dialogue.interactor_first:
         return failure
@@ -191,7 +193,7 @@ def _answer(dialogue: Dialogue) -> CheckResult:
 
 
 def _with_last_words(said: CheckResult, outcome: RunOutcome, dialogue: Dialogue) -> CheckResult:
-    """Add to a refusal what the two said last."""
+    """Add the last lines of both programs to a refusal."""
     if said.equal:
         return said
     theirs, ours = (_last_line(stream) for stream in (outcome.stdout, dialogue.interactor.stdout))

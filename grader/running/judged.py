@@ -1,11 +1,13 @@
 """Tests that are code themselves: scripts of assertions, modules of pytest and unittest tests.
 
-In order, until one of them settles it:
+They are run in one of two ways:
 
-1. Apart from the submission, if the suite shows beforehand that only plain data crosses.
-2. In one process with it, as plain Python or pytest would, if more turned out to be needed.
+1. Apart from the submission, if the suite's code shows that only plain data has to cross.
+2. Else, or if it turns out that more is needed, in one process with the submission, as plain
+   Python or pytest would.
 
-What passes in one process could have been made to, so it is confirmed by twins of the suite.
+A submission that shares the process could make tests pass, so passes are then confirmed by twins of
+the suite.
 """
 
 import random
@@ -54,12 +56,12 @@ class _Ran(NamedTuple):
 
     @property
     def refused(self) -> str | None:
-        """Why the tests need more of the submission than plain data, if they do."""
+        """Why the tests need more of the submission than plain data; None if they do not."""
         return read_report(self.outcome.report).refused
 
     @property
     def has_caught_failure(self) -> bool:
-        """Whether a case failed since the submission caught what an assertion of it raised."""
+        """Whether a case failed because the submission caught the error of a failed assertion."""
         events = read_report(self.outcome.report).cases
         return any(event.trouble.message == CAUGHT for event in events)
 
@@ -77,7 +79,7 @@ class _Ran(NamedTuple):
 
 
 def run_judged(task: Task, slot: Slot, references: References) -> Graded:
-    """Run a suite's own code over the submission, apart from it wherever the suite allows that.
+    """Run a suite's own code over the submission, apart from it if the suite allows that.
 
     Raises:
         SuiteError: The suite is broken, or cannot give the integrity that is required.
@@ -110,10 +112,10 @@ def _graded(ran: _Ran, integrity: Integrity) -> Graded:
 
 
 def _not_apart(ran: _Ran | None) -> Graded:
-    """Return what comes of a submission whose tests would have to share a process with it.
+    """Return the results of a submission whose tests would have to share a process with it.
 
     Raises:
-        SuiteError: Whatever the submission is like: the suite shows that they would.
+        SuiteError: The suite needs this for any submission.
     """
     why = "require_integrity is split: the tests need more of the submission than plain data"
     if ran is None:
@@ -125,7 +127,7 @@ def _not_apart(ran: _Ran | None) -> Graded:
 
 
 def _require_sound_reference(task: Task, slot: Slot, references: References) -> None:
-    """Make sure that the suite is not to blame for a failure, as far as its reference can tell.
+    """Make sure that the suite's reference, if it has one, passes it.
 
     Raises:
         SuiteError: The suite's own reference does not pass it.
@@ -152,10 +154,9 @@ def _require_sound_reference(task: Task, slot: Slot, references: References) -> 
 
 
 def _reference_catches_failures(task: Task, slot: Slot, references: References) -> bool:
-    """Tell whether a suite's reference, which is right, catches failures of its assertions too.
+    """Tell whether a suite's reference, which is right, also catches failures of its assertions.
 
-    Code that is there to run functions which may fail, such as a retry or a small test runner, does
-    so honestly.
+    Honest code that runs functions which may fail does so, such as a retry or a small test runner.
     """
     if task.suite.reference is None:
         return False
@@ -173,7 +174,7 @@ def _reference_catches_failures(task: Task, slot: Slot, references: References) 
 
 
 def _run_apart(task: Task, slot: Slot) -> _Ran | None:
-    """Run a suite apart from the submission; None if it shows that more than plain data crosses."""
+    """Run a suite apart from the submission; None if the suite needs more than plain data."""
     tests = _tests_of(task)
     apart = find_apart(tests)
     return None if apart is None else _run(task, slot, tests, apart)
@@ -187,11 +188,11 @@ def _run_together(task: Task, slot: Slot) -> _Ran:
 def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Graded:
     """Confirm what passed in one process with the submission, by twins of the suite.
 
-    In a twin, some of the cases expect something else, and only we know which. A submission that
-    is right passes none of those; one that makes the tests believe it passes them, too.
+    In a twin, some of the cases expect something wrong, and only the grader knows which. A right
+    submission fails these cases. A submission that manipulates the tests passes them.
 
     Raises:
-        SuiteError: A case has no twin, and the submission has to be confirmed.
+        SuiteError: A case has no twin, and confirmed integrity is required.
     """
     graded = _graded(ran, Integrity.CONFIRMED)
     if not ran.passed:
@@ -218,7 +219,7 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
             if failed is None:
                 return replace(graded, tampered=True)
             changed |= failed
-        # What is changed can disturb the cases after it, at the end of a case least.
+        # A change can disturb the cases after it; the later in a case, the less.
         is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
         if is_steady:
             break
@@ -233,20 +234,21 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
 def _look_again(
     task: Task, slot: Slot, ran: _Ran, sites: Sequence[Site], believed: Mapping[str, Pick]
 ) -> Set[str] | None:
-    """Run cases that passed though they were changed once more, changed in other ways.
+    """Run cases that passed although they were changed again, with other changes.
 
-    The equality of an honest program's own class may leave out what was changed, and an exception
-    of its own be of two kinds.
+    An honest program's own class may leave the changed part out of its equality, and its exceptions
+    may be of two kinds.
 
     Returns:
-        The cases that failed this time, as a right program does. None if the submission passed
-        another change that its suite's reference fails, or may fail, or if there is no other.
+        The cases that failed this time, as they do for a right program. None if the submission is
+        taken for tampering: it passed another change that the suite's reference fails or could
+        fail, or there is no other change and no reference.
     """
     has_reference = task.suite.reference is not None
     others = sites_to_doubt(_tests_of(task), ran.ids, sites, believed, _random)
     changed: set[str] = set()
     passed: set[str] = set()
-    # So often that code which answers at random gains little by another chance.
+    # Often enough that code which answers at random gains little from another chance.
     for _ in range(max(1, _LOOKS // len(ran.passed))):
         for twin in make_twins(
             _tests_of(task), ran.passed, _random, collected=ran.ids, sites=others
@@ -265,7 +267,7 @@ def _look_again(
 
 
 def _reference_fails(task: Task, slot: Slot, twin: Twin, passed: Set[str], original: _Ran) -> bool:
-    """Tell whether a suite has a reference which fails cases of a twin that passed."""
+    """Tell whether a suite has a reference that fails some of these cases of a twin."""
     if task.suite.reference is None:
         return False
     reference = replace(task, code=task.suite.reference)
@@ -273,7 +275,7 @@ def _reference_fails(task: Task, slot: Slot, twin: Twin, passed: Set[str], origi
 
 
 def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -> tuple[Site, ...]:
-    """Return further places where the suite can be changed, if it has a reference to tell."""
+    """Return further changes to a suite that its reference, if it has one, was seen to fail."""
     if task.suite.reference is None:
         return ()
     reference = replace(task, code=task.suite.reference, stop_early=False)
@@ -283,7 +285,7 @@ def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -
         if not proposal.sites:
             return ()
         original = _run_together(reference, slot)
-        # A reference that crashes says nothing about what was changed.
+        # A reference that crashes says nothing about the change.
         failed = _ids_in(reference, slot, proposal.twin, original, Verdict.FAILED)
         return proposal.approved(failed & original.passed)
 
@@ -291,7 +293,7 @@ def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -
 
 
 def _ids_in(task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict) -> frozenset[str]:
-    """Return which cases of the original have a verdict as they are in a twin."""
+    """Return which cases of the original get a verdict in the form that they have in a twin."""
     if not twin.changed:
         return original.passed if verdict is Verdict.PASSED else frozenset()
     changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)
@@ -369,7 +371,7 @@ def _pytest_batch(task: Task, tests: PytestTests, apart: Apart | None) -> RunBat
 
 
 find_tests = lru_cache(maxsize=4096)(verdicts.find_tests)
-"""`verdicts.find_tests`, once per suite: many samples of one problem come together."""
+"""`verdicts.find_tests`, cached, because many samples of one problem come together."""
 
 
 @lru_cache(maxsize=4096)
@@ -377,14 +379,14 @@ def _require_sound(tests: ScriptTests) -> None:
     """Make sure that a script has cases and that they are Python.
 
     Raises:
-        SuiteError: It has none, or they are not.
+        SuiteError: It has no case, or one is not Python.
     """
     require_cases(tests.cases)
     script_trees(tests)
 
 
 _PRELOADED = ("numpy", "pandas")
-"""What takes a process 0.1 s and more to import, and is common in suites."""
+"""Modules that are common in suites and take 0.1 s or more to import."""
 
 
 @lru_cache(maxsize=4096)

@@ -23,10 +23,10 @@ def stdin_batch(
     """Return a batch with a run for each input.
 
     Args:
-        task: Whose program it is.
+        task: The submission.
         runs: The inputs.
-        source: Code in the submission's language to run in place of the submission.
-        interactor: What the program talks to in place of reading the inputs.
+        source: Code in the same language to run instead of the submission's.
+        interactor: A program to talk to instead. It gets the inputs.
     """
     code = task.code if source is None else source
     if task.language is None:
@@ -56,7 +56,7 @@ class Uncompiled:
     """A program that does not compile."""
 
     outcome: RunOutcome
-    """The compiler's, without what it called: that is not the submission's doing."""
+    """The compiler's, without the calls that it made: these are not the submission's."""
     why: Finding
 
     def result(self, case: StdinCase) -> CaseResult:
@@ -65,11 +65,11 @@ class Uncompiled:
 
 
 def find_uncompiled(task: Task, running: Iterator[RunOutcome]) -> Uncompiled | None:
-    """Take the compiler's outcome off those of a batch; None if there is something to run.
+    """Take the compiler's outcome, if any, off those of a batch; None if the program can run.
 
     Args:
-        task: Whose program it is.
-        running: The outcomes of a batch of `stdin_batch`, of which none was taken yet.
+        task: The submission.
+        running: All outcomes of a batch of `stdin_batch`.
     """
     if task.language is None or not task.language.compile:
         return None
@@ -91,9 +91,9 @@ def commands(language: Language, source: languages.SourceFile, *, memory_bytes: 
     """Return how a program is compiled and run.
 
     Args:
-        language: Of the program.
+        language: The program's language.
         source: Its file.
-        memory_bytes: What it may use, without what the runtime takes for itself.
+        memory_bytes: What it may use, without what the runtime uses itself.
     """
     values = {
         "{source}": source.path,

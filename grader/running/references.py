@@ -1,7 +1,7 @@
-"""What the reference solutions of suites show about them, found out once per suite.
+"""What the reference solutions of suites show about the suites. Found out once per suite.
 
-Whether a suite is passed by its own reference is asked only after a submission has failed, so that
-a broken suite is not the model's fault.
+Whether a suite's own reference passes is asked only after a submission has failed. If it does not,
+the suite is broken, and the failure is not the model's fault.
 """
 
 import threading
@@ -15,7 +15,7 @@ from grader.twins import Site
 
 _REMEMBERED = 20_000
 _REPORT_BYTES = 256 * MiB
-"""Of all reports that are remembered, together."""
+"""The most for all reports that are remembered."""
 
 _Key = tuple[Tests, str, str | None]
 _Found = TypeVar("_Found")

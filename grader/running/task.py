@@ -1,4 +1,4 @@
-"""What is to be run for a submission, and what came of it."""
+"""What is to be run for a submission, and the results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,27 +19,27 @@ class Task:
     limits: Limits
     stop_early: bool
     require: Integrity | None
-    """The least integrity that will do."""
+    """The least integrity that is accepted; None for any."""
     notes_failures: bool = True
-    """Whether a case fails if the submission catches an assertion's failure, for tests in one
-    process with it."""
+    """Whether a case fails if the submission catches a failed assertion's error. Only for tests
+    that share a process with the submission."""
     language: Language | None = None
     """What the code is in; None for Python."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:
-    """What running a task came to."""
+    """The results of running a task."""
 
     cases: tuple[CaseResult, ...]
     outcomes: tuple[RunOutcome, ...]
     integrity: Integrity
     tampered: bool = False
-    """Whether a case passed that expected something wrong."""
+    """Whether a case passed although it expected something wrong."""
 
 
 def isolated(cases: Iterable[CaseResult], outcomes: Iterable[RunOutcome]) -> Graded:
-    """Return what came of a task whose cases had a run each and were judged outside of them."""
+    """Return the results of a task whose outcomes were judged outside the sandbox."""
     return Graded(
         cases=tuple(cases),
         outcomes=tuple(outcomes),
@@ -48,16 +48,16 @@ def isolated(cases: Iterable[CaseResult], outcomes: Iterable[RunOutcome]) -> Gra
 
 
 def is_decided(task: Task, last: CaseResult) -> bool:
-    """Tell whether no further case needs to run: a compile error is one for all of them."""
+    """Tell whether no further case needs to run. A compile error decides all cases."""
     lost = last.verdict is not Verdict.PASSED
     return lost and (task.stop_early or last.verdict is Verdict.COMPILE_ERROR)
 
 
 def require_cases(cases: tuple[object, ...]) -> None:
-    """Make sure that there is something to pass.
+    """Make sure that a suite has a case.
 
     Raises:
-        SuiteError: There is not.
+        SuiteError: It has none.
     """
     if not cases:
         message = "the suite has no case"
