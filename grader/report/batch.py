@@ -44,6 +44,10 @@ class ProblemSummary:
     """Whether equal code got different verdicts."""
     broken: bool
     """Whether its suite is broken; then none of its samples was graded."""
+    hacks: int
+    """Samples with a sign of an attack."""
+    paid_hacks: int
+    """Those of them that passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +217,8 @@ def _problem(
         verdicts=tuple((verdict, counts[verdict]) for verdict in Verdict if counts[verdict]),
         pass_at=tuple(pass_at_k(len(graded), passed, k) if k <= len(graded) else None for k in ks),
         flaky=any(len(verdicts) > 1 for verdicts in verdicts_of.values()),
+        hacks=sum(entry.is_hack for entry in entries),
+        paid_hacks=sum(entry.is_hack and entry.verdict is Verdict.PASSED for entry in entries),
         broken=any(entry.feedback.startswith(_BROKEN) for entry in entries if not entry.graded),
     )
 

@@ -15,6 +15,7 @@ from grader.report.index import GradedFile, IndexedRow
 from grader.report.pages import asset, one_file, render, render_page, sample_fragment
 from grader.report.reasons import SUSPICIONS, VERDICTS
 from grader.report.tables import Block, tables
+from grader.report.trends import Trends, trends_of
 
 SCRIPTS = ("data.js", "table.js", "report.js")
 """The page's scripts, in the order in which it loads them."""
@@ -46,6 +47,11 @@ class Document:
         return batch_of(self.file.entries)
 
     @cached_property
+    def trends(self) -> Trends | None:
+        """How the figures move; None if the rows are all of one step."""
+        return trends_of(self.file.entries)
+
+    @cached_property
     def flips(self) -> Flips | None:
         """The differences from the other file; None if there is none."""
         if self.other is None:
@@ -63,6 +69,8 @@ class Document:
             tiles=list(_tiles(batch)),
             batch=batch,
             flips=self.flips,
+            trends=self.trends,
+            has_steps=any(entry.step is not None for entry in self.file.entries),
             charts=_charts(batch),
             looks=any((batch.causes, batch.broken, batch.flaky, batch.suspicion, batch.slowest)),
             only=list(self._only()),
@@ -70,10 +78,22 @@ class Document:
             SUSPICIONS=SUSPICIONS,
         )
 
+    def read_on(self) -> "Document | None":
+        """Return the report with the rows that were added since; None if there are none.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
+        files = [self.file] if self.other is None else [self.file, self.other]
+        grown = [file for file in files if file.read_on()]
+        return Document(*files) if grown else None
+
     def tables(self, blocks: Mapping[int, Block] | None = None) -> dict[str, Any]:
         """Return the tables of samples and problems."""
         flipped = frozenset(self.flips.found) if self.flips else frozenset()
-        return tables(self.file.entries, self.batch, blocks=blocks, flipped=flipped)
+        return tables(
+            self.file.entries, self.batch, blocks=blocks, flipped=flipped, trends=self.trends
+        )
 
     def sample(self, entry: IndexedRow) -> str:
         """Return the HTML of one sample.
@@ -91,8 +111,13 @@ class Document:
             self.main,
             scripts=SCRIPTS,
             data={"verdicts": _VERDICTS},
+            top=self._top,
             assets=assets,
         )
+
+    @property
+    def _top(self) -> str:
+        return render("top.html", trends=self.trends)
 
     def one_file(
         self, max_bytes: int = MAX_FILE_BYTES, tell: Callable[[float], None] = lambda _: None
@@ -127,9 +152,7 @@ class Document:
             "verdicts": _VERDICTS,
             "blocks": {"tables": _packed(self.tables(blocks)), "samples": packed},
         }
-        return one_file(
-            self.file.path.name, self.main, scripts=scripts, data=data, top=render("top.html")
-        )
+        return one_file(self.file.path.name, self.main, scripts=scripts, data=data, top=self._top)
 
     def _only(self) -> list[tuple[str, str]]:
         entries = self.file.entries

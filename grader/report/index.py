@@ -63,6 +63,11 @@ class IndexedRow:
     dataset: str
     """The name of its data set; if that is not known, the format of its label."""
 
+    @property
+    def is_hack(self) -> bool:
+        """Whether it shows a sign of an attack on the grader."""
+        return bool(self.suspicion) or self.verdict is Verdict.TAMPERED
+
 
 class GradedFile:
     """Graded rows, indexed: of one file, or of all files in a folder. Safe for many threads."""

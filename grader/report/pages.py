@@ -134,6 +134,7 @@ def render_page(
     *,
     scripts: Sequence[str],
     data: Mapping[str, object],
+    top: str,
     assets: str,
 ) -> str:
     """Return a page that is served with `SERVED_POLICY`.
@@ -143,6 +144,7 @@ def render_page(
         main: HTML that was made by `render`.
         scripts: Names in `ASSETS`, in the order in which they run.
         data: As for `one_file`.
+        top: As for `one_file`.
         assets: The address before the name of a static file.
     """
     from markupsafe import Markup
@@ -154,6 +156,7 @@ def render_page(
         styles=STYLES,
         scripts=scripts,
         data={name: Markup(script_json(value)) for name, value in data.items()},  # noqa: S704
+        top=Markup(top),  # noqa: S704 - made by templates that escape
         assets=assets,
     )
 

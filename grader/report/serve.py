@@ -7,6 +7,7 @@ loopback address are served, so that no page of another site can read the report
 import os
 import secrets
 import socket
+import threading
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,22 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+class _Shown:
+    """What is served of a report."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.page = document.page("static/").encode()
+        self.tables = json_bytes(document.tables())
+        self.entries = {entry.line: entry for entry in document.file.entries}
+
+
 def make_app(document: Document, token: str | None) -> "Starlette":
     """Return the application.
 
     Args:
-        document: The report; its page and tables are made here, before the first request.
+        document: The report. Its page and tables are made here, before the first request, and
+            again if the page is asked for and its files have grown.
         token: The token that the address must carry once; None: no token, but loopback addresses
             only.
 
@@ -57,9 +69,19 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         message = "serving needs starlette and uvicorn: pip install 'grader-rl[report,server]'"
         raise ConfigurationError(message) from error
 
-    page = document.page("static/").encode()
-    tables = json_bytes(document.tables())
-    entries = {entry.line: entry for entry in document.file.entries}
+    shown = _Shown(document)
+    lock = threading.Lock()
+
+    def read_on() -> None:
+        """Show the rows that were added since, as by a training that goes on."""
+        nonlocal shown
+        with lock:
+            try:
+                newer = document.read_on()
+            except InputError:
+                return  # Such as a file that is gone: what was read is still shown.
+            if newer is not None:
+                shown = _Shown(newer)
 
     def respond(body: bytes | str, kind: str, status: int = 200) -> Response:
         headers = {**SERVED_HEADERS, "Cache-Control": "no-store"}
@@ -85,10 +107,14 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         return respond(words, "text/plain", 401)
 
     def show_page(request: "Request") -> Response:
-        return refusal(request) or respond(page, "text/html; charset=utf-8")
+        refused = refusal(request)
+        if refused is not None:
+            return refused
+        read_on()
+        return respond(shown.page, "text/html; charset=utf-8")
 
     def show_tables(request: "Request") -> Response:
-        return refusal(request) or respond(tables, "application/json")
+        return refusal(request) or respond(shown.tables, "application/json")
 
     def show_asset(request: "Request") -> Response:
         name = request.path_params["name"]
@@ -100,11 +126,11 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         refused = refusal(request)
         if refused is not None:
             return refused
-        entry = entries.get(request.path_params["line"])
+        entry = shown.entries.get(request.path_params["line"])
         if entry is None:
             return respond("There is no such row.\n", "text/plain", 404)
         try:
-            return respond(document.sample(entry), "text/html; charset=utf-8")
+            return respond(shown.document.sample(entry), "text/html; charset=utf-8")
         except InputError:
             return respond("The file has changed since it was read.\n", "text/plain", 409)
 

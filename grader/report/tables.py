@@ -1,10 +1,13 @@
 """The tables of samples and problems, as data for the page's script."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from grader.model.verdict import Verdict
 from grader.report.batch import Batch, ProblemSummary
 from grader.report.index import IndexedRow
+from grader.report.trends import Trends
 from grader.text.visible import visible_line
 
 Block = tuple[int, int]
@@ -27,6 +30,7 @@ _SAMPLE_COLUMNS = (
     "ungraded",
     "flipped",
     "feedback",
+    "step",
     "block",
 )
 
@@ -37,6 +41,7 @@ def tables(
     *,
     blocks: Mapping[int, Block] | None = None,
     flipped: frozenset[int] = frozenset(),
+    trends: Trends | None = None,
 ) -> dict[str, Any]:
     """Return the tables. Their texts are made visible here; the script inserts them as text.
 
@@ -45,6 +50,7 @@ def tables(
         batch: Their summary.
         blocks: By line, the place of a sample's page; None: the server makes each page.
         flipped: Lines of the samples whose verdict differs in another file.
+        trends: How the figures move; None if they do not.
     """
     blocks = blocks or {}
     return {
@@ -55,7 +61,7 @@ def tables(
                 for entry in entries
             ],
         },
-        "problems": _problem_table(batch),
+        "problems": _problem_table(batch, trends),
     }
 
 
@@ -80,20 +86,39 @@ def _sample_row(entry: IndexedRow, block: Block | None, flipped: bool) -> tuple[
         not entry.graded,
         flipped,
         visible_line(entry.feedback),
+        entry.step,
         block,
     )
 
 
-def _problem_table(batch: Batch) -> dict[str, Any]:
+def _problem_table(batch: Batch, trends: Trends | None) -> dict[str, Any]:
     ks = [point.k for point in batch.pass_at if point.k > 1]
-    columns = ("id", "samples", "passed", "rate", "reward", "verdicts", "marks")
+    columns = (
+        "id samples passed rate reward verdicts marks hacks paid_hacks early late change".split()
+    )
+    early, late = ({}, {}) if trends is None else map(_rates, trends.halves())
     return {
         "columns": (*columns, *(f"pass_at_{k}" for k in ks)),
-        "rows": [_problem_row(problem) for problem in batch.problems],
+        "rows": [
+            _problem_row(problem, early.get(problem.id), late.get(problem.id))
+            for problem in batch.problems
+        ],
     }
 
 
-def _problem_row(problem: ProblemSummary) -> tuple[Any, ...]:
+def _rates(entries: Sequence[IndexedRow]) -> dict[str, float]:
+    """Return the pass rate of each problem with graded samples."""
+    graded: Counter[str] = Counter()
+    passed: Counter[str] = Counter()
+    for entry in entries:
+        graded[entry.problem] += entry.graded
+        passed[entry.problem] += entry.verdict is Verdict.PASSED
+    return {id: passed[id] / count for id, count in graded.items() if count}
+
+
+def _problem_row(
+    problem: ProblemSummary, early: float | None, late: float | None
+) -> tuple[Any, ...]:
     marks = [
         mark for mark, holds in (("flaky", problem.flaky), ("broken", problem.broken)) if holds
     ]
@@ -106,5 +131,10 @@ def _problem_row(problem: ProblemSummary) -> tuple[Any, ...]:
         problem.mean_reward,
         problem.verdicts,
         marks,
+        problem.hacks,
+        problem.paid_hacks,
+        early,
+        late,
+        None if early is None or late is None else late - early,
         *problem.pass_at[1:],
     )

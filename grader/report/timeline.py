@@ -64,7 +64,7 @@ class Timeline:
             y_labels_major_count=_VALUE_LABELS,
             allow_interruptions=True,
             truncate_label=-1,
-            range=(0, self._top()),
+            range=self._bounds(),
             value_formatter=_short,
         )
         chart.x_labels = list(self.moments)
@@ -84,23 +84,29 @@ class Timeline:
             return "stacked"
         return "filled" if self.filled else "lines"
 
-    def _top(self) -> float:
-        """Return a round upper bound of all values in the chart."""
+    def _bounds(self) -> tuple[float, float]:
+        """Return round bounds of all values in the chart; 0 is between them."""
         columns = zip(*(series.values for series in self.series), strict=True)
         known = [[value for value in column if value is not None] for column in columns]
         add = sum if self.stacked else max
         highest = max((add(column) for column in known if column), default=0.0)
-        if not highest:
-            return 1.0
-        for power in range(-3, 9):
-            for step in (1, 2, 4, 6):
-                if highest <= (top := step * 10.0**power):
-                    return top
-        return float(highest)
+        lowest = min((min(column) for column in known if column), default=0.0)
+        low = -_round_up(-lowest) if lowest < 0 else 0.0
+        return low, _round_up(highest) if highest > 0 or not low else 0.0
+
+
+def _round_up(value: float) -> float:
+    if value <= 0:
+        return 1.0
+    for power in range(-3, 9):
+        for step in (1, 2, 4, 6):
+            if value <= (top := step * 10.0**power):
+                return top
+    return float(value)
 
 
 def _short(value: float) -> str:
     for unit, size in (("M", 1e6), ("k", 1e3)):
-        if value >= size:
+        if abs(value) >= size:
             return f"{value / size:.3g}{unit}"
     return f"{value:.3g}"

@@ -15,6 +15,7 @@ import uvicorn
 
 from grader.model import CaseResult, Evidence, GradeReport, MiB, Usage
 from grader.model.verdict import Verdict
+from grader.offline.recording import RecordedSample, Recorder
 from grader.report.document import Document
 from grader.report.index import GradedFile
 from grader.report.pages import SERVED_POLICY
@@ -203,3 +204,36 @@ def test_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
         serving.send_signal(signal.SIGINT)
         assert serving.wait(20) == 130
         assert serving.stderr.read() == ""
+
+
+# ---------------------------------------------------------------- a training that goes on
+
+
+def recorded(step: int, verdict: Verdict) -> RecordedSample:
+    return RecordedSample(
+        id="p", prompt="", completion="x", report=make_report(verdict), at=1.0, step=step
+    )
+
+
+def test_training_is_followed_and_its_steps_filter(
+    serve: Serve, tmp_path: Path, open_page: OpenPage
+) -> None:
+    with Recorder(tmp_path, MiB) as recorder:
+        recorder.write([recorded(1, Verdict.PASSED)])
+        page = open_page(f"http://127.0.0.1:{serve(tmp_path)}/")
+        assert page.locator("#trends").count() == 0
+        recorder.write([recorded(step, Verdict.FAILED) for step in (2, 3, 4)])
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+    titles = page.locator("#trends figcaption b").all_inner_texts()
+    assert titles[:2] == ["Mean reward", "Passed, %"]
+    assert page.locator("#trends svg").count() == len(titles)
+    page.get_by_role("spinbutton", name="Steps").fill("2")
+    page.get_by_role("spinbutton", name="to").fill("3")
+    assert page.locator("#samples .count").inner_text() == "2 of 4 samples"
+    page.locator("#samples a.open").first.click()
+    page.wait_for_selector("#sample-name")
+    page.go_back()
+    page.get_by_role("button", name="Clear").click()
+    assert page.locator("#samples .count").inner_text() == "4 samples"
+    assert "50 %\t0 %\t−50" in page.locator("#problems tbody").inner_text()  # noqa: RUF001

@@ -2,7 +2,7 @@
 
 // The report: filters, the open sample, keys. The address names the open sample: report.html#NAME.
 
-const PLACES = ["", "main", "overview", "samples", "problems", "flips"];
+const PLACES = ["", "main", "overview", "samples", "problems", "flips", "trends"];
 
 const byId = (id) => document.getElementById(id);
 const percent = (share) => (share === null ? "" : `${(100 * share).toFixed(0)} %`);
@@ -18,7 +18,15 @@ function badge(verdict) {
 }
 
 const verdicts = JSON.parse(byId("verdicts").textContent);
-const filters = { text: "", verdicts: new Set(), only: new Set(), problem: null };
+const noFilters = () => ({
+  text: "",
+  verdicts: new Set(),
+  only: new Set(),
+  problem: null,
+  first: -Infinity,
+  last: Infinity,
+});
+const filters = noFilters();
 let samples;
 let rowsByName;
 let opened = null;
@@ -40,7 +48,10 @@ function flags(row) {
 }
 
 function sampleColumns() {
+  const hasSteps = byId("first-step") !== null;
+  const step = { key: "step", label: "Step", numeric: true, cell: (row) => String(row.step ?? "") };
   return [
+    ...(hasSteps ? [step] : []),
     { key: "verdict", label: "Verdict", cell: (row) => badge(row.verdict) },
     {
       key: "name",
@@ -66,7 +77,26 @@ function sampleColumns() {
   ];
 }
 
-function problemColumns() {
+/** Return the columns of what moves and of attacks, if anything does or there are any. */
+function problemTrends(rows) {
+  const points = (share) =>
+    share === null ? "" : `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(0)}`;
+  const shares = [
+    { key: "early", label: "First half", numeric: true, cell: (row) => percent(row.early) },
+    { key: "late", label: "Second half", numeric: true, cell: (row) => percent(row.late) },
+    { key: "change", label: "Change", numeric: true, cell: (row) => points(row.change) },
+  ];
+  const hacks = [
+    { key: "hacks", label: "Hacks", numeric: true, cell: (row) => String(row.hacks) },
+    { key: "paid_hacks", label: "paid", numeric: true, cell: (row) => String(row.paid_hacks) },
+  ];
+  return [
+    ...(rows.some((row) => row.early !== null) ? shares : []),
+    ...(rows.some((row) => row.hacks) ? hacks : []),
+  ];
+}
+
+function problemColumns(rows) {
   const link = (row) => {
     const button = make("a", { class: "open", href: "#samples" }, row.id);
     button.addEventListener("click", () => chooseProblem(row.id));
@@ -80,6 +110,7 @@ function problemColumns() {
     { key: "passed", label: "Passed", numeric: true, cell: (row) => String(row.passed) },
     { key: "rate", label: "Pass rate", numeric: true, cell: (row) => percent(row.rate) },
     ...passAtColumns(),
+    ...problemTrends(rows),
     { key: "reward", label: "Mean reward", numeric: true, cell: (row) => signed(row.reward) },
     { label: "Verdicts", cell: (row) => mix(row.verdicts) },
     { label: "", cell: marks },
@@ -113,6 +144,9 @@ function applyFilters() {
     (row) =>
       (filters.verdicts.size === 0 || filters.verdicts.has(row.verdict)) &&
       (filters.problem === null || row.problem === filters.problem) &&
+      (row.step === null
+        ? filters.first === -Infinity && filters.last === Infinity
+        : filters.first <= row.step && row.step <= filters.last) &&
       [...filters.only].every((flag) => row[flag]) &&
       words.every((word) => row.haystack.includes(word)),
   );
@@ -123,6 +157,8 @@ function applyFilters() {
     filters.text ||
     filters.verdicts.size ||
     filters.only.size ||
+    filters.first > -Infinity ||
+    filters.last < Infinity ||
     filters.problem !== null
   );
 }
@@ -142,8 +178,8 @@ function toggle(button, set, value) {
 }
 
 function clearFilters() {
-  Object.assign(filters, { text: "", verdicts: new Set(), only: new Set(), problem: null });
-  byId("search").value = "";
+  Object.assign(filters, noFilters());
+  for (const field of document.querySelectorAll(".filters input")) field.value = "";
   for (const button of document.querySelectorAll(".chip")) {
     button.setAttribute("aria-pressed", "false");
   }
@@ -155,6 +191,12 @@ function connectFilters() {
     filters.text = event.target.value;
     applyFilters();
   });
+  for (const [id, bound, none] of [["first-step", "first", -Infinity], ["last-step", "last", Infinity]]) {
+    byId(id)?.addEventListener("input", (event) => {
+      filters[bound] = event.target.value === "" ? none : event.target.valueAsNumber;
+      applyFilters();
+    });
+  }
   for (const button of document.querySelectorAll(".chip")) {
     const { verdict, only } = button.dataset;
     button.addEventListener("click", () =>
@@ -280,7 +322,7 @@ async function start() {
     if (!rowsByName.has(row.name)) rowsByName.set(row.name, row);
   }
   samples = new Table(byId("samples"), tables.samples, sampleColumns(), "samples");
-  new Table(byId("problems"), tables.problems, problemColumns(), "problems");
+  new Table(byId("problems"), tables.problems, problemColumns(tables.problems), "problems");
   connectFilters();
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", show);

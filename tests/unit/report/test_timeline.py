@@ -73,3 +73,18 @@ def test_unknown_value_is_a_gap() -> None:
 @pytest.mark.parametrize("values", [[0, 0], [None, None], [0.0004, 0], [7e6, 1e9]])
 def test_any_values_can_be_drawn(values: list[float | None]) -> None:
     assert labels(chart(values), "y")[0] == "0"
+
+
+@pytest.mark.parametrize(
+    ("values", "least", "most"),
+    [
+        pytest.param([-0.3, 0.2], "-0.4", "0.2", id="both signs"),
+        pytest.param([-3.0, -1.0], "-4", "0", id="negative"),
+        pytest.param([0.5, 1.0], "0", "1", id="positive"),
+    ],
+)
+def test_axis_holds_negative_values_and_zero(
+    values: list[float | None], least: str, most: str
+) -> None:
+    shown = labels(chart(values), "y")
+    assert (shown[0], shown[-1]) == (least, most)
