@@ -16,9 +16,9 @@ from functools import lru_cache
 from grader.extract.source import (
     SourceReader,
     SourceReading,
-    bound_names,
     is_idle,
     module_level,
+    own_names,
 )
 from grader.source.syntax import MAX_PARSE_CHARS
 
@@ -84,7 +84,7 @@ def definitions(
     """
     lines = source.split("\n")
     for node in body:
-        names = frozenset(bound_names([node]))
+        names = frozenset(own_names([node]))
         if names and not _is_future(node):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             yield node, "\n".join(lines[first - 1 : node.end_lineno]), names

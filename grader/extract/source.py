@@ -13,6 +13,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import islice
 
+from grader.source.names import bound_names, names_read
 from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
 
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
@@ -80,9 +81,9 @@ class SourceReading:
     @cached_property
     def missing(self) -> frozenset[str]:
         """The names that it uses and neither binds anywhere nor has from Python."""
-        if self.tree is None or "*" in (bound := names_bound(self.tree)):
+        if self.tree is None or "*" in (bound := set(bound_names([self.tree]))):
             return frozenset()
-        return names_used(self.tree) - bound - _BUILTINS
+        return frozenset(names_read(self.tree) - bound - _BUILTINS)
 
     @cached_property
     def acts(self) -> bool:
@@ -195,40 +196,18 @@ def _dotted_names(body: Iterable[ast.stmt]) -> set[str]:
 
     The member "*" stands for those that a base class may give.
     """
-    names = bound_names(body)
+    names = own_names(body)
     for node in module_level(body):
         if isinstance(node, ast.ClassDef):
-            members = bound_names(node.body) | ({"*"} if node.bases else set())
+            members = own_names(node.body) | ({"*"} if node.bases else set())
             names.update(f"{node.name}.{member}" for member in members)
     return names
-
-
-def names_used(tree: ast.AST) -> frozenset[str]:
-    """Return the names that are read anywhere in a tree."""
-    return frozenset(
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    )
-
-
-def names_bound(tree: ast.AST) -> set[str]:
-    """Return the names that are bound anywhere in a tree, in whatever scope."""
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        else:
-            bound.update(_names_of(node))
-    return bound
 
 
 def _yields(tree: ast.Module) -> bool:
     """Tell whether it may print, or defines a function or class."""
     return any(isinstance(node, _DEFINITION) for node in ast.walk(tree)) or bool(
-        names_used(tree) & {"print", "sys", "os"}
+        names_read(tree) & {"print", "sys", "os"}
     )
 
 
@@ -240,7 +219,7 @@ def _acts(node: ast.stmt) -> bool:
     return True
 
 
-def bound_names(body: Iterable[ast.stmt]) -> set[str]:
+def own_names(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names that running `body` binds in its own scope; "*" for a star import."""
     names: set[str] = set()
     for node in module_level(body):

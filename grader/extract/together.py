@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.extract.continuation import definitions, put_before
-from grader.extract.source import SourceReading, names_bound, names_used
+from grader.extract.source import SourceReading
+from grader.source.names import bound_names, names_read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class _Part:
 
     line: int
     source: str
-    uses: frozenset[str]
+    uses: set[str]
 
 
 def complete(
@@ -62,7 +63,7 @@ def _parts(reading: SourceReading) -> dict[str, list[_Part]]:
     body: list[ast.stmt] = reading.tree.body if reading.tree else []
     found: dict[str, list[_Part]] = {}
     for node, source, names in definitions(reading.code, body):
-        uses = names_used(node) - names_bound(node)
+        uses = names_read(node).difference(bound_names([node]))
         part = _Part(line=node.lineno, source=source, uses=uses)
         for name in names:
             found.setdefault(name, []).append(part)

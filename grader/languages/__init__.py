@@ -25,6 +25,7 @@ __all__ = [
     "ANY",
     "COMPILE_LIMITS",
     "PYTHON",
+    "PYTHON_NAMES",
     "ErrorWords",
     "Language",
     "SourceFile",
@@ -44,7 +45,8 @@ ANY = "any"
 """What a label says whose answers may be in any language: their fences tell."""
 _MAX_NAME_CHARS = 200
 """Of a name that is looked up: labels and fences may hold any text."""
-_PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3"})
+PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3"})
+"""What labels call it, in lower case."""
 
 
 @cache
@@ -59,7 +61,7 @@ def languages() -> Mapping[str, Language]:
     for name in modules:
         if name != "language":
             every += import_module(f"{__name__}.{name}").LANGUAGES
-    taken: dict[str, str] = dict.fromkeys({*_PYTHON_NAMES, ANY}, PYTHON)
+    taken: dict[str, str] = dict.fromkeys({*PYTHON_NAMES, ANY}, PYTHON)
     for language in every:
         for name in language.names:
             if name in taken:
@@ -91,7 +93,7 @@ def named(name: object) -> str:
     if not isinstance(name, str):
         message = f"language must be text, but is {name!r:.80}"
         raise LabelError(message)
-    if name.strip().lower() in _PYTHON_NAMES:
+    if name.strip().lower() in PYTHON_NAMES:
         return PYTHON
     if name.strip().lower() == ANY:
         return ANY

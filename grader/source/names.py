@@ -113,14 +113,27 @@ def bound_names(
             match node:
                 case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                     yield name
-                case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                case ast.arg(arg=name) | ast.ClassDef(name=name):
                     yield name
-                case ast.ExceptHandler(name=str(name)):
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    yield name
+                case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                    yield name
+                case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
                     yield name
                 case ast.alias(name=name, asname=asname):
                     yield asname or name.partition(".")[0]
                 case _:
                     pass
+
+
+def names_read(tree: ast.AST) -> set[str]:
+    """Return the names that are read anywhere in a tree."""
+    return {
+        node.id
+        for node in walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def top_level_names(trees: Iterable[ast.Module]) -> Iterator[str]:

@@ -123,7 +123,7 @@ def stdin_tests(pairs: Sequence[Pair], comparison: Comparison = TOKENS_OR_NUMBER
         LabelError: An input or output is no text.
         SuiteError: There is no case.
     """
-    _require_cases(pairs)
+    require_cases(pairs)
     cases = tuple(
         StdinCase(
             id=pair.id,
@@ -157,7 +157,7 @@ def call_tests(
         LabelError: An input is no list of arguments.
         SuiteError: There is no case.
     """
-    _require_cases(pairs)
+    require_cases(pairs)
     outputs = [_values(pair) for pair in pairs]
     is_wrapped = may_be_wrapped and all(is_list(o[0]) and len(o[0]) == 1 for o in outputs)
     cases = tuple(
@@ -191,12 +191,17 @@ def script_tests(sources: Sequence[str], setup: str = "") -> ScriptTests:
     Raises:
         SuiteError: There is no case.
     """
-    _require_cases(sources)
+    require_cases(sources)
     cases = tuple(ScriptCase(id=str(index), source=text) for index, text in enumerate(sources))
     return ScriptTests(cases=cases, setup=setup)
 
 
-def _require_cases(cases: Sequence[object]) -> None:
+def require_cases(cases: Sequence[object]) -> None:
+    """Refuse a suite without cases, which would pass any program.
+
+    Raises:
+        SuiteError: There is no case.
+    """
     if not cases:
         message = "the suite has no test case"
         raise SuiteError(message)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
+from grader import languages
 from grader.model import LimitOverrides, Limits, MiB
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import pickled
@@ -13,7 +14,6 @@ from grader.suites.literals import read_literal
 from grader.text import integers
 
 _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)")
-_PYTHON_NAMES = frozenset({"", "py", "python", "python3", "python 3", "pypy3"})
 
 
 def text(row: Row, name: str) -> str:
@@ -166,8 +166,19 @@ def require_python(language: object) -> None:
     Raises:
         LabelError: `language` names something else than Python 3.
     """
-    if isinstance(language, str) and language.lower() not in _PYTHON_NAMES:
+    if isinstance(language, str) and language.lower() not in languages.PYTHON_NAMES:
         message = f"language not supported: {language!r}; such tests can be graded in Python 3 only"
+        raise LabelError(message)
+
+
+def require_known(given: Row, known: tuple[str, ...], name: str) -> None:
+    """Refuse an object with other fields than `known`; `name` says in errors which object it is.
+
+    Raises:
+        LabelError: It has others.
+    """
+    if unknown := sorted(set(given) - set(known)):
+        message = f"{name} has no {', '.join(unknown)}; it has {', '.join(known)}"
         raise LabelError(message)
 
 

@@ -18,6 +18,7 @@ from grader.model import (
 from grader.model.errors import LabelError
 from grader.model.overrides import ExtractionRule
 from grader.suites.deciding import with_language
+from grader.suites.fields import require_known
 from grader.suites.format import Row
 from grader.suites.programs import read_checker, read_interactor
 
@@ -40,7 +41,7 @@ def override(suite: TestSuite, given: Row) -> TestSuite:
     Raises:
         LabelError: A name is unknown, or a value is of the wrong kind.
     """
-    _require_known(given, KEYS, "suite")
+    require_known(given, KEYS, "suite")
     changes: dict[str, Any] = {}
     for name in _TEXTS:
         if name in given:
@@ -67,7 +68,7 @@ def _interactive(suite: TestSuite, given: Row) -> InteractiveTests:
 
 def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
     names = tuple(field.name for field in record_fields(LimitOverrides))
-    _require_known(given, names, "limits")
+    require_known(given, names, "limits")
     for name, value in given.items():
         whole = not name.endswith("_s")
         kinds = int if whole else int | float
@@ -83,7 +84,7 @@ def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
         message = f"comparison: tests of the format {suite.format!r} compare by themselves"
         raise LabelError(message)
     names = tuple(field.name for field in record_fields(Comparison))
-    _require_known(given, names, "comparison")
+    require_known(given, names, "comparison")
     changes: dict[str, Any] = {}
     for name, value in given.items():
         if name == "comparator":
@@ -139,9 +140,3 @@ def _mapping(value: object, name: str) -> Row:
         return value
     message = f"{name} must be an object, but is {value!r}"
     raise LabelError(message)
-
-
-def _require_known(given: Row, known: tuple[str, ...], name: str) -> None:
-    if unknown := sorted(set(given) - set(known)):
-        message = f"{name} has no {', '.join(unknown)}; it has {', '.join(known)}"
-        raise LabelError(message)

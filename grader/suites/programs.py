@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from grader.model import Checker, CheckerKind, Interactor
 from grader.model.errors import LabelError
-from grader.suites.format import Row
+from grader.suites.fields import require_known
 
 _KEYS = ("source", "kind")
 
@@ -33,18 +33,12 @@ def _read(given: object, name: str) -> tuple[str, CheckerKind]:
     if not isinstance(given, Mapping):
         message = f"{name} must be an object, but is {given!r}"
         raise LabelError(message)
-    _require_known(given, name)
+    require_known(given, _KEYS, name)
     source = given.get("source")
     if not isinstance(source, str):
         message = f"{name}.source must be text, but is {source!r}"
         raise LabelError(message)
     return source, _kind(given.get("kind", CheckerKind.FUNCTION), name)
-
-
-def _require_known(given: Row, name: str) -> None:
-    if unknown := sorted(set(given) - set(_KEYS)):
-        message = f"{name} has no {', '.join(unknown)}; it has {', '.join(_KEYS)}"
-        raise LabelError(message)
 
 
 def _kind(value: object, name: str) -> CheckerKind:

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from grader.model.errors import SuiteError
 from grader.source import syntax
+from grader.source.names import bound_names, names_read
 
 SCIENCE_MODULES = frozenset(
     ["numpy", "pandas", "scipy", "sklearn", "sortedcontainers", "networkx", "sympy", "requests"]
@@ -288,29 +289,8 @@ def _imports_all(tree: ast.Module, module: str) -> bool:
 
 
 def _unbound_names(tree: ast.Module) -> set[str]:
-    """Return the names that a module reads and never binds, in whatever scope."""
-    bound, read = {"__file__", "__name__", *dir(builtins)}, set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Load()):
-                read.add(name)
-            case ast.Name(id=name) | ast.arg(arg=name):
-                bound.add(name)
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                bound.add(name)
-            case ast.alias(name=name, asname=asname):
-                bound.add(asname or name.partition(".")[0])
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                bound.add(name)
-            case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                bound.add(name)
-            case _:
-                pass
-    return read - bound
+    """Return the names that a module reads and never binds in any scope."""
+    return names_read(tree).difference(bound_names([tree]), dir(builtins), ["__file__"])
 
 
 def top_names(code: str) -> set[str]:

@@ -67,8 +67,7 @@ def with_reference_first(program: str) -> str:
 class _Table:
     inputs: list[Any]
     results: list[Any]
-    atol: float | None
-    """None: by `==` alone."""
+    comparison: Comparison
 
 
 def calls_of(program: str, entry_point: str) -> CallTests | None:
@@ -95,14 +94,8 @@ def calls_of(program: str, entry_point: str) -> CallTests | None:
         for index, (arguments, result) in enumerate(zip(table.inputs, table.results, strict=True))
     )
     return CallTests(
-        entry_point=entry_point, cases=cases, comparison=_comparison(table.atol), in_one_run=True
+        entry_point=entry_point, cases=cases, comparison=table.comparison, in_one_run=True
     )
-
-
-def _comparison(atol: float | None) -> Comparison:
-    if atol is None:
-        return Comparison(comparator=Comparator.EXACT)
-    return Comparison(comparator=Comparator.ALLCLOSE, abs_tol=atol, rel_tol=_REL_TOL)
 
 
 def _read(body: list[ast.stmt], function: str) -> _Table | None:
@@ -126,11 +119,11 @@ def _read(body: list[ast.stmt], function: str) -> _Table | None:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 values[name] = _literal(value)
             case ast.For() if table is None and {"inputs", "results"} <= values.keys():
-                compared = _compared(statement, function)
-                if compared is None:
+                comparison = _comparison(statement, function)
+                if comparison is None:
                     return None
                 table = _Table(
-                    inputs=values["inputs"], results=values["results"], atol=compared.atol
+                    inputs=values["inputs"], results=values["results"], comparison=comparison
                 )
             case ast.Expr(value=ast.Call(func=ast.Name(id="check"), args=[ast.Name(id=name)])):
                 if name != function:
@@ -147,12 +140,7 @@ def _is_known_import(statement: ast.stmt) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    atol: float | None
-
-
-def _compared(loop: ast.For, function: str) -> _Compared | None:
+def _comparison(loop: ast.For, function: str) -> Comparison | None:
     """Return how a loop compares, if it is `for i, (inp, exp) in enumerate(zip(...))` or alike."""
     header = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
     if loop.orelse or len(loop.body) != 1 or header not in _HEADERS:
@@ -160,13 +148,15 @@ def _compared(loop: ast.For, function: str) -> _Compared | None:
     call = f"{function}(*inp)"
     match loop.body[0]:
         case ast.Assert(test=test) if ast.unparse(test) == f"{call} == exp":
-            return _Compared(atol=None)
+            return Comparison(comparator=Comparator.EXACT)
         case ast.Expr(
             value=ast.Call(func=ast.Name(id="assertion"), args=[out, exp, atol], keywords=[])
         ) if ast.unparse(out) == call and ast.unparse(exp) == "exp":
             value = _literal(atol)
             if type(value) in (int, float) and 0 <= value < inf:
-                return _Compared(atol=float(value))
+                return Comparison(
+                    comparator=Comparator.ALLCLOSE, abs_tol=float(value), rel_tol=_REL_TOL
+                )
         case _:
             pass
     return None

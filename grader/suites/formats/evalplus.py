@@ -31,8 +31,9 @@ from grader.model import (
     ScriptTests,
     TestSuite,
 )
-from grader.model.errors import LabelError, SuiteError
+from grader.model.errors import LabelError
 from grader.suites import fields, source
+from grader.suites.cases import require_cases
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.humaneval import complete
@@ -67,9 +68,7 @@ def read(row: Row) -> TestSuite:
         base, plus = _written_inputs(row), []
     else:
         base, plus = _inputs(row, "base_input"), _inputs(row, "plus_input")
-    if not base:
-        message = "the suite has no test case"
-        raise SuiteError(message)
+    require_cases(base)
     inputs = [*base, *plus]
     if assertion:
         inputs = _restored(inputs, assertion, entry_point, fields.any_text(row, "contract"))

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from grader.model import CallCase, CallTests, Comparator, Comparison, TestSuite
-from grader.model.errors import LabelError, SuiteError
+from grader.model.errors import LabelError
 from grader.suites import fields
-from grader.suites.cases import pairs_of_items, stdin_tests
+from grader.suites.cases import pairs_of_items, require_cases, stdin_tests
 from grader.suites.format import Format, Row
 from grader.suites.format import fields as field_sets
 from grader.suites.formats.plain import pytest_suite, suite_of
@@ -51,9 +51,7 @@ def read(row: Row) -> TestSuite:
 def _call_suite(tests: Row) -> TestSuite:
     entry_point = fields.text(tests, "entry_point")
     cases = tuple(_case(index, item) for index, item in enumerate(fields.items(tests, "cases")))
-    if not cases:
-        message = "the suite has no test case"
-        raise SuiteError(message)
+    require_cases(cases)
     return TestSuite(
         tests=CallTests(entry_point=entry_point, cases=cases, comparison=_comparison(tests)),
         format="styled",
