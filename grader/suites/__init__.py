@@ -1,8 +1,8 @@
-"""Labels in every format that people have, read into one `TestSuite`.
+"""Reads labels of every known format into a `TestSuite`.
 
-`parse_label` takes whatever a dataset's label column holds, `parse_problem` a row of a file of
-problems; `FORMATS` lists what they know. docs/formats.md has the table. To add a format, write
-a module in `grader.suites.formats` and name its `Format` in `grader.suites.registry`.
+`parse_label` takes what a dataset's label column holds, `parse_problem` a row of a file of
+problems. `FORMATS` lists the formats, and docs/formats.md describes them. To add a format, write a
+module in `grader.suites.formats` and name its `Format` in `grader.suites.registry`.
 """
 
 from grader.suites.format import Format

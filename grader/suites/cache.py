@@ -1,4 +1,4 @@
-"""Suites that were read lately: reading one costs more than all else about its row."""
+"""A cache of suites, since reading one takes most of the time that its row takes."""
 
 import threading
 from collections import OrderedDict
@@ -7,22 +7,22 @@ from typing import Generic, TypeVar
 from grader.model import MiB
 
 CACHED_BYTES = 8 * MiB
-"""Of the rows whose suites are kept; a suite may be a megabyte, or a hundred bytes."""
+"""The total size of the rows whose suites are kept. One row may have 100 bytes or a megabyte."""
 
 _Suite = TypeVar("_Suite")
 
 
 class SuiteCache(Generic[_Suite]):
-    """The suites used last, in any form, by any text. Safe to share between threads.
+    """Keeps the suites that were used last. Safe to share between threads.
 
-    Two caches of one size that see the same calls hold the same suites.
+    Two caches of the same size that get the same calls hold the same suites.
     """
 
     def __init__(self, most_bytes: int = CACHED_BYTES) -> None:
-        """Hold nothing yet.
+        """Make an empty cache.
 
         Args:
-            most_bytes: What was said of the size of all suites together.
+            most_bytes: Limit for the total of the sizes that `keep` is told.
         """
         self._most_bytes = most_bytes
         self._suites: OrderedDict[str, tuple[_Suite, int]] = OrderedDict()
@@ -30,11 +30,11 @@ class SuiteCache(Generic[_Suite]):
         self._lock = threading.Lock()
 
     def __contains__(self, key: str) -> bool:
-        """Tell whether a suite was kept, without using it."""
+        """Return whether a suite is kept; this does not count as a use."""
         return key in self._suites
 
     def get(self, key: str) -> _Suite | None:
-        """Return a suite that was kept."""
+        """Return the suite that is kept under `key`, or None."""
         with self._lock:
             if (kept := self._suites.get(key)) is None:
                 return None
@@ -42,12 +42,18 @@ class SuiteCache(Generic[_Suite]):
             return kept[0]
 
     def keep(self, key: str, suite: _Suite, size: int) -> None:
-        """Keep a suite that `size` bytes of a row made; those used longest ago make room."""
+        """Keep a suite, and drop those used longest ago if there is no room.
+
+        Args:
+            key: What `get` will be asked for.
+            suite: The suite.
+            size: Bytes of the row that it was read from.
+        """
         with self._lock:
             if key in self._suites:
                 return  # two threads read the same row
             self._suites[key] = suite, size
             self._bytes += size
-            # The last one stays, whatever its size: the next row is likely to have it too.
+            # The newest suite stays even if it is too large: the next row is likely to use it.
             while self._bytes > self._most_bytes and len(self._suites) > 1:
                 self._bytes -= self._suites.popitem(last=False)[1][1]

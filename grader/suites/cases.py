@@ -1,4 +1,4 @@
-"""Cases from inputs and outputs, the shape that most stdin and function-call labels share."""
+"""Makes cases from inputs and outputs, which most stdin and function-call labels consist of."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,23 +22,22 @@ TOKENS_OR_NUMBERS = Comparison(
 )
 """For contest problems: blank-separated tokens, numbers within 1e-6.
 
-Of correct programs on real CodeContests cases this accepts 241 of 2,999 that comparing lines
-refuses. It replaces the cascades of APPS and its heirs, which compare sets of tokens at the
-end and so accept wrong answers in another order.
+In 241 of 2,999 real CodeContests cases, it accepts a correct output that a comparison by lines
+refuses. It replaces the comparisons of APPS and its successors, which compare sets of tokens in
+the end and so accept wrong answers in another order.
 """
 
 JSON_VALUES = Comparison(comparator=Comparator.EXACT, tuples_as_lists=True)
-"""For expected values that went through JSON, which knows no tuples."""
-
+"""For expected values that went through JSON, which has no tuples."""
 
 INPUTS = ("input", "stdin")
 OUTPUTS = ("output", "expected_output", "expected", "stdout", "expected_stdout")
-"""What datasets call the two parts of a case."""
+"""The names that datasets have for the two parts of a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One input with the output expected for it, both as the label holds them."""
+    """One input and its expected output, both as the label has them."""
 
     id: str
     input: object
@@ -51,7 +50,7 @@ def pairs(inputs: object, outputs: object, *, prefix: str = "") -> tuple[Pair, .
     """Return the pairs of two parallel lists; ids count from 0.
 
     Raises:
-        LabelError: They are no lists.
+        LabelError: One of them is not a list.
         SuiteError: Their lengths differ: some outputs would go unchecked.
     """
     if not is_list(inputs) or not is_list(outputs):
@@ -70,7 +69,7 @@ def pairs_of_items(items: Iterable[object]) -> tuple[Pair, ...]:
     """Return the pairs of a list of {input, output} objects.
 
     Raises:
-        LabelError: An item is no such object.
+        LabelError: An item has another form.
     """
     return tuple(_pair(index, item) for index, item in enumerate(items))
 
@@ -80,7 +79,7 @@ def _pair(index: int, item: object) -> Pair:
     if not isinstance(item, Mapping):
         message = f"{name} must be an object with input and output, but is {type(item).__name__}"
         raise LabelError(message)
-    # Tables fill what a case does not say with null.
+    # In tables, fields that a case lacks are null.
     points = 1.0 if item.get("points") is None else item["points"]
     group = item.get("group")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e9:
@@ -95,21 +94,26 @@ def _pair(index: int, item: object) -> Pair:
     )
 
 
-def _part(item: Mapping[str, object], names: Sequence[str], where: str) -> object:
-    """Return the field of a case that holds its input, or its output.
+def _part(item: Mapping[str, object], names: Sequence[str], case: str) -> object:
+    """Return the input or the output of a case.
 
-    SandboxFusion's cases hold an object there, {stdin} or {stdout}.
+    SandboxFusion's cases have an object in its place, {stdin} or {stdout}.
+
+    Args:
+        item: The case.
+        names: The fields that may hold it.
+        case: The case's name in errors.
 
     Raises:
-        LabelError: There is none, or there are several that say different things.
+        LabelError: None of the fields is there, or several hold different values.
     """
-    here = [name for name in names if name in item]
-    said = [name for name in here if item[name] is not None]
-    if not here or any(item[name] != item[said[0]] for name in said):
-        found = f"has {' and '.join(said)}, which differ" if here else f"has no {names[0]}"
-        message = f"{where} must be an object with input and output, but {found}"
+    present = [name for name in names if name in item]
+    filled = [name for name in present if item[name] is not None]
+    if not present or any(item[name] != item[filled[0]] for name in filled):
+        found = f"has {' and '.join(filled)}, which differ" if present else f"has no {names[0]}"
+        message = f"{case} must be an object with input and output, but {found}"
         raise LabelError(message)
-    value = item[said[0]] if said else None
+    value = item[filled[0]] if filled else None
     if isinstance(value, Mapping):
         inner = [value[name] for name in ("stdin", "stdout") if name in value]
         return inner[0] if len(inner) == 1 else value
@@ -117,10 +121,10 @@ def _part(item: Mapping[str, object], names: Sequence[str], where: str) -> objec
 
 
 def stdin_tests(pairs: Sequence[Pair], comparison: Comparison = TOKENS_OR_NUMBERS) -> StdinTests:
-    """Return stdin tests; a list of texts in place of a text is its lines.
+    """Return stdin tests; an input or output may be a text or the list of its lines.
 
     Raises:
-        LabelError: An input or output is no text.
+        LabelError: An input or output is neither.
         SuiteError: There is no case.
     """
     require_cases(pairs)
@@ -144,17 +148,18 @@ def call_tests(
     *,
     may_be_wrapped: bool = False,
 ) -> CallTests:
-    """Return call tests whose inputs are lists of arguments, or a JSON value a line as text.
+    """Return call tests.
 
     Args:
         entry_point: As in `CallTests`.
-        pairs: The cases.
+        pairs: The cases. An input is a list of arguments, an object of arguments by name, or a
+            text with one JSON value per line.
         comparison: As in `CallTests`.
-        may_be_wrapped: Whether, where every expected value is a list of one, its item is right
-            as well. APPS and its heirs often wrap values so, and their graders accept both.
+        may_be_wrapped: If every expected value is a list of one item, whether the item alone is
+            right, too. APPS and its successors often wrap values, and their graders accept both.
 
     Raises:
-        LabelError: An input is no list of arguments.
+        LabelError: An input has another form.
         SuiteError: There is no case.
     """
     require_cases(pairs)
@@ -181,7 +186,7 @@ def _call_case(pair: Pair, right: Sequence[object]) -> CallCase:
 
 
 def _items(wrapped: Sequence[object]) -> list[object]:
-    """Return what the lists of one item in `wrapped` hold, with the readings that it has."""
+    """Return the readings of the items of those values that are lists of one item."""
     return [each for value in wrapped if is_list(value) for each in _readings(value[0])]
 
 
@@ -219,7 +224,7 @@ def _stream(value: object, name: str) -> str:
 
 
 def _arguments(pair: Pair) -> tuple[tuple[object, ...], dict[str, object]]:
-    """Return the arguments of a call: a list of them, an object by name, or a value a line."""
+    """Return the positional arguments and the named arguments of a call."""
     given = pair.input
     if isinstance(given, str):
         lines = [line for line in clean(given).split("\n") if line.strip()]
@@ -235,9 +240,9 @@ def _arguments(pair: Pair) -> tuple[tuple[object, ...], dict[str, object]]:
 def _values(pair: Pair) -> list[object]:
     """Return the values that are right for a case; at least one.
 
-    Where the input is text, so is the output: JSON, or a Python literal, which may stand for
-    itself as well. Beside arguments that are values, a text is a text, if it is not that of a
-    list or an object. JSON made keys text that were numbers, so either will do.
+    If the input is text, a text output is read as JSON or as a Python literal; a literal may also
+    stand for its own text. If the arguments are values, a text output is taken as it is, and also
+    as the list or object that it spells. Integer keys became text in JSON, so both are right.
     """
     output = pair.output
     if not isinstance(output, str):
@@ -266,7 +271,7 @@ def _readings(value: object) -> list[object]:
 
 
 def _int_keys(value: object) -> object:
-    """Return an object whose keys are all integers with these as numbers: JSON made them text."""
+    """Turn the keys of an object into numbers if all spell integers, since JSON made them text."""
     if isinstance(value, Mapping) and value and all(_is_integer(key) for key in value):
         return {int(key): item for key, item in value.items()}
     return value

@@ -1,6 +1,7 @@
-"""Fields that decide what is right, in whatever format a row is: honoured, or the row is refused.
+"""Fields, common to all formats, that change which programs are right.
 
-To grade a row as if such a field were not there would pay wrong programs, or none.
+Each is either honoured, or its row is refused: if it were ignored, wrong programs could pass, or
+right ones fail.
 """
 
 from dataclasses import replace
@@ -41,20 +42,20 @@ def check(input, output, answer):
 
 
 def require_gradable(row: Row) -> None:
-    """Refuse a row that asks for what cannot be graded here.
+    """Refuse a row that needs something that is not supported.
 
     Raises:
         LabelError: It does; the message names the field.
     """
     if row.get("suffix"):
-        message = "suffix: code that stands behind a completion cannot be graded"
+        message = "suffix: code that follows a completion is not supported"
         raise LabelError(message)
     if row.get("interaction_format"):
         message = "interaction_format: the problem is interactive, and the row has no interactor"
         raise LabelError(message)
     mode = row.get("input_mode")
     if mode is not None and mode not in _STANDARD_STREAMS:
-        message = f"input_mode is {mode!r:.40}: only standard input and output can be graded"
+        message = f"input_mode is {mode!r:.40}: only standard input and output are supported"
         raise LabelError(message)
     if row.get("executable") is False:
         message = "executable is false: the row has no tests that can be run"
@@ -62,20 +63,20 @@ def require_gradable(row: Row) -> None:
 
 
 def checker_of(row: Row) -> Checker | None:
-    """Return the program that judges the outputs of a row, if it has one.
+    """Return the row's checker, if it has one.
 
     Raises:
-        LabelError: It is no program that can be run here.
-        SuiteError: It does not parse.
+        LabelError: The checker has an unknown form, or is not in Python.
+        SuiteError: The checker does not parse.
     """
     return _generated(row) or _given(row)
 
 
 def with_checker(suite: TestSuite, checker: Checker) -> TestSuite:
-    """Return a suite whose outputs a checker judges.
+    """Return the suite with a checker in place of its comparison.
 
     Raises:
-        LabelError: The suite has no outputs to judge.
+        LabelError: The suite is not of stdin tests.
     """
     if not isinstance(suite.tests, StdinTests):
         message = f"checker: only for programs that read and print, and not for {suite.format!r}"
@@ -85,14 +86,14 @@ def with_checker(suite: TestSuite, checker: Checker) -> TestSuite:
 
 
 def with_language(suite: TestSuite, language: object) -> TestSuite:
-    """Return a suite for submissions in the language that its label names.
+    """Return the suite for submissions in the language that its label names.
 
     Raises:
-        LabelError: That is no language that is graded, or not with tests of this kind.
+        LabelError: The language is unknown, or not supported for tests of this kind.
     """
     name = languages.named(language)
     if name == suite.language or isinstance(suite.tests, ExpressionTests):
-        return suite  # the latter are in the language that their format has read
+        return suite  # the format has set the language of expressions
     if not isinstance(suite.tests, StdinTests | InteractiveTests):
         message = (
             f"language is {language!r:.80}: with tests in the format {suite.format!r}, only Python "
@@ -119,7 +120,7 @@ def _given(row: Row) -> Checker | None:
         return read_checker(given, "checker")
     text = fields.clean(given)
     if "#include" in text:
-        message = "checker: it is a program in C++; only Python can be run"
+        message = "checker: it is a program in C++; only Python is supported"
         raise LabelError(message)
     if not source.defines(source.parse(text, "checker"), "check"):
         message = "checker must define check(input, output, answer), or be {source, kind}"

@@ -1,4 +1,4 @@
-"""Reading fields of rows that nobody has checked: every surprise is a LabelError that names it."""
+"""Reads the fields of unchecked rows; whatever is unexpected becomes a LabelError that names it."""
 
 import math
 import re
@@ -17,10 +17,10 @@ _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)")
 
 
 def text(row: Row, name: str) -> str:
-    """Return a field that must be text, as `clean` makes it.
+    """Return a field that must be text, cleaned by `clean`.
 
     Raises:
-        LabelError: It is missing, or no text.
+        LabelError: It is missing, or not text.
     """
     value = row.get(name)
     if not isinstance(value, str):
@@ -29,16 +29,16 @@ def text(row: Row, name: str) -> str:
 
 
 def optional_text(row: Row, name: str) -> str | None:
-    """Return a field that may be missing, null or empty; then None.
+    """Return a text field; None if it is missing, null or empty.
 
     Raises:
-        LabelError: It holds something else than text.
+        LabelError: It is not text.
     """
     return text(row, name) or None if row.get(name) is not None else None
 
 
 def any_text(row: Row, *names: str) -> str:
-    """Return the first of `names` that holds text, else an empty text."""
+    """Return the text of the first of the fields `names` that has any, else an empty text."""
     for name in names:
         value = row.get(name)
         if isinstance(value, str) and value:
@@ -47,7 +47,7 @@ def any_text(row: Row, *names: str) -> str:
 
 
 def texts(row: Row, name: str) -> tuple[str, ...]:
-    """Return a field that must be a list of texts; missing or null is an empty list.
+    """Return a field that must be a list of texts; no items if it is missing or null.
 
     Raises:
         LabelError: It holds something else.
@@ -88,22 +88,22 @@ def structure(value: object, name: str) -> object:
     """Return `value`, decoded by `load_data` if it is text.
 
     Raises:
-        LabelError: The text is no data.
+        LabelError: The text does not decode.
     """
     return load_data(value, name) if isinstance(value, str) else value
 
 
 def holds_data(value: str) -> bool:
-    """Return whether a text looks like data that `load_data` reads, and not like source."""
+    """Return whether a text looks like data for `load_data`, rather than source."""
     first = value.lstrip()[:1]
     return first in ("[", "{") or pickled.is_packed(value)
 
 
 def load_data(value: str, name: str) -> object:
-    """Decode JSON text, a Python literal, or base64(zlib(pickle(...))) of plain data or of these.
+    """Decode JSON text, a Python literal, or base64(zlib(pickle(...))) of plain data or such text.
 
     Raises:
-        LabelError: It is none of these; or damaged, or larger than Python decodes.
+        LabelError: The text has another form, is damaged, or is larger than Python decodes.
     """
     if pickled.is_packed(value):
         data = pickled.decode(value.strip())
@@ -114,14 +114,14 @@ def load_data(value: str, name: str) -> object:
         try:
             return read_literal(value)
         except LabelError:
-            raise error from None  # most are meant to be JSON
+            raise error from None  # most such texts are meant to be JSON
 
 
 def load_json(value: str, name: str) -> object:
     """Decode JSON text; `name` says in errors where it came from.
 
     Raises:
-        LabelError: It does not decode, or nests or counts past what Python decodes.
+        LabelError: It does not decode, or is nested deeper or has longer numbers than Python reads.
     """
     try:
         return cast("object", integers.load_json(value))
@@ -131,7 +131,7 @@ def load_json(value: str, name: str) -> object:
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Return whether `value` is a list as JSON or a table reader gives it."""
+    """Return whether `value` is a list, as JSON or a table reader makes it."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
@@ -139,7 +139,7 @@ def clean(value: str) -> str:
     """Return `value` with CRLF line ends made LF and without a byte order mark.
 
     Raises:
-        SuiteError: It has lone surrogates, which no program can be given as UTF-8.
+        SuiteError: It has lone surrogates, which have no UTF-8 form that a program could read.
     """
     if not value.isascii():
         value = value.removeprefix("\ufeff")
@@ -152,7 +152,7 @@ def clean(value: str) -> str:
 
 
 def identifier(row: Row, *names: str) -> str | None:
-    """Return the first of `names` that holds an id: a text, or a number as text."""
+    """Return the id in the first of the fields `names` that has one: a text or an integer."""
     for name in names:
         value = row.get(name)
         if (isinstance(value, str) and value) or type(value) is int:
@@ -161,10 +161,10 @@ def identifier(row: Row, *names: str) -> str | None:
 
 
 def require_python(language: object) -> None:
-    """Refuse tests of another language.
+    """Refuse tests in another language than Python 3.
 
     Raises:
-        LabelError: `language` names something else than Python 3.
+        LabelError: `language` is the name of another language.
     """
     if isinstance(language, str) and language.lower() not in languages.PYTHON_NAMES:
         message = f"language not supported: {language!r}; such tests can be graded in Python 3 only"
@@ -183,7 +183,7 @@ def require_known(given: Row, known: tuple[str, ...], name: str) -> None:
 
 
 def time_limits(cpu_time_s: float, *, memory_bytes: int | None = None) -> LimitOverrides:
-    """Return overrides for a CPU time, with a wall-time backstop that it fits into."""
+    """Return overrides for a CPU time; they raise the wall time if it would end a run first."""
     needed_s = 2 * cpu_time_s
     wall_time_s = needed_s if needed_s > Limits().wall_time_s else None
     return LimitOverrides(cpu_time_s=cpu_time_s, wall_time_s=wall_time_s, memory_bytes=memory_bytes)
@@ -192,13 +192,13 @@ def time_limits(cpu_time_s: float, *, memory_bytes: int | None = None) -> LimitO
 def limits(row: Row) -> LimitOverrides:
     """Read the limits of a contest problem's row.
 
-    A field is a number, or a text of a number and its unit ("2 sec", "256 MiB"); a field's name
-    may have the unit instead (`time_limit_ms`, `memory_limit_bytes`). CodeContests has {seconds,
-    nanos}. Without a unit, a time is in seconds, and memory in megabytes. Zero and null mean "not
-    given", as in the files that have these fields.
+    A field is a number, or a text of a number and its unit ("2 sec", "256 MiB"); the unit may be
+    in the field's name instead (`time_limit_ms`, `memory_limit_bytes`). CodeContests has {seconds,
+    nanos}. Without a unit, a time is in seconds, and memory in megabytes. Zero and null mean that
+    no limit is given, as in the datasets that have these fields.
 
     Raises:
-        LabelError: A limit is none of these, or without a unit larger than any limit is.
+        LabelError: A limit has another form, or is too large for the unit that it would have.
     """
     memory = round(_limit(row, _MEMORY_FIELDS, _MEMORY_UNITS, _guess_memory)) or None
     seconds = _limit(row, _TIME_FIELDS, _TIME_UNITS, _guess_time)
@@ -235,7 +235,7 @@ _MEMORY_UNITS = {
     **dict.fromkeys(("m", "mb", "mib", "megabyte", "megabytes"), float(MiB)),
     **dict.fromkeys(("g", "gb", "gib", "gigabyte", "gigabytes"), 1024.0 * MiB),
 }
-"""Judges mean powers of two by all of them."""
+"""Contest sites mean powers of two by all of these names."""
 
 _MOST_SECONDS = 100
 _MOST_MEGABYTES = 1 << 14
@@ -258,7 +258,17 @@ def _limit(
     units: Mapping[str, float],
     guess: Callable[[float], str | None],
 ) -> float:
-    """Return the first of the fields `names` that gives a limit, in seconds or bytes; else 0."""
+    """Return the first limit in a row in seconds or bytes, 0 if there is none.
+
+    Args:
+        row: The row.
+        names: The fields that may hold it, each with the unit that its name says.
+        units: How many seconds or bytes each unit has.
+        guess: Returns the unit of a number without one; None if the number is not plausible.
+
+    Raises:
+        LabelError: A field holds something else than a limit.
+    """
     for name, unit in names.items():
         value, own_unit = _quantity(row.get(name))
         factor = units.get(own_unit or unit or guess(value) or "", math.nan)
@@ -271,7 +281,7 @@ def _limit(
 
 
 def _quantity(value: object) -> tuple[float, str]:
-    """Return a number and the unit that stands with it; NaN for what is no number."""
+    """Return the number in a value, and its unit if it has one; NaN for anything else."""
     if value is None:
         return 0.0, ""
     if isinstance(value, str) and (found := _QUANTITY.fullmatch(value.strip())):

@@ -1,4 +1,4 @@
-"""Files that a label brings: every path is checked before anybody joins it to a folder."""
+"""Files of a label: each path is checked before it is joined to a folder."""
 
 import base64
 import binascii
@@ -21,13 +21,14 @@ def pytest_tests(
     """Return pytest tests of these files.
 
     Args:
-        contents: By path: text, or `{"base64": ...}` for data that is no text.
+        contents: By path: a text, or `{"base64": ...}` for binary data.
         test_paths: As in `PytestTests`; each a key of `contents`.
         solution_path: As in `PytestTests`; never a key of `contents`.
         pytest_args: As in `PytestTests`.
 
     Raises:
-        LabelError: A path leads elsewhere or is there twice, or a content is neither.
+        LabelError: A path leads out of the folder, `solution_path` or a content is not as above,
+            or a test file is missing.
     """
     for path in (*contents, solution_path):
         _require_inside(path)
@@ -46,10 +47,10 @@ def pytest_tests(
 
 
 def check_files(suite: TestSuite) -> TestSuite:
-    """Return a suite that somebody else has read, once its files are sure to stay in their folder.
+    """Return a suite that came from elsewhere, after a check of its files' paths.
 
     Raises:
-        LabelError: A path leads elsewhere.
+        LabelError: A path leads out of the folder.
     """
     if isinstance(suite.tests, PytestTests):
         for path in (*(file.path for file in suite.tests.files), suite.tests.solution_path):

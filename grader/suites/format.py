@@ -1,4 +1,4 @@
-"""What a label format is: how its rows are recognised, and how one becomes a TestSuite."""
+"""A label format: how to recognise its rows, and how to turn one into a TestSuite."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ Row = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """A row that says nothing about tests itself: it wraps another label or names a problem."""
+    """A row without tests of its own: it wraps another label or names a problem."""
 
     label: object = None
-    """The label inside, in any format."""
+    """The label inside, in any format; not read if `problem` is set."""
     problem: str | None = None
-    """Else the id of a problem of the caller's `ProblemIndex`."""
+    """The id of a problem in the caller's `ProblemIndex`."""
     problem_id: str | None = None
     prompt: str = ""
     reference: str | None = None
@@ -33,9 +33,9 @@ class Format:
     name: str
     summary: str
     fields: tuple[frozenset[str], ...]
-    """A row is of this format when it has all the fields of at least one of these sets."""
+    """A row is of this format if it has all the fields of at least one of these sets."""
     example: Row
-    """A whole row, as small as it gets."""
+    """A complete row, as small as possible."""
     read: Callable[[Row], TestSuite | Envelope]
     """Turn a recognised row into its suite.
 
@@ -44,20 +44,20 @@ class Format:
         SuiteError: The tests themselves are broken.
     """
     accepts: Callable[[Row], bool] = _always
-    """What must hold of the row besides; for formats that share their field names."""
+    """A further condition on the row, for formats that share their field names."""
     precedes: tuple[str, ...] = ()
-    """The formats that it wins over where a row is recognised by both: its row says more."""
+    """The formats that it wins over if both recognise a row, since it reads more of the row."""
 
     def recognises(self, row: Row, has: frozenset[str]) -> bool:
-        """Return whether `row` is of this format; `has` are the fields `present` in it."""
+        """Return whether `row` is of this format; `has` is what `present` says of the row."""
         return any(has >= wanted for wanted in self.fields) and self.accepts(row)
 
 
 def present(row: Row) -> frozenset[str]:
-    """Return the fields that hold something; tables with a column per format pad with nulls."""
+    """Return the fields that are not null; tables of several formats pad rows with nulls."""
     return frozenset(name for name, value in row.items() if value is not None)
 
 
 def fields(*alternatives: str) -> tuple[frozenset[str], ...]:
-    """Return the field sets that blank-separated `alternatives` name."""
+    """Return a set of fields for each of `alternatives`, which are names separated by blanks."""
     return tuple(frozenset(names.split()) for names in alternatives)

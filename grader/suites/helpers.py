@@ -1,8 +1,8 @@
-"""What a prompt defines beside the function that is asked for.
+"""What a prompt defines besides the function that the model is asked for.
 
-Where the harness of record puts prompt, completion and tests into one process, tests use the
-prompt's own helpers and constants. A completion that repeats the prompt brings its own version of
-them, and could make them whatever lets the tests pass; so the tests get the prompt's.
+If the harness of record puts prompt, completion and tests into one process, the tests may use
+helpers and constants of the prompt. A completion that repeats the prompt could change them so that
+the tests pass. So the tests get the prompt's own.
 """
 
 import ast
@@ -14,13 +14,13 @@ def helpers_of(prompt: str, entry_point: str, tests: str) -> str:
     """Return the prompt's definitions without the entry point, if the tests use any of them.
 
     Args:
-        prompt: Source that stands before every completion, or that a completion continues.
-        entry_point: The function that is asked for; what the prompt says of it is left out.
+        prompt: Source that precedes every completion, or that a completion continues.
+        entry_point: The function that the model is asked for; its definition is left out.
         tests: Source that parses.
 
     Returns:
-        Source; empty where the tests use nothing of it, or where the prompt does not parse, as
-        one does not that breaks off in the middle.
+        Source; empty if the tests use none of the definitions, or if the prompt does not parse,
+        for example because it ends in the middle of a statement.
     """
     try:
         body = parse(prompt).body
@@ -46,9 +46,9 @@ def _is_function(statement: ast.stmt, name: str) -> bool:
 
 
 def _names(statement: ast.stmt) -> set[str]:
-    """Return what a statement defines: functions, classes and constants, but not imports.
+    """Return the functions, classes and constants that a statement defines.
 
-    Modules and what comes from them are not the submission's to change in any case.
+    Imports do not count, since what they name comes from modules, not from the completion.
     """
     match statement:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

@@ -1,6 +1,7 @@
-"""Reading data that somebody wrote with Python's `repr` in place of JSON. Nothing is evaluated.
+"""Reads data that was written with Python's `repr` instead of JSON. Nothing is evaluated.
 
-`ast.literal_eval` would make a syntax tree first, which takes some hundred times the text.
+`ast.literal_eval` would first make a syntax tree, which takes about 100 times the memory of the
+text.
 """
 
 import ast
@@ -31,10 +32,10 @@ _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
 
 def read_literal(text: str) -> object:
-    """Return the lists, tuples, sets, dicts, texts and numbers that a Python literal stands for.
+    """Return the value of a literal of lists, tuples, sets, dicts, texts, numbers and names.
 
     Raises:
-        LabelError: It is no such literal, or nests more than 100 deep.
+        LabelError: The text is not such a literal, or is nested more than 100 deep.
     """
     reader = _Reader(text)
     try:
@@ -47,7 +48,7 @@ def read_literal(text: str) -> object:
 
 
 class _Reader:
-    """Reads values from left to right; `at` is where it is."""
+    """Reads values from left to right; `at` is its position in the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -97,7 +98,7 @@ class _Reader:
         if len(keys) == len(items):
             return dict(zip(keys, items, strict=True))
         if keys:
-            message = "a dict with an item that has no key"
+            message = "a dict has an item without a key"
             raise ValueError(message)
         return set(items)
 
@@ -111,7 +112,7 @@ class _Reader:
         token = _TOKEN.match(self._text, self.at)
         if token is None:
             if self.at == len(self._text):
-                message = "it breaks off"
+                message = "the text ends too early"
                 raise ValueError(message)
             message = f"unexpected {self._text[self.at : self.at + 20]!r}"
             raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Overriding what a format says about a suite: from a label's `suite` object, or from `--set`."""
+"""Overrides what a format says about a suite: by a label's `suite` object, or by `--set`."""
 
 from collections.abc import Mapping
 from dataclasses import fields as record_fields
@@ -26,7 +26,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 _TEXTS = ("entry_point", "image", "prelude", "prompt", "reference")
 KEYS = ("limits", "comparison", "interactor", "extraction", "language", *_TEXTS)
-"""What can be overridden."""
+"""The properties that can be overridden."""
 
 
 def override(suite: TestSuite, given: Row) -> TestSuite:
@@ -34,12 +34,12 @@ def override(suite: TestSuite, given: Row) -> TestSuite:
 
     Args:
         suite: What the format made of its row.
-        given: Any of `KEYS`; `limits` and `comparison` are objects that replace only the
-            fields they have, `comparison.comparator` and `extraction` are names. With an
-            `interactor`, programs talk to that in place of reading and printing.
+        given: Values for any of `KEYS`. `limits` and `comparison` are objects that replace only
+            the fields that they have; `comparison.comparator` and `extraction` are names. With an
+            `interactor`, stdin tests become interactive tests.
 
     Raises:
-        LabelError: A name is unknown, or a value is of the wrong kind.
+        LabelError: A name is unknown, or a value has the wrong type.
     """
     require_known(given, KEYS, "suite")
     changes: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
 
 def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
     if not isinstance(suite.tests, StdinTests | CallTests):
-        message = f"comparison: tests of the format {suite.format!r} compare by themselves"
+        message = f"comparison: tests of the format {suite.format!r} do their own comparing"
         raise LabelError(message)
     names = tuple(field.name for field in record_fields(Comparison))
     require_known(given, names, "comparison")
@@ -95,7 +95,7 @@ def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
         else:
             kind = bool if isinstance(getattr(suite.tests.comparison, name), bool) else float
             changes[name] = _number(kind, value, f"comparison.{name}")
-            if name == "abs_tol":  # what the label says itself counts in full
+            if name == "abs_tol":  # a tolerance that the label sets applies in full
                 changes.setdefault("abs_tol_share", None)
     comparison = replace(suite.tests.comparison, **changes)
     if (comparison.comparator is Comparator.CHECKER) != (comparison.checker is not None):

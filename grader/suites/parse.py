@@ -1,4 +1,4 @@
-"""From a label in any format to its TestSuite."""
+"""Turns a label of any format into its TestSuite."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from grader.suites.plain import plain
 from grader.suites.registry import recognise
 
 _MAX_DEPTH = 6
-"""How deep labels may stand inside labels: a row, its column, JSON text in it, a short form."""
+"""How deeply labels may be nested: a row, its column, JSON text in that, a short form."""
 
 _DATA_FIELDS = frozenset(
     (
@@ -25,29 +25,29 @@ _DATA_FIELDS = frozenset(
     ).split()
 )
 _OTHER_DATA_FIELDS = frozenset({"extra_info", "metadata", "solutions", "test_imports"})
-"""Fields that hold lists and objects, or text of them: tables have no type for both.
+"""Fields that hold lists and objects, or text of them, since a table's column has one type.
 
-If that text is damaged, so is the label; what the others hold is no test.
+If the text of one of `_DATA_FIELDS` is damaged, so is the label. The other fields hold no tests.
 """
 
 _LOOKS_LIKE_TESTS = re.compile(r"\b(?:assert|def|class|import)\b")
 
 ID_FIELDS = ("task_id", "question_id", "problem_id", "id", "slug", "name", "hash_id")
-"""Where a problem row has its id; the first that holds one counts."""
+"""The fields that may hold the id of a problem's row; the first one that does counts."""
 
 _NESTED_ID_FIELDS = {
     "verifier_metadata": ("task_id",),
     "metadata": ("problem_id",),
     "extra_info": ("id", "index"),
 }
-"""Where it is else: in objects of NeMo-Gym, DS-1000 and verl."""
+"""Fields of inner objects that may hold it otherwise: of NeMo-Gym, DS-1000 and verl."""
 
 
 class Problems(Protocol):
-    """Where a short label finds its problem; `ProblemIndex` is one."""
+    """Finds the problem that a short label names; `ProblemIndex` is one."""
 
     def get(self, problem_id: str) -> TestSuite | None:
-        """Return the suite of a problem; None where there is no such problem."""
+        """Return the suite of a problem, or None if there is no such problem."""
 
 
 def parse_label(label: object, *, problems: Problems | None = None) -> TestSuite:
@@ -57,19 +57,19 @@ def parse_label(label: object, *, problems: Problems | None = None) -> TestSuite
 
     Args:
         label: JSON text, an object, a list of cases or asserts, or test source. An object may
-            hold a `suite` object that overrides what its format says; see `override`.
-        problems: Where labels such as `{"problem": "HumanEval/0"}` look up their problem.
+            have a `suite` object that overrides what its format says; see `override`.
+        problems: Finds the problem of a label such as `{"problem": "HumanEval/0"}`.
 
     Raises:
-        LabelError: The label is in no known format or in more than one, is damaged, or names a
-            problem that is not there. The message names its fields and the nearest formats.
-        SuiteError: The format is known, but the tests in it are broken.
+        LabelError: The label fits no known format or more than one, is damaged, or names an unknown
+            problem. The message names its fields and the nearest formats.
+        SuiteError: The format is known, but the tests are broken.
     """
     return _parse(label, problems, 0)
 
 
 def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
-    """Return the tests of a row of a problem file, its `problem_id` set where the row has one.
+    """Return the tests of a row of a problem file, with the row's id as `problem_id` if it has one.
 
     Raises:
         LabelError: As `parse_label`.
@@ -82,10 +82,9 @@ def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
 
 
 def problem_id_of(row: Row) -> str | None:
-    """Return the id by which other rows refer to this one; None where it has none.
+    """Return the id by which other rows refer to this one, or None if it has no id.
 
-    That is the first of `ID_FIELDS` that holds a text or a whole number, else one of a nested
-    object.
+    The id is the first of `ID_FIELDS` that holds a text or an integer, else one of an inner object.
     """
     if (found := fields.identifier(row, *ID_FIELDS)) is not None:
         return found
@@ -98,7 +97,7 @@ def problem_id_of(row: Row) -> str | None:
 
 def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
     if depth > _MAX_DEPTH:
-        message = f"labels stand inside labels more than {_MAX_DEPTH} deep"
+        message = f"labels are nested more than {_MAX_DEPTH} deep"
         raise LabelError(message)
     if depth == 0:
         label = plain(label)
@@ -107,7 +106,7 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
     if fields.is_list(label):
         is_texts = bool(label) and all(isinstance(item, str) for item in label)
         if is_texts and len(label) == 1 and fields.holds_data(label[0]):
-            return _parse(label[0], problems, depth + 1)  # open-instruct has a list of labels
+            return _parse(label[0], problems, depth + 1)  # open-instruct wraps the label in a list
         kind = "assert_case" if is_texts else "test_cases"
         return _parse({kind: label}, problems, depth + 1)
     if isinstance(label, Mapping):
@@ -117,7 +116,7 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
 
 
 def _decoded(text: str) -> object:
-    """Return what a text stands for: the data in it, else test source."""
+    """Return the data in a text, or else a row with the text as test source."""
     stripped = text.strip()
     if not stripped:
         message = "the label is empty"
@@ -143,10 +142,10 @@ def _parse_row(row: Row, problems: Problems | None, depth: int) -> TestSuite:
 
 
 def _data_of(name: str, value: object) -> object:
-    """Return what the text in a field stands for, if it stands for data.
+    """Return a field's value, decoded if it is text of data.
 
     Raises:
-        LabelError: It does, and is damaged.
+        LabelError: The text is damaged, and the field is one of `_DATA_FIELDS`.
     """
     if not isinstance(value, str) or name not in _DATA_FIELDS | _OTHER_DATA_FIELDS:
         return value
@@ -180,7 +179,7 @@ def _unwrap(name: str, envelope: Envelope, problems: Problems | None, depth: int
         inner,
         format=name,
         problem_id=envelope.problem_id or inner.problem_id,
-        # A prompt that answers continue is code, which no message around it replaces.
+        # If completions continue the inner prompt, it is code, and the envelope's is a message.
         prompt=inner.prompt if inner.continues_prompt else envelope.prompt or inner.prompt,
         reference=envelope.reference or inner.reference,
     )

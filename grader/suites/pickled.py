@@ -1,13 +1,13 @@
-"""Reading base64(zlib(pickle(...))) test fields without ever unpickling.
+"""Reads base64(zlib(pickle(...))) test fields without unpickling.
 
-A pickle is a program for a stack machine that can import and call anything. This module runs
-only the instructions that build plain data, on a stack of its own, and refuses all others:
-nothing is imported, called, or looked up by name. What comes out is None, bool, int, float,
-str, bytes, list, tuple or dict, as a tree: a memoised container cannot be fetched again, so
-there are no cycles and no small pickle that unfolds to an endless value.
+A pickle is a program for a stack machine that can import and call anything. This module runs only
+the instructions that build plain data, on a stack of its own, and refuses all others. So nothing is
+imported, called, or looked up by name. The result consists of None, bool, int, float, str, bytes,
+list, tuple and dict. It is a tree: a memoised container cannot be fetched again, so a value cannot
+contain itself, and a small pickle cannot unfold to a huge value.
 
-Memory stays within a small multiple of `MAX_BYTES`, whatever the field claims: decompression
-stops there, and each instruction makes at most one object, which its own bytes pay for.
+Memory stays within a small multiple of `MAX_BYTES`: decompression stops there, and each instruction
+makes at most one object.
 """
 
 import base64
@@ -21,10 +21,10 @@ from typing import Any
 from grader.model.errors import LabelError
 
 MAX_BYTES = 128 << 20
-"""Of the decompressed pickle. The largest test field seen in LiveCodeBench takes half."""
+"""Size limit of a decompressed pickle. The largest test field in LiveCodeBench has half of it."""
 
 MAX_OBJECTS = 4_000_000
-"""An object costs its pickle one byte but the process some sixty."""
+"""An object takes one byte of a pickle, but about 60 bytes of memory."""
 
 _MARK = object()
 _SCALARS = (str, bytes, int, float)
@@ -45,7 +45,7 @@ _IGNORED = frozenset({"PROTO", "FRAME"})
 
 
 _PACKED = re.compile(r"\s*e[AFJN][A-Za-z0-9+/]{8,}={0,2}\s*")
-"""Base64 of what zlib makes, which starts with one of four pairs of bytes."""
+"""Base64 of zlib data, which starts with one of four pairs of bytes."""
 
 
 def is_packed(field: str) -> bool:
@@ -57,8 +57,8 @@ def decode(field: str | bytes) -> Any:
     """Return the plain data in a base64(zlib(pickle(...))) field.
 
     Raises:
-        LabelError: It is no such thing, decompresses past `MAX_BYTES`, or holds anything but
-            plain data.
+        LabelError: The field has another form, decompresses to more than `MAX_BYTES`, or holds
+            anything but plain data.
     """
     try:
         packed = base64.b64decode(field, validate=True)
@@ -88,7 +88,7 @@ def decode_pickle(data: bytes) -> Any:
     """Return the plain data that a pickle builds.
 
     Raises:
-        LabelError: It is damaged, builds anything but plain data, or too much of it.
+        LabelError: The pickle is damaged, or builds something else, or more than `MAX_OBJECTS`.
     """
     machine = _Machine()
     try:
@@ -104,7 +104,7 @@ def decode_pickle(data: bytes) -> Any:
 
 
 def _instructions(data: bytes) -> Iterator[tuple[str, Any]]:
-    """Yield each instruction's name and argument; `pickletools` only reads, it runs nothing."""
+    """Yield each instruction's name and argument; `pickletools` reads them and runs nothing."""
     for count, (opcode, argument, _position) in enumerate(pickletools.genops(data)):
         if count > MAX_OBJECTS:
             message = f"the pickled tests hold more than {MAX_OBJECTS} objects"

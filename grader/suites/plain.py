@@ -1,4 +1,4 @@
-"""What table readers give, as plain data of Python's own types."""
+"""Turns what table readers give into plain data of Python's own types."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,10 @@ from grader.model.errors import LabelError
 
 
 def plain(value: object) -> object:
-    """Return a value with arrays, tuples and numbers of NumPy's made lists and Python's numbers.
+    """Return a value with arrays and tuples turned into lists, and NumPy's numbers into Python's.
 
-    Bytes that are UTF-8 become text, and keys become text, as in JSON. What is none of these
-    stays as it is. Nothing of the value is run, other than an array's own `tolist`.
+    UTF-8 bytes become text, and keys become text, as in JSON. Everything else stays as it is.
+    Nothing of the value is called but the `tolist` of arrays.
 
     Raises:
         LabelError: It is nested deeper than Python can follow.

@@ -1,6 +1,6 @@
-"""What grades a sample: its tests, its answer, a model, or several of these; its label says.
+"""Which raters grade a sample, by its label: code, math, conversation, or several of them.
 
-Pure; what a label tells each of its graders is read by these.
+Pure. Each rater reads its own part of the label.
 """
 
 import json
@@ -14,7 +14,7 @@ from grader.suites.plain import plain
 
 _MAX_PARTS = 16
 _MAX_WEIGHT = 1e6
-_NAMES_A_GRADER = re.compile(r'\{\s*"(?:math|conversation|code)"\s*:')
+_NAMES_A_RATER = re.compile(r'\{\s*"(?:math|conversation|code)"\s*:')
 
 _MAX_ANSWER_CHARS = 500
 _COMMAND = re.compile(r"\\(?:text|mathrm|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
@@ -25,12 +25,12 @@ _FORMULA = re.compile(r"[0-9\\].*[=+*/^()<>\\_]|[=+*/^()<>\\_].*[0-9\\]|\\")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One grader's share of a sample's reward."""
+    """One rater's share of a sample's reward."""
 
     task: RewardTask
     """Never `AUTO`."""
     label: object
-    """What it is told."""
+    """The label for this rater."""
     weight: float = 1.0
 
 
@@ -41,18 +41,19 @@ class GradingPlan:
     parts: tuple[Part, ...]
     """At least one."""
     length_weight: float | None = None
-    """None: as set."""
+    """None: as the settings say."""
     format_weight: float | None = None
+    """None: as the settings say."""
 
     @property
     def name(self) -> str:
-        """The name of the one grader; of several, or of one with other terms, `combine`."""
+        """The only rater's name; `combine` if there are several, or further terms."""
         is_shaped = self.length_weight is not None or self.format_weight is not None
         return self.parts[0].task.value if len(self.parts) == 1 and not is_shaped else "combine"
 
     @property
     def is_tests(self) -> bool:
-        """Whether tests alone decide: those that the label of the only part holds."""
+        """Whether only the tests in the label of the only part decide."""
         return self.name == RewardTask.CODE and self.parts[0].weight == 1
 
 
@@ -60,14 +61,13 @@ def plan_for(label: object, task: RewardTask) -> GradingPlan:
     """Return how a sample with this label is graded.
 
     Args:
-        label: As the dataset holds it: text, or what JSON text stands for; NumPy's arrays in it
-            become lists.
-        task: The setting. Other than for `AUTO`, the whole label is for that rater, save that
-            one which names raters itself is still taken at its word. For `AUTO`, what can only
-            be a final answer is for the math rater, else tests are expected.
+        label: As the dataset has it: text or decoded JSON; NumPy's arrays in it become lists.
+        task: The setting. A label that names raters itself is graded by these. Otherwise the
+            whole label is for the rater that `task` names. With `AUTO`, the math rater gets a
+            label that can only be a final answer, and the code rater any other.
 
     Raises:
-        LabelError: It names raters, but not in a way that makes sense.
+        LabelError: The label names raters, but is not valid.
     """
     if isinstance(label, str):
         return _plan_for_text(label, task)
@@ -77,13 +77,13 @@ def plan_for(label: object, task: RewardTask) -> GradingPlan:
 
 def _plan_for_text(label: str, task: RewardTask) -> GradingPlan:
     text = label.strip()
-    # A label may have megabytes of tests, which nobody should decode twice.
-    if not (text.startswith("{") and (_NAMES_A_GRADER.match(text) or '"combine"' in text)):
+    # A label may have megabytes of tests, which should not be decoded twice.
+    if not (text.startswith("{") and (_NAMES_A_RATER.match(text) or '"combine"' in text)):
         return _plan(label, label, task)
     try:
         decoded = json.loads(text)
     except (ValueError, RecursionError):
-        # Whoever takes the label says what is wrong with it.
+        # The rater that reads the label says what is wrong with it.
         return _plan(label, label, task)
     return _plan(decoded, label, task)
 
@@ -103,9 +103,9 @@ def _plan(decoded: object, label: object, task: RewardTask) -> GradingPlan:
 
 
 def _answer(label: object) -> str | int | float | None:
-    """Return the final answer that a label, or the label in a trainer's row, is; None: no answer.
+    """Return a label, or the label in a trainer's row, if it is a final answer; else None.
 
-    That is a number, or one line of text with no words but units and what LaTeX has.
+    A final answer is a number, or one line of text with no words except units and LaTeX commands.
     """
     if isinstance(label, Mapping):
         row = next((label[c] for c in ("reward_model", "reward_spec") if label.get(c)), label)
@@ -161,7 +161,7 @@ def _combination(row: Mapping[str, object]) -> GradingPlan:
         elif term := next((name for name in ("length", "format") if entry.get(name)), None):
             terms[f"{term}_weight"] = weight
         else:
-            message = "a part of combine names none of code, math, conversation, length and format"
+            message = "a part of combine must name code, math, conversation, length or format"
             raise LabelError(message)
     if not any(part.weight for part in parts):
         message = "combine gives no weight to any of code, math and conversation"

@@ -1,4 +1,4 @@
-"""Source that harnesses of record put before a submission's code."""
+"""Source that the harnesses of record put before a submission's code."""
 
 IMPORTS = """\
 from bisect import bisect, bisect_left, bisect_right, insort
@@ -72,4 +72,4 @@ def is_same_tree(one, other):
 
 """
 LEETCODE = IMPORTS + NODES
-"""What LeetCode's answers use without importing or defining it, and what tests make nodes with."""
+"""What answers to LeetCode's problems use without importing it, and what tests make nodes with."""

@@ -21,14 +21,14 @@ from grader.suites.parse import parse_problem, problem_id_of
 _GZIP = b"\x1f\x8b"
 
 Span = tuple[int, int]
-"""Where a row's JSON is: offset and length in bytes."""
+"""The place of a row's JSON in the file: offset and length in bytes."""
 
 
 class ProblemIndex(Closing):
-    """Problems by id, parsed when first asked for. Safe to share between threads.
+    """Problems by id, each parsed when it is first needed. Safe to share between threads.
 
-    Holds an offset for each problem and the last suites used; the rows stay in the file, or in
-    an unnamed temporary copy of it where it is compressed. `close` it, or use it in `with`.
+    It holds the place of each problem in the file, and the suites used last. The rows stay in the
+    file or, if that is compressed, in an unnamed temporary copy. `close` it, or use it in `with`.
     """
 
     def __init__(self, file: IO[bytes], spans: Mapping[str, Span], opened: ExitStack) -> None:
@@ -42,8 +42,8 @@ class ProblemIndex(Closing):
         """Index a JSONL file, gzipped or not.
 
         Raises:
-            InputError: It cannot be read, a line is no JSON object or has no id, or two lines
-                have the same id; the message names path and lines.
+            InputError: The file cannot be read, a line is not a JSON object or has no id, or two
+                lines have the same id. The message names the path and the lines.
         """
         path = Path(path)
         with ExitStack() as stack:
@@ -64,7 +64,7 @@ class ProblemIndex(Closing):
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], name: str = "problems") -> Self:
-        """Index rows from anywhere, such as another file format; `name` stands in errors.
+        """Index rows from anywhere, such as another file format; errors call them `name`.
 
         Raises:
             InputError: As `load`, with the rows counted as lines.
@@ -86,10 +86,10 @@ class ProblemIndex(Closing):
         return problem_id in self._spans
 
     def get(self, problem_id: str) -> TestSuite | None:
-        """Return the suite of a problem; None where there is no such problem.
+        """Return the suite of a problem, or None if there is no such problem.
 
         Raises:
-            LabelError: The row is in no known format.
+            LabelError: The row fits no known format.
             SuiteError: Its tests are broken.
         """
         if (suite := self._suites.get(problem_id)) is not None:
@@ -102,7 +102,7 @@ class ProblemIndex(Closing):
         return suite
 
     def row(self, problem_id: str) -> Row | None:
-        """Return a problem's row as the file has it; None where there is no such problem."""
+        """Return a problem's row as the file has it, or None if there is no such problem."""
         text = self.text(problem_id)
         if text is None:
             return None
@@ -110,7 +110,7 @@ class ProblemIndex(Closing):
         return row
 
     def text(self, problem_id: str) -> bytes | None:
-        """Return a problem's row as JSON text, as the file has it; None: no such problem."""
+        """Return a problem's row as JSON text, or None if there is no such problem."""
         span = self._spans.get(problem_id)
         if span is None:
             return None
@@ -118,7 +118,7 @@ class ProblemIndex(Closing):
         return os.pread(self._file.fileno(), length, offset)
 
     def close(self) -> None:
-        """Close the file. Repeats harmlessly; the index is unusable from then on."""
+        """Close the file; the index cannot be used afterwards. Calling it again does nothing."""
         self._opened.close()
 
 
@@ -142,7 +142,7 @@ def _index(path: Path, lines: Iterable[bytes]) -> dict[str, Span]:
             problem_id = _id_of(path, number, line)
             if problem_id in numbers:
                 message = (
-                    f"{path}: the id {problem_id!r} stands in line {numbers[problem_id]}"
+                    f"{path}: the id {problem_id!r} is in line {numbers[problem_id]}"
                     f" and again in line {number}"
                 )
                 raise InputError(message)

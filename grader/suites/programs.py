@@ -1,4 +1,4 @@
-"""The programs that a suite may bring to judge with: checkers and interactors."""
+"""Reads the programs of a suite that decide about outputs: checkers and interactors."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,10 @@ _KEYS = ("source", "kind")
 
 
 def read_checker(given: object, name: str) -> Checker:
-    """Return the checker of a label; `name` says in errors where it stands.
+    """Return the checker of a label; `name` is its field, for errors.
 
     Raises:
-        LabelError: It is no object with a `source` and perhaps a `kind`.
+        LabelError: It is not an object with a `source` and perhaps a `kind`.
     """
     source, kind = _read(given, name)
     return Checker(source=source, kind=kind)

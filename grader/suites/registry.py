@@ -1,4 +1,4 @@
-"""All known label formats, and which of them a row is in."""
+"""All known label formats, and which of them a row has."""
 
 from grader.model.errors import LabelError
 from grader.suites.format import Format, Row, present
@@ -59,7 +59,7 @@ FORMATS: tuple[Format, ...] = (
     envelopes.LABEL,
     envelopes.PROBLEM,
 )
-"""Order says nothing: where two formats recognise a row, `Format.precedes` decides or nobody."""
+"""In any order. If several recognise a row, only `Format.precedes` decides between them."""
 
 _SHOWN_FIELDS = 20
 _SHOWN_FORMATS = 3
@@ -69,7 +69,7 @@ def recognise(row: Row) -> Format:
     """Return the format of a row.
 
     Raises:
-        LabelError: No format recognises it, or several do and none precedes the others.
+        LabelError: No format recognises it, or several do and none of them precedes all others.
     """
     has = present(row)
     found = [candidate for candidate in FORMATS if candidate.recognises(row, has)]
@@ -96,7 +96,7 @@ def _fields(row: Row) -> str:
 
 
 def _nearest(row: Row) -> str:
-    """Say which formats the row comes closest to, and what it lacks of each."""
+    """Return the formats that the row comes closest to, and what it lacks for each."""
     has = present(row)
     near: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(FORMATS):
@@ -105,7 +105,7 @@ def _nearest(row: Row) -> str:
         wanted = min(candidate.fields, key=lambda names: len(names - has))
         if wanted & has and len(wanted - has) <= len(wanted & has):
             lacks = ", ".join(sorted(wanted - has))
-            reason = f"lacks {lacks}" if lacks else "has its fields, but not what it holds in them"
+            reason = f"lacks {lacks}" if lacks else "has its fields, but with other contents"
             near.append((len(wanted - has) or len(FORMATS), order, f"{candidate.name} ({reason})"))
     if not near:
         return "`grader formats` lists the known ones"

@@ -1,4 +1,4 @@
-"""Looking at test sources without running them: kinds, cases, imports, names."""
+"""Reads test sources without running them: their kind, cases, imports and names."""
 
 import ast
 import builtins
@@ -19,7 +19,7 @@ from grader.source.names import bound_names, names_read
 SCIENCE_MODULES = frozenset(
     ["numpy", "pandas", "scipy", "sklearn", "sortedcontainers", "networkx", "sympy", "requests"]
 )
-"""What the "science" image has beyond the standard library and pytest."""
+"""The modules of the "science" image besides the standard library and pytest."""
 
 _NAMED = re.compile(rf"\b(?:{'|'.join(sorted(SCIENCE_MODULES))})\b")
 _KNOWN_MODULES = sys.stdlib_module_names | SCIENCE_MODULES | {"pytest", "hypothesis"}
@@ -27,14 +27,14 @@ _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\w.]+)[ \t]+
 
 
 class SourceKind(StrEnum):
-    """What a text of tests is."""
+    """The kind of a test source."""
 
     CHECK = "check"
     """Defines `check(candidate)`."""
     PYTEST = "pytest"
-    """Has test functions or test classes that a collector must find."""
+    """Has test functions or test classes that pytest must collect."""
     SCRIPT = "script"
-    """Statements that assert as they run."""
+    """Has statements that assert as they run."""
     NONE = "none"
     """Asserts nothing."""
 
@@ -51,8 +51,8 @@ class Outline:
 def parse(source: str, what: str = "the tests") -> ast.Module:
     """Parse Python source; `what` names it in errors. The tree is shared: do not change it.
 
-    Recognising, classifying and reading a row look at the same source one after another, and
-    parsing takes most of their time; trees are large, so only the last ones are kept.
+    A row is recognised, classified and read one after another, each of which parses the same
+    source. That takes most of the time, so the last trees are kept. Trees are large, so few are.
 
     Raises:
         SuiteError: It does not parse.
@@ -62,7 +62,7 @@ def parse(source: str, what: str = "the tests") -> ast.Module:
 
 
 def outline(source: str, what: str = "the tests") -> Outline:
-    """Return the names at the top of a module, in half the time that a tree takes.
+    """Return the names at the top of a module, in half the time of `parse`.
 
     Raises:
         SuiteError: It does not parse.
@@ -88,10 +88,10 @@ def _reading(what: str) -> Iterator[None]:
 
 
 def kind_of(tree: ast.Module) -> SourceKind:
-    """Return what the statements of `tree` amount to.
+    """Return the kind of a test source.
 
-    Test functions in a module that imports the submission's are pytest's, whatever else is
-    there; else `check` wins over what runs by itself, and that over test functions.
+    A module with test functions that imports the submission is for pytest, whatever else it has.
+    Otherwise `check` counts first, then statements that assert as they run, then test functions.
     """
     has_tests = any(_is_test(node) for node in tree.body)
     if has_tests and foreign_modules(tree):
@@ -128,7 +128,7 @@ def calls_at_top(tree: ast.Module, name: str) -> bool:
 
 
 def argument_of(tree: ast.Module, name: str) -> str | None:
-    """Return what the last statement calls `name` with, as source; None if it does not."""
+    """Return the first argument, as source, with which the last statement calls `name`, or None."""
     for node in ast.walk(ast.Module(body=tree.body[-1:], type_ignores=[])):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             return ast.unparse(node.args[0]) if node.func.id == name else None
@@ -138,9 +138,9 @@ def argument_of(tree: ast.Module, name: str) -> str | None:
 def split_cases(source: str) -> tuple[str, ...]:
     """Split a script into cases: each ends with a top-level statement that asserts something.
 
-    The statements before it, such as imports and assignments, belong to the case and stay
-    defined for those that follow; statements after the last assertion join the last case. A
-    script that asserts only inside functions that it calls is one case.
+    The statements before it, such as imports and assignments, belong to the same case; what they
+    define is also there for later cases. Statements after the last assertion join the last case. A
+    script that asserts only in functions that it calls is one case.
 
     Raises:
         SuiteError: It does not parse or asserts nothing.
@@ -162,9 +162,9 @@ def split_cases(source: str) -> tuple[str, ...]:
 
 
 def without_solution_imports(source: str) -> str:
-    """Return a script without `from solution import ...`: it runs where these names are.
+    """Return a script without `from solution import ...`: it runs in the submission's namespace.
 
-    Names imported under another one are assigned to it instead.
+    A name that is imported under another name is assigned to that instead.
     """
     found = [
         node
@@ -191,12 +191,12 @@ def _segments(source: str, groups: list[list[ast.stmt]]) -> Iterator[str]:
         after = starts[index + 1] if index + 1 < len(groups) else len(lines) + 1
         if before < starts[index] and ends[index] < after:
             yield "".join(lines[starts[index] - 1 : ends[index]]).rstrip("\n")
-        else:  # several groups on one line, parted by semicolons
+        else:  # several groups on one line, separated by semicolons
             yield "\n".join(ast.unparse(node) for node in group)
 
 
 def _lines(source: str) -> list[str]:
-    """Return the lines as Python counts them, which is not how `str.splitlines` does."""
+    """Return the lines as Python counts them, which differ from those of `str.splitlines`."""
     return [line + "\n" for line in source.replace("\r", "\n").split("\n")]
 
 
@@ -206,10 +206,10 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def called_name(sources: Iterable[str], defined_in: str = "") -> str | None:
-    """Return the function that assertions are about, where it can be told.
+    """Return the function that assertions test, or None if that is not clear.
 
-    That is the name called most often which is no builtin and which the tests do not define
-    themselves; with `defined_in`, a solution's source, only names that it defines count.
+    It is the name called most often, without builtins and what the tests define. If the source of
+    a solution is given as `defined_in`, only names that it defines count.
     """
     wanted = _top_names(parse(defined_in, "the solution")) if defined_in else None
     calls: Counter[str] = Counter()
@@ -242,7 +242,7 @@ def imported_names(tree: ast.Module, module: str) -> tuple[str, ...]:
 
 
 def foreign_modules(tree: ast.Module) -> tuple[str, ...]:
-    """Return the modules imported at the top that no image brings: the submission's, likely."""
+    """Return the modules imported at the top that no image has: likely the submission's."""
     found: dict[str, None] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -253,18 +253,19 @@ def foreign_modules(tree: ast.Module) -> tuple[str, ...]:
 
 
 def solution_module(tree: ast.Module, defined: Iterable[str] = ()) -> str | None:
-    """Return the module that tests import the submission from; None if they use its names bare.
+    """Return the module that tests import the submission from; None if they do not import it.
 
-    A library that no image brings is imported like a submission. What tells them apart is who
-    has the names: a module from which one of `defined` is imported; none, if the tests use names
-    that nothing in them binds; else the only one, or the only one whose names are imported.
+    A library that no image has looks the same as the submission. The submission is the module from
+    which one of `defined`, or everything, is imported. If there is no such module and the tests use
+    names that they do not bind, they do not import the submission. Else it is the only module, or
+    the only one from which names are imported.
 
     Args:
         tree: The tests.
         defined: Names that the submission is known to define.
 
     Raises:
-        SuiteError: There are several.
+        SuiteError: Several modules could be the submission.
     """
     modules = foreign_modules(tree)
     if "solution" in modules or not modules:
@@ -276,7 +277,10 @@ def solution_module(tree: ast.Module, defined: Iterable[str] = ()) -> str | None
         return None
     found = found or [module for module in modules if imported[module]] or list(modules)
     if len(found) > 1:
-        message = f"the tests import modules that nobody provides: {', '.join(found)}"
+        message = (
+            "the tests must import the submission from one module; unknown modules that they"
+            f" import: {', '.join(found)}"
+        )
         raise SuiteError(message)
     return found[0]
 
@@ -294,7 +298,7 @@ def _unbound_names(tree: ast.Module) -> set[str]:
 
 
 def top_names(code: str) -> set[str]:
-    """Return what a solution defines at its top; nothing if it does not parse."""
+    """Return the names that a solution defines at its top; none if it does not parse."""
     try:
         return _top_names(parse(code, "the solution"))
     except SuiteError:
@@ -302,9 +306,9 @@ def top_names(code: str) -> set[str]:
 
 
 def with_star_import(source: str, module: str, helpers: str = "") -> str:
-    """Return test source that first takes over every public name of `module`.
+    """Return test source that first imports every public name of `module`.
 
-    What `helpers` define is then the tests' own, whatever `module` calls so.
+    What the source `helpers` defines replaces names of `module`.
     """
     line = f"from {module} import *\n" + (f"\n{helpers}\n\n" if helpers else "")
     if "__future__" not in source:
@@ -322,7 +326,7 @@ def with_star_import(source: str, module: str, helpers: str = "") -> str:
 
 
 def image_for(*sources: str | None) -> str:
-    """Return the image variant that has what these sources import, as far as any has."""
+    """Return the image variant that has the most of what these sources import."""
     for source in sources:
         for plain, origin in _IMPORT.findall(source or ""):
             names = (
@@ -336,10 +340,10 @@ def image_for(*sources: str | None) -> str:
 
 
 def image_named_in(code: str) -> str:
-    """Return the image variant that a submission may need, whose code is hostile.
+    """Return the image variant that a submission may need.
 
-    A mere mention is enough: there are many ways to import, and in the other image the code finds
-    all that it has in the plain one.
+    The code is hostile, and there are many ways to import a module, so mentioning one is enough.
+    The "science" image has everything that the "python" image has.
     """
     return "science" if _NAMED.search(code) else "python"
 

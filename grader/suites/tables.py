@@ -1,8 +1,8 @@
 """Test programs that are tables: lists of inputs and results, and a loop that compares.
 
-EvalPlus writes its suites so, a thousand inputs in each. Such a program does nothing but call one
-function with plain data and hold what it returns against literals, so it is read as calls, whose
-results are compared outside of the sandbox. What is not certainly such a program stays one.
+EvalPlus writes its suites so, with a thousand inputs each. Such a program only calls one function
+with plain data and compares the results with literals. So it is read as call tests, whose results
+are compared outside of the sandbox. A program that may do more stays a program.
 """
 
 import ast
@@ -15,7 +15,7 @@ from grader.model import CallCase, CallTests, Comparator, Comparison
 from grader.source.syntax import UNPARSABLE, parse
 
 _MAX_CHARS = 2 << 20
-"""Of a program: what comes back for it has to fit into one report."""
+"""The longest program that is read; the results of its calls must fit into one report."""
 _MAX_CASES = 10_000
 _REL_TOL = 1e-7
 
@@ -46,7 +46,7 @@ def assertion(out, exp, atol):
     else:
         assert out == exp, f"out: {out}, exp: {exp}"
 """
-"""The functions by which EvalPlus compares: the two last say the same of plain data."""
+"""The functions by which EvalPlus compares; both versions of `assertion` do the same."""
 _KNOWN_HELPERS = frozenset(ast.dump(node) for node in ast.parse(_HELPERS).body)
 
 _NAMES = {"inf": inf, "nan": nan}
@@ -56,9 +56,9 @@ _REFERENCE_LAST = re.compile(r"\bassertion\((\w+)\(\*inp\), ref_func\(\*inp\), (
 
 
 def with_reference_first(program: str) -> str:
-    """Return a program that asks EvalPlus's reference before the submission, not after it.
+    """Return a program that calls EvalPlus's reference before the submission, not after it.
 
-    Both get the same arguments, and a submission that empties them would change what is expected.
+    Both get the same arguments, so a submission that changed them would change what is expected.
     """
     return _REFERENCE_LAST.sub(r"assertion(exp=ref_func(*inp), out=\1(*inp), atol=\2)", program)
 
@@ -71,7 +71,7 @@ class _Table:
 
 
 def calls_of(program: str, entry_point: str) -> CallTests | None:
-    """Return the calls that a test program makes, or None if it may be more than a table.
+    """Return the calls that a test program makes, or None if it may do more.
 
     Args:
         program: Defines `check(candidate)`, or compares as it runs.
@@ -99,7 +99,7 @@ def calls_of(program: str, entry_point: str) -> CallTests | None:
 
 
 def _read(body: list[ast.stmt], function: str) -> _Table | None:
-    """Return the table in these statements; None if one of them belongs to none."""
+    """Return the table in these statements, or None if one of them does something else."""
     values: dict[str, Any] = {}
     table = None
     for statement in body:
@@ -141,7 +141,7 @@ def _is_known_import(statement: ast.stmt) -> bool:
 
 
 def _comparison(loop: ast.For, function: str) -> Comparison | None:
-    """Return how a loop compares, if it is `for i, (inp, exp) in enumerate(zip(...))` or alike."""
+    """Return how a loop such as `for i, (inp, exp) in enumerate(zip(...))` compares, or None."""
     header = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
     if loop.orelse or len(loop.body) != 1 or header not in _HEADERS:
         return None
@@ -171,10 +171,10 @@ _HEADERS = (
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return the value of a literal, in which `inf` and `nan` may stand.
+    """Return the value of a literal, which may have the names `inf` and `nan` in it.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a literal.
     """
     match node:
         case ast.Name(id=name) if name in _NAMES:

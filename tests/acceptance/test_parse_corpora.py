@@ -44,7 +44,7 @@ SUITES: dict[str, dict[str, int]] = {
     "mbppplus_v0.2.0.jsonl.gz": {"evalplus call": 378},
     "quixbugs_python.jsonl": {
         "quixbugs pytest": 40,
-        "the row '_support' holds QuixBugs's shared files and is no problem": 1,
+        "the row '_support' holds QuixBugs's shared files and not a problem": 1,
     },
     "rec_kodcode_sft_alg_leet.jsonl.gz": {"kodcode pytest": 58},
     # Tests that a model wrote: 77 are no Python, and their recorded result is Fail in each case.

@@ -6,10 +6,10 @@ Becomes stdin tests of all three, in this order, with `time_limit` (seconds and 
 `memory_limit_bytes` of the row. The reference is the first solution in Python 3 (language 3, or
 "PYTHON3").
 
-Comparator: tokens, numbers within 1e-6. Over 2,999 real cases a correct program's output equals
-the recorded one byte for byte in 18 cases, up to trailing blanks in 2,454, by tokens in 25 and
-within tolerance in 208. Problems with many right answers need a checker, which the rows lack:
-give one in `suite.comparison.checker`.
+Comparator: tokens, numbers within 1e-6. In 2,999 real cases, the output of a correct program equals
+the recorded one byte for byte in 18, except for trailing blanks in 2,454, by tokens in 25, and
+within the tolerance in 208. Problems with several right answers need a checker, which the rows do
+not have: set `suite.comparison.checker`.
 """
 
 from collections.abc import Mapping

@@ -2,16 +2,17 @@
 
 Recognised by `code_context` with `reference_code` or `metadata`.
 
-`code_context` defines `test_execution(text)`, in some rows also `test_string(text)`; both take
-the submission's source as text and run it inside the program with `[insert]` replaced. So it
-becomes a pytest suite of one or two tests that read the submission's file. Such tests cannot be
-judged apart from the submission: the verdict is of integrity "shared".
+`code_context` defines `test_execution(text)`, in some rows also `test_string(text)`. Both take the
+submission's source as text and run it in a program, in the place of `[insert]`. So the row becomes
+a pytest suite of one or two tests that read the submission's file. Such tests cannot be judged
+apart from the submission: the verdict's integrity is "shared".
 
-Some programs want the body of a function: the line before `[insert]` is its head. A submission is
-Python by itself, so the head is a prompt that the completion continues, and the tests take it off.
+In some programs, the line before `[insert]` is the head of a function, whose body is asked for. A
+submission must be Python by itself, so the head becomes a prompt that the completion continues,
+and the tests remove it.
 
-Limits: 60 s and 1 GiB, for the libraries. Harness of record: 120 s a problem. It cuts model
-output at markers of its prompts; the ordinary extraction rule serves here.
+Limits: 60 s and 1 GiB, since the libraries need it. Harness of record: 120 s a problem. It cuts
+model output at markers of its prompts; the ordinary extraction rule is used here.
 """
 
 import re

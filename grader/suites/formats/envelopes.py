@@ -1,13 +1,13 @@
-"""Rows of training frameworks: a label of another format inside columns of their own.
+"""Rows of training frameworks: a label of another format in columns of their own.
 
 verl (`reward_model.ground_truth`), SkyRL (`reward_spec.ground_truth`), rLLM (`ground_truth`),
 NeMo-Gym (`verifier_metadata`: `unit_tests`, a BigCodeBench row, or the id of a problem), and a
-row that holds a `label`. Also the short label: an object that only names a problem, by
-`problem` or by an id field, to be looked up in the caller's file of problems.
+row with a `label`. Also the short label: an object that only names a problem, by `problem` or by an
+id field, to be looked up in the caller's file of problems.
 
-The inner label is read by its own format, which decides everything; the envelope gives the
-format's name, and the prompt and the problem's id where it has them. Where verl and NeMo-Gym
-grade with APPS's cascade of comparisons, tokens and numbers are compared here; see `stdio`.
+The inner label is read by its own format, which decides everything. The suite gets the name of the
+envelope's format, and the prompt and the problem's id if the envelope has them. verl and NeMo-Gym
+compare as APPS does, here tokens and numbers are compared; see `stdio`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ _ID_FIELDS = ("problem", "task_id", "problem_id", "question_id")
 
 
 def _prompt(row: Row) -> str:
-    """Return the last user message of `prompt`, or its text."""
+    """Return the prompt's text, or the text of its last message."""
     prompt = row.get("prompt") or row.get("question") or row.get("problem")
     if isinstance(prompt, str):
         return fields.clean(prompt)
@@ -50,7 +50,7 @@ def read_rllm(row: Row) -> Envelope:
 
 
 def read_label(row: Row) -> Envelope:
-    """Return the label of a row that calls it so."""
+    """Return the label of a row with a column `label`."""
     return Envelope(label=row["label"], prompt=_prompt(row), problem_id=_id(row))
 
 

@@ -2,20 +2,21 @@
 
 Recognised by `base_input, plus_input, entry_point, canonical_solution`; MBPP+ rows add
 `assertion`. EvoEval's rows have `inputs` instead, each a text of arguments as Python writes them.
-(The files in the original layout carry results, and are `humaneval` and `mbppplus` rows.)
+(Files in the original layout have results; their rows are `humaneval` and `mbppplus`.)
 
-Becomes call tests that one run makes, as the loop of the harness does. The expected values are
-what the reference returns, which runs apart from the submission, in a process of its own. The
-task `find_zero` has many right answers: a script asserts that what is returned is a root.
+Becomes call tests, all made in one run, as in the loop of the harness. The expected values are
+those that the reference returns, in a process apart from the submission. The task `find_zero` has
+many right answers: a script asserts that the returned value is a root.
 
-Harness of record: `==`, else floats within atol (1e-6 where the row says 0) and rtol 1e-7;
-set-equality, not-None and a polynomial's root for eleven tasks; 60 s a task, and max(4 s, 4
-times the reference) an input. Here 120 s a task. A pass needs base and plus inputs alike.
+Harness of record: `==`, else floats within atol (1e-6 if the row says 0) and rtol 1e-7;
+set-equality, not-None and a polynomial's root for twelve tasks; 60 s a task, and max(4 s, 4
+times the reference) an input. Here 120 s a task. To pass, a submission must be right for base and
+plus inputs.
 
 MBPP+ inputs went through JSON. EvalPlus restores tuples and complex numbers by lists of task
-numbers; here they are restored from the row: a list becomes a tuple where the row's own
-assertions pass a tuple in that place, or below three such places (tuples of any depth), and text
-becomes a number where the contract speaks of complex ones.
+numbers. Here they are restored from the row: a list becomes a tuple if the row's own assertions
+pass a tuple in that place, or if they show three levels of tuples above it (tuples of any depth).
+Text becomes a number if the contract mentions complex numbers.
 """
 
 import ast
@@ -132,20 +133,19 @@ def _written_inputs(row: Row) -> list[list[Any]]:
     return [cast("list[Any]", read_literal(f"[{text}]")) for text in texts]
 
 
-# ---------------------------------------------------------------- what JSON took from MBPP+
+# ---------------------------------------------------------------- types that JSON lost in MBPP+
 
 _Path = tuple[str | int, ...]
 """A place in the arguments: the argument's number, then "item" or "value" for each level."""
 
-
 _RECURSIVE = 3
-"""How many tuples within each other the assertions must show to mean tuples of any depth."""
+"""From so many levels of tuples in the assertions on, deeper lists are tuples, too."""
 
 
 def _restored(
     inputs: list[list[Any]], assertion: str, entry_point: str, contract: str
 ) -> list[list[Any]]:
-    """Return the inputs with the tuples and complex numbers that JSON took from them."""
+    """Return the inputs with the tuples and complex numbers that they had before JSON."""
     places = _places(source.parse(assertion, "the assertion"), entry_point)
     has_complex = "complex" in contract
     return [
@@ -158,7 +158,7 @@ def _restored(
 
 
 def _places(tree: ast.Module, entry_point: str) -> dict[_Path, bool]:
-    """Return where calls in the assertions have sequences, and whether these are all tuples."""
+    """Return the places of sequences in calls of the assertions, and whether all are tuples."""
     found: dict[_Path, set[type]] = {}
     for node in ast.walk(tree):
         if (
@@ -182,7 +182,7 @@ def _note_kinds(node: ast.expr, path: _Path, found: dict[_Path, set[type]]) -> N
 
 
 def _with_tuples(value: Any, path: _Path, places: dict[_Path, bool], above: int = 0) -> Any:
-    """Return `value` with its tuples; `above` counts the tuples right above it."""
+    """Return `value` with its tuples; `above` is the number of tuples directly around it."""
     if isinstance(value, list):
         is_tuple = places.get(path, above >= _RECURSIVE)
         below = above + 1 if is_tuple else 0
@@ -194,7 +194,7 @@ def _with_tuples(value: Any, path: _Path, places: dict[_Path, bool], above: int 
 
 
 def _number(value: Any) -> Any:
-    """Return text that is a number as that number."""
+    """Return the number that a text spells; any other value as it is."""
     if not isinstance(value, str):
         return value
     try:

@@ -3,10 +3,10 @@
 Recognised by `slug, files`, `files` being the exercise's folder as {path: text}. Its
 `.meta/config.json` names the solution, the tests and the example.
 
-Becomes a pytest suite (the tests are unittest classes) with every file of the folder beside the
-test, such as `test_utils.py`, except the solution stub, whose place the submission takes, and
-everything under a dot folder: `.meta` holds the example, which is the reference. Of the files
-that the config calls tests, those that contain tests are collected.
+Becomes a pytest suite (the tests are unittest classes) with every file of the folder, such as
+`test_utils.py`, except the solution stub, which the submission replaces, and folders that start
+with a dot. `.meta` has the example, which is the reference. Of the files that the config calls
+tests, those that contain tests are collected.
 
 Harness of record: `python -m pytest` in the folder, no time limit of its own.
 """
@@ -27,8 +27,8 @@ def read(row: Row) -> TestSuite:
     """Turn an exercise into its suite.
 
     Raises:
-        LabelError: The exercise is of another language, or its config names no files.
-        SuiteError: No file that it calls a test contains one.
+        LabelError: The exercise is in another language, or its config does not name the files.
+        SuiteError: None of its test files contains a test.
     """
     fields.require_python(row.get("language"))
     folder = fields.mapping(row, "files")

@@ -1,11 +1,11 @@
 """A folder of test files: helpers, data, a conftest of the suite's own, any solution module.
 
 Recognised by `files, solution_path`. `files` is an object of {path: text, or {"base64": ...}};
-`solution_path` is where the submission's code goes. `test_paths` says which files pytest
-collects (else those named test_*.py or *_test.py), `pytest_args` gives it more arguments.
+`solution_path` is the path of the submission's code. `test_paths` names the files that pytest
+collects (by default those named test_*.py or *_test.py), and `pytest_args` further arguments.
 
-Becomes a pytest suite of exactly these files. Nothing here belongs to some harness of record;
-it is the way to write down a suite that no other format can.
+Becomes a pytest suite of exactly these files. There is no harness of record. Use this format for
+suites that no other format can express.
 """
 
 from grader.model import TestSuite

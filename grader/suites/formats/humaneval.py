@@ -1,16 +1,15 @@
 """HumanEval, and the files that copy its columns.
 
-Recognised by `entry_point, test`, mostly with a `prompt`, the test being a program that defines
-`check`; rows of HumanEvalPack and HumanEval-X by `task_id, prompt, declaration,
-canonical_solution, test`, where the program itself may say what it checks.
+Recognised by `entry_point, test`, mostly with a `prompt`, if the test is a program that defines
+`check`. Rows of HumanEvalPack and HumanEval-X are recognised by `task_id, prompt, declaration,
+canonical_solution, test`; in these, the call of `check` may tell the entry point.
 
-A program that is nothing but lists of inputs and results, as EvalPlus's are, becomes calls, all in
-one run, whose results are compared outside (`tables`). Any other becomes one script case: the test
-program, then `check(<entry point>)` unless the program calls
-`check` itself. Where the program uses helpers that the prompt defines, it gets the prompt's own,
-and not what the completion made of them. The prompt is code that a completion may continue. The
-reference is the prompt followed by `canonical_solution`, or the latter alone where it is a whole
-program.
+A program that consists of lists of inputs and results, such as EvalPlus's, becomes call tests, all
+made in one run, whose results are compared outside the sandbox (`tables`). Any other becomes one
+script case: the test program, then `check(<entry point>)` if the program does not call `check`
+itself. If the program uses helpers of the prompt, it gets them from the prompt and not from the
+completion. The prompt is code that a completion may continue. The reference is the prompt followed
+by `canonical_solution`, or only the latter if it is a whole program.
 
 Harness of record: prompt + completion + test in one process, 3 s of wall time, no prelude, any
 exception fails. Here 3 s are CPU time, so that a loaded machine changes no verdict.
@@ -30,10 +29,10 @@ LIMITS = fields.time_limits(3.0)
 
 
 def check_tests(program: str, call: str) -> ScriptTests:
-    """Return one case: a program that defines `check`, called with `call` as its argument.
+    """Return one case: a program that defines `check`, and a call of it with the argument `call`.
 
     Raises:
-        SuiteError: The program does not parse, or has no `check`.
+        SuiteError: The program does not parse, or does not define `check`.
     """
     names = source.outline(program)
     if "check" not in names.defined:
@@ -45,7 +44,7 @@ def check_tests(program: str, call: str) -> ScriptTests:
 
 
 def complete(prompt: str, solution: str) -> str:
-    """Return a solution as a whole program: many are the body that continues the prompt."""
+    """Return a solution as a whole program; if it only continues the prompt, with the prompt."""
     return prompt + solution if source.is_continuation(solution) else solution
 
 
@@ -75,8 +74,8 @@ def read_pack(row: Row) -> TestSuite:
     """Turn a Python row of HumanEvalPack or HumanEval-X into its suite.
 
     Raises:
-        LabelError: The row is of another language.
-        SuiteError: The program tests nothing by its name, and the row has no entry point.
+        LabelError: The row is in another language.
+        SuiteError: Neither the row nor its program says what the entry point is.
     """
     task_id = fields.text(row, "task_id")
     fields.require_python(task_id.partition("/")[0])

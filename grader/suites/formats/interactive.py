@@ -6,8 +6,8 @@ Recognised by an `interactor` beside `test_cases` or `cases`, a list of {input, 
 it reads, and returns a bool or the share of the points) or `testlib` (a program with the paths of
 input, output and answer as arguments, which ends with testlib's exit codes).
 
-There is no harness of record. As in testlib's contests, inputs and outputs are the interactor's
-alone, and the submission sees what it is told. What a case's `output` holds is the answer file.
+There is no harness of record. As in testlib's contests, only the interactor gets inputs and
+outputs, and the submission sees what the interactor prints. A case's `output` is the answer file.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def read(row: Row) -> TestSuite:
     """Turn an interactive problem into its suite.
 
     Raises:
-        LabelError: A field does not hold what belongs there.
+        LabelError: A field has an unexpected value.
         SuiteError: There is no case.
     """
     interactor = read_interactor(row["interactor"], "interactor")

@@ -1,13 +1,12 @@
 """LeetCodeDataset: `check` over a method of `Solution`, called with keyword arguments.
 
-Recognised by `prompt, completion, entry_point, test`, the entry point being `Solution().name`.
+Recognised by `prompt, completion, entry_point, test` with an entry point `Solution().name`.
 
-Becomes one script case. The row's `prompt` is code (imports, node classes and functions that
-make and compare lists and trees) and is the prelude; where the tests use any of it, they get it
-from the prompt too, and not from what the completion made of it. `completion` is the reference.
-(`response` is what some model answered, no reference.)
-Two references of 228 take 10 and 21 s, and 18 need sortedcontainers: 60 s and, where the
-program imports it, the "science" image.
+Becomes one script case. The row's `prompt` is code (imports, node classes and functions that make
+and compare lists and trees). It is the prelude. If the tests use any of it, they get it from the
+prompt and not from the completion. `completion` is the reference; `response`, a model's answer, is
+not used. Of 228 references, two take 10 and 21 s, and 18 need sortedcontainers. So the limit is
+60 s, and the image is "science" if the program imports it.
 
 Harness of record: prompt + completion + test + `check(Solution().name)` in one process.
 """

@@ -2,15 +2,15 @@
 
 Recognised by `public_test_cases` or `private_test_cases`: JSON text of [{input, output,
 testtype}], the private ones also as base64(zlib(pickle(JSON text))), which is decoded without
-unpickling. Where both are there, both count, public first.
+unpickling. If a row has both, both count, public first.
 
-Becomes stdin tests, or call tests of `Solution.<func_name>`; the name stands in `metadata`, else
-in the starter code. Inputs of calls are a JSON value a line.
+Becomes stdin tests, or call tests of `Solution.<func_name>`; the name is in `metadata`, else in the
+starter code. The input of a call has one JSON value per line.
 
-Harness of record, kept: 6 s a test; a prelude of wildcard imports before the code; the code is
+As in the harness of record: 6 s a test; a prelude of wildcard imports before the code; the code is
 the text between the last two lines with three backticks. Returned values are compared by `==`
-without a float tolerance; a tuple equals a list at any depth here, at the top alone there.
-Stdout line by line, each stripped; lines that differ are equal if all their tokens are decimal
+without a float tolerance; a tuple equals a list, here at any depth, there only at the top. Stdout
+is compared line by line, each stripped. Lines that differ are equal if all their tokens are decimal
 numbers of equal value, so "1.0" equals "1", and "0011" equals "11".
 """
 

@@ -3,17 +3,16 @@
 Recognised by `code, test_list`; sanitized rows add `test_imports`, full ones `test_setup_code`,
 and MBPP+ rows a `test` program that repeats the asserts with many more inputs.
 
-Becomes one script case per assert. `test_imports` and `test_setup_code` run after the
-submission's code: two rows (367, 927) call a class of the solution in their setup. MBPP+ rows
-are calls, all in one run, whose results are compared outside (`tables`), or one case, the whole
-program, if it does more; with 60 s as EvalPlus gives a task. The entry point is the
-function of the solution that the asserts call, for extraction.
+Becomes one script case per assert. `test_imports` and `test_setup_code` run after the submission's
+code, since two rows (367, 927) call a class of the solution in their setup. An MBPP+ row becomes
+call tests, all made in one run, whose results are compared outside the sandbox (`tables`), or one
+case of the whole program if that does more; the limit is 60 s a task, as in EvalPlus. The entry
+point, for extraction, is the function of the solution that the asserts call.
 
 Harness of record: code, setup and asserts in one process, all asserts must hold, no prelude.
-Here the asserts are cases of their own, so that a fraction can be scored; line ends in the file
-are CRLF and read as LF. The asserts of
-`challenge_test_list` are no part of the benchmark's verdict and are left out: to use them, give
-them as a list of asserts.
+Here each assert is a case, so that a fraction can be scored. Line ends in the file are CRLF and
+read as LF. The benchmark does not count the asserts of `challenge_test_list`, so they are left out;
+to use them, give them as a list of asserts.
 """
 
 from grader.model import ScriptCase, ScriptTests, TestSuite

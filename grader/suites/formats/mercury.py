@@ -1,13 +1,13 @@
 """Mercury: methods of `Solution`, with code of the row that makes arguments and compares results.
 
-Recognised by `convert_offline, evaluate_offline, entry_point, test_cases`. Becomes a script case
-for each test case, which converts its input and expected value, calls a fresh `Solution` and asks
-`evaluate_offline`. LeetCode's names stand before the submission and the row's functions, as in
-the harness of record; what the latter use they have from there. The reference is the first of
+Recognised by `convert_offline, evaluate_offline, entry_point, test_cases`. Each test case becomes a
+script case, which converts the input and the expected value, calls a new `Solution` and passes the
+result to `evaluate_offline`. LeetCode's imports and node classes are defined before the submission
+and before the row's functions, as in the harness of record. The reference is the first of
 `solutions`.
 
-Harness of record: one `Solution` and 10 s for all cases; it measures time as well, which is no
-verdict. Functions that need its own module `lctk` cannot be run here.
+Harness of record: one `Solution` and 10 s for all cases. It also measures time, which is not part
+of the verdict. Functions that need its module `lctk` cannot be run here.
 """
 
 from collections.abc import Mapping
@@ -35,15 +35,13 @@ def read(row: Row) -> TestSuite:
     """Turn a row of Mercury into its suite.
 
     Raises:
-        LabelError: Its functions need a module that only its own harness has.
+        LabelError: Its functions need a module that only Mercury's harness has.
     """
     functions = [fields.text(row, "convert_offline"), fields.text(row, "evaluate_offline")]
     for text in functions:
         source.parse(text, "convert_offline and evaluate_offline")
         if "lctk" in text:
-            message = (
-                "convert_offline and evaluate_offline need the module lctk, which is not known"
-            )
+            message = "convert_offline and evaluate_offline need the module lctk, which is unknown"
             raise LabelError(message)
     helpers = helpers_of(NODES, "", "\n".join(functions))
     name = fields.text(row, "entry_point")

@@ -1,25 +1,25 @@
 """Tests as plain source: assert lines, `check(candidate)`, a pytest or unittest module.
 
-Recognised by `tests` (where a bare text given as a label ends up too), `unit_tests`, or `test`
+Recognised by `tests` (a bare text given as a label counts as such, too), `unit_tests`, or `test`
 next to a `solution`, by `functional` (rLLM's LeetCode labels), by `import_prefix, test_code`
 (Skywork-OR1), or by a list of assert texts or of objects with `assert_code` (ROLL): `assert_case`
 (verl), `test_cases` (AceCode), `test_list`, `tests`, `unit_tests` (OpenCodeInstruct).
-`entry_point` may say what is tested; `test_imports` and `test_setup_code` run before asserts.
+`entry_point` may name what is tested; `test_imports` and `test_setup_code` run before asserts.
 
-Becomes, by what the source is:
+The kind of source decides what it becomes:
 
-- `check(candidate)`: one script case. The call is added unless the source has it; its argument
+- `check(candidate)`: one script case. If the source does not call it, a call is added. Its argument
   is `entry_point`, else the last function that the submission defines.
 - test functions or test classes: a pytest suite. The solution's module is the one that the
-  tests import and no image brings; without such an import, the tests see every public name of
+  tests import and no image has; without such an import, the tests see every public name of
   `solution`.
-- else a script, a case for each top-level statement that asserts, in order in one namespace,
-  the submission's own; `from solution import ...` is left out.
+- else a script with a case for each top-level statement that asserts, in order, all in the
+  submission's namespace; `from solution import ...` is left out.
 
-No limits, prelude or extraction rule of its own; but LeetCode's answers name `List`, `inf` or
-`TreeNode` without defining them. So `functional` has before the code what rLLM's harness has, save
-numpy and pandas, and Skywork's rows their `import_prefix`; tests that use helpers of it have them
-from there.
+There are no limits and no extraction rule of its own. But answers to LeetCode's problems use
+`List`, `inf` or `TreeNode` without defining them. So `functional` has the prelude of rLLM's
+harness, without numpy and pandas, and Skywork's rows have their `import_prefix`. Tests that use
+functions of the prelude get them from there.
 """
 
 import ast
@@ -82,7 +82,7 @@ def pytest_suite(
     """Return the suite of a pytest or unittest module.
 
     Raises:
-        SuiteError: It does not parse, or imports several modules that nobody provides.
+        SuiteError: It does not parse, or several modules that it imports could be the submission.
     """
     tree = source.parse(text)
     known = source.top_names(reference) if reference else set()
@@ -131,7 +131,7 @@ def read_source(row: Row) -> TestSuite:
 
 
 def _with_prelude(suite: TestSuite, prelude: str) -> TestSuite:
-    """Return a suite with source before the code; tests that use functions of it have them too."""
+    """Return the suite with a prelude; tests that use functions of the prelude get them, too."""
     if not prelude:
         return suite
     tests = suite.tests
@@ -144,10 +144,10 @@ def _with_prelude(suite: TestSuite, prelude: str) -> TestSuite:
 
 
 def read_asserts(row: Row) -> TestSuite:
-    """Turn a list of assert texts into a suite, a case each.
+    """Turn a list of assert texts into a suite with one case for each.
 
     Raises:
-        LabelError: ROLL's `case_type` says that they are about the answer's text.
+        LabelError: ROLL's `case_type` says that they test the answer's text, not its code.
     """
     asserts = tuple(fields.clean(text) for text in _asserts(row) or ())
     if (kind := row.get("case_type")) == "text":
@@ -191,7 +191,7 @@ _NO_CASES = dict.fromkeys(_ASSERT_FIELDS)
 
 
 def _asserts(row: Row) -> list[str] | None:
-    """Return the assert texts that a row holds, if it holds such and nothing else."""
+    """Return the row's list of assert texts; None if it has none, or one with other items."""
     value = next((row[name] for name in _ASSERT_FIELDS if row.get(name)), None)
     if not fields.is_list(value):
         return None
@@ -203,7 +203,7 @@ def _asserts(row: Row) -> list[str] | None:
 
 
 def _first_case(row: Row) -> Row:
-    """Return what ROLL says of its one case beside the code: an entry point, an import prefix."""
+    """Return the further fields of ROLL's one case, such as an entry point and an import prefix."""
     items = next(row[name] for name in _ASSERT_FIELDS if row.get(name))
     first = items[0] if fields.is_list(items) else None
     return first if isinstance(first, Mapping) else {}

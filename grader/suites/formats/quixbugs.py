@@ -1,12 +1,12 @@
 """QuixBugs, Python: forty classic algorithms with one bug each.
 
-Recognised by `name, buggy, correct, pytest`; a last row named `_support` holds the repository's
-shared files and is no problem.
+Recognised by `name, buggy, correct, pytest`. A last row named `_support` has the repository's
+shared files; it does not state a problem.
 
-Becomes a pytest suite in the repository's layout: the submission is `python_programs/NAME.py`,
-the test module imports it from there. The shared files are small and supplied here, so that a
-row is a whole label by itself: a conftest that sets the two switches that the tests read, the
-`Node` class, and `load_json_testcases`. The reference is `correct`.
+Becomes a pytest suite in the repository's layout: the submission is `python_programs/NAME.py`, and
+the test module imports it from there. The shared files are small and supplied here, so a row is a
+complete label: a conftest that sets the two switches that the tests read, the `Node` class, and
+`load_json_testcases`. The reference is `correct`.
 
 Differences from the repository, on purpose: the inputs are looked up by the problem's name, not
 by `__name__` of the submission's function, which the submission chooses; and inputs that a test
@@ -69,10 +69,10 @@ def read(row: Row) -> TestSuite:
     """Turn a QuixBugs row into its suite.
 
     Raises:
-        LabelError: It is the row of shared files, or its name is no module name.
+        LabelError: It is the row of shared files, or its name is not an identifier.
     """
     if row.get("name") == SUPPORT_ROW:
-        message = f"the row {SUPPORT_ROW!r} holds QuixBugs's shared files and is no problem"
+        message = f"the row {SUPPORT_ROW!r} holds QuixBugs's shared files and not a problem"
         raise LabelError(message)
     name, tests = fields.text(row, "name"), fields.text(row, "pytest")
     correct = fields.text(row, "correct")
@@ -99,7 +99,7 @@ def read(row: Row) -> TestSuite:
 
 
 def _testcases(row: Row, tests: str) -> str:
-    """Return the row's inputs, one JSON text a line, without those that the tests skip."""
+    """Return the row's inputs, one JSON text per line, without those that the tests skip."""
     lines = (fields.optional_text(row, "json_testcases") or "").splitlines()
     skipped = _skipped_inputs(source.parse(tests))
     kept = [line for line in lines if line.strip() and _input(line) not in skipped]

@@ -1,15 +1,15 @@
-"""Rows of SandboxFusion's datasets: `content`, `labels` and `test` or `test_list` for everything.
+"""Rows of SandboxFusion's datasets, which all have `content`, `labels` and `test` or `test_list`.
 
-Recognised by `content, labels, test` or `content, labels, test_list`. What is there says which
+Recognised by `content, labels, test` or `content, labels, test_list`. Their contents tell which
 dataset it is:
 
 - JSON text of [{input: {stdin}, output: {stdout}}]: CodeContests and CommonOJ; stdin tests,
   compared by tokens with numbers within 1e-6.
 - base64(zlib(pickle({"input_output": JSON text}))): LiveCodeBench, under its rules; decoded
-  without unpickling. `canonical_solution` is a placeholder there and is no reference.
+  without unpickling. Its `canonical_solution` is a placeholder, so there is no reference.
 - An object {code, asset}: AutoEval; the code is a test source.
-- Python source: BigCodeBench, under its rules, where `labels` name the entry point of a unittest
-  class; else (MHPP) a test source of any kind.
+- Python source: BigCodeBench, under its rules, if `labels` has an entry point and the source a
+  unittest class; else (MHPP) a test source of any kind.
 - `test_list`: MBPP; a list of asserts, with `test_setup_code` in `labels`.
 """
 
@@ -32,8 +32,8 @@ def read(row: Row) -> TestSuite:
     """Turn a row of one of SandboxFusion's datasets into its suite.
 
     Raises:
-        LabelError: Its language is not graded with such tests, or it needs files or a place of the
-            code that only its own harness gives.
+        LabelError: Its language is not supported with such tests, or the tests need files or a
+            place for the code that only SandboxFusion provides.
     """
     labels = fields.mapping(row, "labels")
     suite = replace(
@@ -78,7 +78,7 @@ def _packed(data: Row) -> TestSuite:
 def _code(test: Row) -> TestSuite:
     code = fields.text(test, "code")
     if _INSERT in code or test.get("asset") not in (None, "", "{}", {}):
-        message = "test: files beside the code, or a place in it for the submission, are not known"
+        message = "test: files beside the code, and a place in it for the submission, are unknown"
         raise LabelError(message)
     return plain.suite_of(code)
 

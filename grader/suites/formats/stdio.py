@@ -3,27 +3,29 @@
 Recognised by two parallel lists (`inputs, outputs`, or `input, output`, or `test_input,
 test_output`), by the same inside `input_output`, or by cases: a list of objects with an input and
 an output, or an object of two lists, in `test_cases`, `cases`, `tests`, `official_tests` or
-`unit_tests`; `verification_info` holds the latter. What the two parts of a case may be called,
-`cases` has. Values are text, or lists of lines; for calls a list of arguments, an object of
-arguments by name, or text with a JSON value a line. JSON text in place of an object is decoded.
+`unit_tests`, also inside `verification_info`. `grader.suites.cases` lists the names that the two
+parts of a case may have. Values are text, or lists of lines; for calls a list of arguments, an
+object of arguments by name, or text with one JSON value per line. JSON text in place of an object
+is decoded.
 
-Becomes stdin tests, or call tests of a function, which `fn_name`, `func_name`, ROLL's
+Becomes stdin tests, or call tests of the function that `fn_name`, `func_name`, ROLL's
 `test_case_function` or an `entry_point` names, in a case, its `metadata`, or the row. If starter
-code shows a class `Solution`, the entry point is its method; if nothing shows it, the runner looks
-in `Solution` for a function that the submission does not define.
+code has a class `Solution`, the entry point is a method of it. Otherwise, the runner looks into
+`Solution` if the submission does not define the function.
 
 Comparators: stdout by tokens, numbers within 1e-6; returned values by `==`, a tuple as a list, and
-keys that JSON made text as numbers too. A Python literal in place of JSON counts as what it says,
-and as the text that it is.
-Harnesses of record: APPS ends a cascade of comparisons with sets of tokens, order ignored, so
-that wrong answers pass; open-r1 zips lines, so that a correct beginning passes. Neither is
-repeated. APPS and its heirs also run programs with a top-level `return`, which no Python does;
-three of 101 reference solutions in a sample need that. Limits stay as set (APPS: 4 s a case).
+integer keys as numbers or as the text that JSON made of them. A Python literal in place of JSON
+may be its value, or its own text.
+Harnesses of record: APPS compares in several ways, the last of which is sets of tokens in any
+order, so wrong answers pass; open-r1 zips lines, so a correct beginning passes. Neither is repeated
+here. APPS and its successors also run programs with a top-level `return`, which Python refuses;
+three of 101 reference solutions in a sample need that. The settings' limits apply (APPS: 4 s a
+case).
 
-Prelude: APPS and its heirs (TACO, PRIME, SYNTHETIC-1) put imports before the code, and their
-references lean on them; so do call tests here, and stdin tests of `apps` and `inputs_outputs`.
-Theirs has numpy too, which costs every small program its import; here a program that wants
-numpy says so. open-r1 runs programs as they are.
+Prelude: APPS and its successors (TACO, PRIME, SYNTHETIC-1) put imports before the code, and their
+references need them. So there is a prelude for call tests, and for stdin tests of `apps` and
+`inputs_outputs`. Theirs also imports numpy, which would take time in every small program; here a
+program that needs numpy must import it. open-r1 runs programs as they are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +51,7 @@ from heapq import *
 _PRELUDE_FORMATS = frozenset({"apps", "inputs_outputs"})
 
 CASE_FIELDS = ("test_cases", "cases", "tests", "official_tests", "unit_tests")
-"""Where a row may have its cases; the first that holds something counts."""
+"""The fields that may have a row's cases; the first that is not null counts."""
 _PARALLEL_FIELDS = (("inputs", "outputs"), ("input", "output"), ("test_input", "test_output"))
 
 _TYPES = {
@@ -57,23 +59,23 @@ _TYPES = {
     **dict.fromkeys(("function_call", "functional", "call_based", "func"), True),
 }
 _NO_FUNCTION = frozenset({"", "none", "null"})
-"""What some rows write for no function."""
+"""What some rows have as a function's name if there is none."""
 
 
 def _entry_point(fn_name: str, starter_code: str) -> str:
-    """Return `fn_name` as a method of `Solution` where the starter code has that class."""
+    """Return `fn_name`, as a method of `Solution` if the starter code has that class."""
     return f"Solution.{fn_name}" if "class Solution" in starter_code else fn_name
 
 
 def _tests(pairs: Sequence[Pair], fn_name: str | None, starter_code: str) -> StdinTests | CallTests:
-    """Return call tests where there is a function to call, else stdin tests."""
+    """Return call tests if there is a function to call, else stdin tests."""
     if fn_name is None:
         return stdin_tests(pairs)
     return call_tests(_entry_point(fn_name, starter_code), pairs, may_be_wrapped=True)
 
 
 def _reference(row: Row) -> str | None:
-    """Return the first of the row's solutions, out of its fence where it stands in one."""
+    """Return the first of the row's solutions, without a fence around it."""
     if solution := fields.any_text(
         row, "gold_standard_solution", "solution", "ground_truth_solution"
     ):
@@ -96,7 +98,7 @@ def read_apps(row: Row) -> TestSuite:
     """Turn a row of APPS or TACO into its suite.
 
     Raises:
-        SuiteError: The row has no tests, as a few hundred of APPS.
+        SuiteError: The row has no tests, like a few hundred rows of APPS.
     """
     if row["input_output"] == "":
         message = "the row has no tests: input_output is empty"
@@ -117,12 +119,12 @@ def read_verification(row: Row) -> TestSuite:
 
 
 def case_field(row: Row) -> str | None:
-    """Return the field that has the cases of a row."""
+    """Return the field that has a row's cases, or None."""
     return next((name for name in CASE_FIELDS if row.get(name) is not None), None)
 
 
 def holds_cases(value: object) -> bool:
-    """Return whether a value is cases as this module reads them."""
+    """Return whether a value has the form of cases that this module reads."""
     if isinstance(value, Mapping):
         return _parallel_names(value) is not None
     return fields.is_list(value) and all(
@@ -145,7 +147,7 @@ def _parallel(row: Row) -> tuple[tuple[Pair, ...], str | None]:
 
 
 def _parallel_names(row: Row) -> tuple[str, str] | None:
-    """Return the fields that hold inputs and outputs; a prompt may be called `input` too."""
+    """Return the names of the two lists; `input` must be a list, since it may be a prompt."""
     for names in _PARALLEL_FIELDS:
         values = [row.get(name) for name in names]
         if all(value is not None for value in values) and (
@@ -156,10 +158,10 @@ def _parallel_names(row: Row) -> tuple[str, str] | None:
 
 
 def _items(row: Row, items: Sequence[object]) -> tuple[tuple[Pair, ...], str | None]:
-    """Return the pairs and the function that they all call, or None for programs.
+    """Return the pairs, and the function that they all call, or None if they are for a program.
 
     Raises:
-        LabelError: Cases of more than one kind.
+        LabelError: The cases call different functions, or only some of them call one.
     """
     found = pairs_of_items(items)
     inputs = [pair.input for pair in found]
@@ -174,10 +176,10 @@ def _items(row: Row, items: Sequence[object]) -> tuple[tuple[Pair, ...], str | N
     return found, functions.pop()
 
 
-def _function(where: str, item: Row, row: Row, inputs: object) -> str | None:
-    """Return the function that a case calls, or None if it is a program's input.
+def _function(case: str, item: Row, row: Row, inputs: object) -> str | None:
+    """Return the function that a case calls, or None if it is the input of a program.
 
-    An entry point alone makes no call of text, which may be a program's input as well.
+    If an input is text, an `entry_point` is not enough: it may be the input of a program.
     """
     name = next((name for holder in (item, row) for name in _names(holder)), None)
     if name is None and fields.is_list(inputs) and not any(isinstance(i, str) for i in inputs):
@@ -194,19 +196,19 @@ def _function(where: str, item: Row, row: Row, inputs: object) -> str | None:
         return name
     calls = _TYPES.get(str(declared))
     if calls is None:
-        message = f"{where}: unknown type {declared!r}; known: {', '.join(_TYPES)}"
+        message = f"{case}: unknown type {declared!r}; known: {', '.join(_TYPES)}"
         raise LabelError(message)
     if calls and name is None:
-        message = f"{where} calls a function, but fn_name says not which"
+        message = f"{case} calls a function, but has no fn_name"
         raise LabelError(message)
     return name if calls else None
 
 
 def _names(holder: Row) -> list[str]:
-    """Return the function that an object names, if it names any.
+    """Return the names of functions in an object, the one that counts first.
 
     Raises:
-        LabelError: The name is no text.
+        LabelError: A name is not text.
     """
     metadata = holder.get("metadata")
     inner = metadata.get("func_name") if isinstance(metadata, Mapping) else None
@@ -251,7 +253,7 @@ def _holds_cases(row: Row) -> bool:
 
 
 def _says_something(row: Row) -> bool:
-    """Return whether the lists hold anything: verl has them beside `assert_case`, and empty."""
+    """Return whether the lists count: verl has them beside `assert_case`, but with empty items."""
     names = _parallel_names(row)
     return names is not None and (
         row.get("assert_case") is None

@@ -1,10 +1,11 @@
-"""Rows that say which of four styles their `tests` are; the red-team corpus has them.
+"""Rows that name one of four styles of `tests`; the red-team corpus has them.
 
 Recognised by `style, tests`. `pytest` and `assert`: test source. `stdin_stdout`: a list of
 {input, output}. `function_call`: {entry_point, cases: [{args, expected}], float_tol?}.
 
-Stdout is compared by lines, blanks at line ends and a missing last newline allowed: the corpus
-says so. Returned values by `==`; within `float_tol`, relative or absolute, where it is given.
+Stdout is compared by lines, as the corpus says; blanks at line ends and a missing last newline do
+not matter. Returned values are compared by `==` or, if `float_tol` is given, within that relative
+or absolute tolerance.
 """
 
 from collections.abc import Mapping

@@ -1,16 +1,16 @@
-"""Test modules that share one namespace with the solution: ClassEval, KodCode.
+"""Test modules that share a namespace with the solution: ClassEval, KodCode.
 
-Both become pytest suites whose module first takes over every public name of `solution`.
+Both become pytest suites whose module first imports every public name of `solution`.
 
-ClassEval. Recognised by `solution_code, test, test_classes`. Tests name the class without
-importing it, because the harness of record puts code and tests in one file; so the star import.
-`import_statement` is the prelude: skeletons give it. The reference is `solution_code`.
+ClassEval. Recognised by `solution_code, test, test_classes`. Tests use the class without importing
+it, because the harness of record puts code and tests into one file. `import_statement`, which the
+skeletons contain, is the prelude. The reference is `solution_code`.
 
-KodCode. Recognised by `solution` with `test_code`, or with `test` where that is a test module
-(KodCode's verification trials). 85 of 232 tests in a sample use the solution without importing
-it; with the star import 228 references pass, as given 145.
+KodCode. Recognised by `solution` with `test_code`, or with `test` if that is a test module
+(KodCode's verification trials). In a sample, 85 of 232 tests use the solution without importing it;
+with the star import 228 references pass, without it 145.
 
-No limits of their own; KodCode's harness of record lets pytest run a minute.
+They have no limits of their own. KodCode's harness of record gives pytest a minute.
 """
 
 from dataclasses import replace
@@ -33,11 +33,11 @@ def star_suite(test: str, *, format_name: str, helpers: str = "", **properties: 
     Args:
         test: The module's source.
         format_name: For `TestSuite.format`.
-        helpers: Source whose names are the tests' own, whatever the solution calls so.
-        properties: More fields of `TestSuite`.
+        helpers: Source whose definitions replace names of the solution in the module.
+        properties: Further fields of `TestSuite`.
 
     Raises:
-        SuiteError: The module does not parse or contains no test.
+        SuiteError: The module does not parse, or there is no test in it.
     """
     if not source.has_tests(test):
         message = "the tests define no test"
@@ -92,7 +92,7 @@ def _is_test_module(row: Row) -> bool:
     try:
         tree = source.parse(fields.text(row, "test"))
     except SuiteError:
-        return True  # read_kodcode says what is wrong with it
+        return True  # `read_kodcode` raises it again, for the caller
     return source.kind_of(tree) is SourceKind.PYTEST
 
 

@@ -164,7 +164,7 @@ def test_points_that_are_no_number_are_refused(points: object) -> None:
     ("cases", "message"),
     [
         ([{"input": "1"}], "an object with input and output"),
-        ([{"input": [1], "output": 1, "type": "function_call"}], "fn_name says not which"),
+        ([{"input": [1], "output": 1, "type": "function_call"}], "has no fn_name"),
         ([{"input": "1", "output": "1", "type": "telepathy"}], "unknown type 'telepathy'"),
         (
             [{"input": [1], "output": 1, "fn_name": "f"}, {"input": "1", "output": "1"}],

@@ -194,7 +194,7 @@ def test_wrong_override_is_refused_with_what_was_expected(overrides: object, mes
 
 
 def test_comparison_cannot_be_overridden_where_the_tests_compare() -> None:
-    with pytest.raises(LabelError, match="compare by themselves"):
+    with pytest.raises(LabelError, match="do their own comparing"):
         parse_label({"tests": "assert f(1)", "suite": {"comparison": {"comparator": "exact"}}})
 
 

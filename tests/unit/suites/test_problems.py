@@ -65,7 +65,7 @@ def test_rows_from_elsewhere_are_indexed() -> None:
     ("text", "message"),
     [
         pytest.param(
-            '{"id": 1}\n{"id": "2"}\n\n{"id": 1}', "'1' stands in line 1.* line 4", id="twice"
+            '{"id": 1}\n{"id": "2"}\n\n{"id": 1}', "'1' is in line 1.* line 4", id="twice"
         ),
         pytest.param('{"id": 1}\n{"id"', "line 2: not JSON", id="cut off"),
         pytest.param("[1]", "line 1: expected an object, found list", id="list"),

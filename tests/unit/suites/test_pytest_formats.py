@@ -72,7 +72,7 @@ def test_quixbugs_name_cannot_lead_out_of_its_folder() -> None:
 
 
 def test_quixbugs_row_of_shared_files_is_refused_as_such() -> None:
-    with pytest.raises(LabelError, match="is no problem"):
+    with pytest.raises(LabelError, match="not a problem"):
         parse_label({"name": "_support", "files": {"conftest.py": ""}})
 
 
@@ -271,5 +271,5 @@ def test_pytest_module_that_imports_nothing_sees_the_solution(tmp_path: Path) ->
 
 
 def test_pytest_module_with_two_unknown_imports_is_a_suite_error() -> None:
-    with pytest.raises(SuiteError, match="modules that nobody provides: one, two"):
+    with pytest.raises(SuiteError, match="they import: one, two"):
         parse_label("import one\nimport two\ndef test_two():\n    assert one.f()\n")
