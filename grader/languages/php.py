@@ -13,7 +13,7 @@ from grader.languages.language import (
 
 
 def prepare(code: str) -> SourceFile:
-    """Open the code as PHP where the answer did not; else it would be text to print."""
+    """Open the code as PHP if the answer did not; else PHP would print it as text."""
     opened = code if "<?" in code else f"<?php {code}"
     return SourceFile(path="solution.php", code=opened)
 

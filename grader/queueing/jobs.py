@@ -1,4 +1,4 @@
-"""Queued jobs: what is sent for a submission, and the key that equal submissions share."""
+"""Jobs: what is sent for a submission, and the key that equal submissions share."""
 
 import functools
 import hashlib

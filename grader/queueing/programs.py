@@ -1,4 +1,4 @@
-"""Programs as queued jobs. A worker runs each once and answers with its output, not a verdict."""
+"""Programs as jobs. A worker runs each once and answers with its output, not a verdict."""
 
 import base64
 import json

@@ -1,8 +1,9 @@
 """Sessions in the slots of workers: a client asks, the worker that has the session answers.
 
-A request goes to a list in Redis: one that all workers with room read, to open a session, else that
-of the worker that opened it. The answer comes in a list of the request's own. Requests and answers
-are JSON. A worker that dies takes its sessions along; its clients notice by its lease.
+A request goes to a list in Redis: to open a session, to one that all workers with room read, else
+to that of the worker that has the session. The answer comes in a list for this request alone.
+Requests and answers are JSON. If a worker dies, its sessions are lost, and its clients notice when
+its lease ends.
 """
 
 import base64
@@ -34,14 +35,14 @@ from grader.queueing.programs import ProgramResult, decode_result, encode_result
 from grader.sandbox.contract import SlotSession, StepOutcome
 
 _TICK_S = 1.0
-"""How long one wait in Redis lasts before the other side is looked at."""
+"""How long one wait in Redis lasts before the other side is checked."""
 _ANSWER_TTL_S = 60
 _REQUEST_TTL_S = 600
 _OPENING_S = 10.0
 """How long a worker with room may take to be found."""
 _SLOWNESS = 10.0
 _BACKSTOP_S = 120.0
-"""A step on a living worker is given up after so many times its limits, and so much more."""
+"""A step is given up after `_SLOWNESS` times its limits plus `_BACKSTOP_S` seconds."""
 
 _ERRORS: Mapping[str, type[GraderError]] = {
     "input": InputError,
@@ -63,7 +64,7 @@ class SessionLists:
         self._execute: Callable[..., Any] = self._redis.execute_command
 
     def ask(self, key: str, request: Mapping[str, Any]) -> bytes:
-        """Add a request to a list, and return it as it stands there."""
+        """Add a request to a list, and return it as it is stored."""
         body = json.dumps(request).encode()
         self._command("RPUSH", key, body)
         self._command("EXPIRE", key, _REQUEST_TTL_S)
@@ -89,7 +90,7 @@ class SessionLists:
         return bool(self._command("EXISTS", Key.WORKER + worker))
 
     def forget(self, worker: str) -> None:
-        """Drop what is asked of a worker that ends."""
+        """Drop the requests to a worker that ends."""
         self._command("DEL", SessionKey.WORKER + worker)
 
     def close(self) -> None:
@@ -128,13 +129,13 @@ class QueueSlots:
         yield QueueSlot(self._lists, image, self._closed)
 
     def close(self) -> None:
-        """Let nothing wait for a worker any longer. Repeats harmlessly."""
+        """End all waits for workers. Repeats harmlessly."""
         self._closed.set()
         self._lists.close()
 
 
 class QueueSlot:
-    """A slot that is yet to be found."""
+    """A slot of some worker. Opening a session finds it."""
 
     def __init__(self, lists: SessionLists, image: str, closed: threading.Event) -> None:
         self._lists = lists
@@ -221,10 +222,11 @@ class _QueueSession:
             self._ask("drop", _BACKSTOP_S, states=list(states))
 
     def close(self) -> None:
-        """End the session; see `SlotSession.close`. The worker does that when it gets to it."""
+        """Ask the worker to end the session, and return at once; see `SlotSession.close`."""
         if not self._has_ended:
             self._has_ended = True
-            with contextlib.suppress(QueueUnavailableError):  # It ends there when it has expired.
+            # If this fails, the worker ends it when it has expired.
+            with contextlib.suppress(QueueUnavailableError):
                 self._send("close")
 
     def _ask(self, op: str, patience_s: float, **fields: Any) -> dict[str, Any]:
@@ -236,7 +238,7 @@ class _QueueSession:
             id = self._send(op, **fields)
             while (told := self._lists.take([SessionKey.ANSWER + id])) is None:
                 if self._closed.is_set():
-                    message = "nothing waits for the answer any more"
+                    message = "the client was closed while it waited for an answer"
                     raise SandboxUnavailableError(message)
                 if not self._lists.has_worker(self._worker) or time.monotonic() > deadline:
                     self._has_ended = True
@@ -253,7 +255,7 @@ class _QueueSession:
 
 @contextmanager
 def _reaching() -> Iterator[None]:
-    """Tell of Redis's silence as of that of the slot, which is beyond it."""
+    """Report a failure of Redis as one of the slot, which is reached through it."""
     try:
         yield
     except QueueUnavailableError as error:
@@ -261,7 +263,7 @@ def _reaching() -> Iterator[None]:
 
 
 def _read(told: bytes) -> dict[str, Any]:
-    """Return an answer, or raise what it tells of."""
+    """Return an answer, or raise the error in it."""
     try:
         answer = json.loads(told)
         if (kind := answer.get("error")) is not None:
@@ -276,7 +278,7 @@ def _read(told: bytes) -> dict[str, Any]:
 
 
 def perform(session: SlotSession, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what a request asks of a session, and return the answer.
+    """Carry out a request to a session, and return the answer.
 
     Raises:
         SandboxUnavailableError: The slot broke.

@@ -1,4 +1,4 @@
-"""The sandbox of a grader that must not run anything, only report on what holds no code."""
+"""The sandbox of a grader that runs nothing: it only reports on completions without code."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ class AbsentSandbox:
 
     def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
         """Refuse."""
-        message = f"a slot of {image} with {memory_bytes} bytes is asked for where nothing may run"
+        message = f"a grader that runs nothing was asked for a slot ({image}, {memory_bytes} bytes)"
         raise ConfigurationError(message)
 
     def layers(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Which backend the settings mean, on this machine."""
+"""Chooses the backend by the settings and this machine."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def choose_sandbox(settings: Settings) -> Sandbox:
     """Return the backend that the settings name; for `auto`, the best that works here.
 
-    `auto` takes Docker where its SDK is installed and an engine answers that has the image, else
-    the native one.
+    `auto` means Docker if its SDK is installed and an engine with the image answers, else native.
     """
     match settings.sandbox:
         case SandboxChoice.DOCKER:
@@ -36,12 +35,12 @@ def choose_sandbox(settings: Settings) -> Sandbox:
 
 
 def _has_docker_sdk() -> bool:
-    # A mere folder of that name, in the working directory, has no origin.
+    # A folder of that name in the working directory is found, too, but has no origin.
     spec = find_spec("docker")
     return spec is not None and spec.origin is not None
 
 
-# Imported only where chosen: either backend's modules take a while.
+# A backend is imported only if it is chosen, because that takes a while.
 
 
 def _docker(settings: Settings) -> "DockerSandbox":

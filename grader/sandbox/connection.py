@@ -1,4 +1,4 @@
-"""A slot as a stream of frames, whatever carries the bytes.
+"""A slot at the end of a stream of frames. A `Transport` carries the bytes.
 
 The supervisor's side, with the list of frames, is sandbox_images/harness/slot/supervisor.py.
 """
@@ -19,9 +19,9 @@ from grader.sandbox.contract import Dialogue, RunBatch, RunOutcome, SlotSession,
 from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
 _CHUNK = 1 << 16
-"""Read at once at most. For a buffer of a megabyte, each call would have memory mapped: 13 µs."""
+"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _HANG_UP = getattr(select, "POLLRDHUP", 0)
-"""Beside POLLHUP and POLLERR, which are always told; the system may have none (macOS)."""
+"""Polled for besides POLLHUP and POLLERR, which are always reported. macOS lacks it."""
 
 
 class Transport(Protocol):
@@ -45,17 +45,17 @@ class Transport(Protocol):
         """Tell whether the other end of the stream is still there."""
 
     def hang_up(self) -> None:
-        """Begin to kill the slot: it ends on its own from now on. Repeats harmlessly."""
+        """Begin to kill the slot, and return at once. Repeats harmlessly."""
 
     def kill(self) -> None:
-        """Kill the slot and free what it held; wakes a waiting `receive`. Repeats harmlessly."""
+        """Kill the slot and free its resources; wakes a waiting `receive`. Repeats harmlessly."""
 
     def log_tail(self) -> str:
         """Return the last of what the supervisor wrote to its standard error."""
 
 
 def kill_all(transports: Iterable[Transport]) -> None:
-    """Kill slots at once, each of which takes its time to go, and wait until all are gone."""
+    """Kill slots at the same time, because each takes a while, and wait until all are gone."""
     transports = list(transports)
     for transport in transports:
         transport.hang_up()
@@ -80,10 +80,10 @@ def has_hung_up(stream: socket.socket) -> bool:
 
 
 class PowerlessSlotError(SandboxUnavailableError):
-    """The slot's kernel refuses what a run needs, to one who is nobody in particular there."""
+    """The slot's kernel refuses what a run needs, because the slot lacks capabilities."""
 
     def __init__(self, message: str, kernel: str) -> None:
-        """Keep the release of that kernel, by which it can be told from the host's."""
+        """`kernel` is the release of the slot's kernel, by which it can be told from the host's."""
         super().__init__(message)
         self.kernel = kernel
 
@@ -95,8 +95,8 @@ class SlotConnection:
         """Wait until the supervisor says that it is ready.
 
         Raises:
-            PowerlessSlotError: It is not, for want of power over its kernel.
-            SandboxUnavailableError: It ended instead; the message has its last words.
+            PowerlessSlotError: It lacks capabilities that its kernel demands.
+            SandboxUnavailableError: It ended instead. The message has the end of its log.
         """
         self._name = name
         self._transport = transport
@@ -108,7 +108,7 @@ class SlotConnection:
         except BaseException:
             self.close()
             raise
-        """What the supervisor told about itself, for `grader doctor`."""
+        """What the supervisor said about itself, for `grader doctor`."""
 
     @property
     def name(self) -> str:
@@ -158,7 +158,7 @@ class SlotConnection:
         self._transport.kill()
 
     def _stop(self, seq: int) -> None:
-        """Tell the supervisor to stop batch `seq`, and wait until nothing of it lives."""
+        """Tell the supervisor to stop a batch or session, and wait until it has ended."""
         self._transport.send(encode({"op": "stop", "seq": seq}))
         while True:
             header, _blobs = self._next_frame()
@@ -181,7 +181,7 @@ class SlotConnection:
             try:
                 self._frames.extend(self._reader.feed(data))
             except FrameError as error:
-                message = f"the slot sent no frame: {error}"
+                message = f"the slot sent an invalid frame: {error}"
                 raise self._unavailable(message) from error
         frame = self._frames.pop(0)
         if frame[0].get("op") == "fault":
@@ -259,7 +259,7 @@ class _Session:
             raise InputError(header["problem"])
         found = list(FrameReader().feed(frame))
         if len(found) != 1:
-            message = "a session's keeper sent no frame"
+            message = "a session's keeper sent something other than one frame"
             raise self._slot._unavailable(message)
         return found[0]
 

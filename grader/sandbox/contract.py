@@ -1,9 +1,9 @@
-"""The contract between the grader and whatever runs code for it.
+"""The contract between the grader and the backends that run code for it.
 
-A *slot* is one long-lived locked-down place that runs one *batch* at a time. A batch is a
-program with the inputs of its *runs*: each run gets a fresh process, an empty work area and
-no way to tell that another run came before it. docs/how-it-works.md has the picture;
-tests/contract/ holds every implementation to what this file promises.
+A *slot* is a long-lived, locked-down place that runs one *batch* at a time. A batch is a program
+with the inputs of its *runs*. Each run gets a fresh process and an empty work area, and cannot tell
+whether another run came before it. docs/how-it-works.md has the picture. tests/contract/ holds
+every implementation to what this file promises.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -32,17 +32,17 @@ class Program(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterpart:
-    """A program of the suite that talks to the submission, each on the other's standard streams."""
+    """A program of the suite that talks to the submission over the standard streams of both."""
 
     source: str
     """Run as `__main__`, with the run's bytes in a file `input` and its answer in `answer`.
 
-    After exit code 0 or 7 the submission still has to end by itself; after any other it is ended.
+    If it ends with exit code 0 or 7, the submission still has to end by itself; else it is killed.
     """
     answers: tuple[bytes, ...]
     """One for each of `RunBatch.runs`."""
     limits: Limits
-    """Its own, whatever the submission's are. Wall time counts once the submission has ended."""
+    """Its own, apart from the submission's. Wall time counts from the end of the submission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +50,13 @@ class Commands:
     """How a program of another language than Python is compiled and executed, in the work area."""
 
     run: tuple[str, ...]
-    """A program of the slot or, with a slash, of the work area; and its arguments."""
+    """A program of the slot or, if it has a slash, of the work area; and its arguments."""
     compile: tuple[str, ...] = ()
-    """What to execute first, once for all runs; empty for nothing. What it leaves in the work
-    area, every run finds in its own."""
+    """What to execute first, once for all runs; empty for nothing. Each run gets the files that
+    are then in the work area."""
     compile_limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Of both, beside what every run finds."""
+    """Variables of both commands, besides those of every run."""
 
 
 COMPILING = -1
@@ -71,7 +71,7 @@ class RunBatch:
     source: str
     """The submission's code: the whole of its file."""
     runs: tuple[bytes, ...]
-    """Per run what its process is given: stdin, or a payload of `grader.sandbox.payload`."""
+    """What the process of each run gets: stdin, or a payload of `grader.sandbox.payload`."""
     limits: Limits
     """For each run."""
     prelude: str = ""
@@ -84,12 +84,12 @@ class RunBatch:
     split: bool = False
     """Scripts and pytest only: run the tests in one process and the submission in another."""
     standing: bool = False
-    """Scripts apart from their submission only: the tests leave their process as they found it,
-    so that it may have run other tests before and run others afterwards."""
+    """Split scripts only: the tests leave their process as they found it, so that it may run other
+    tests before and after them."""
     interactor: Counterpart | None = None
-    """Stdin programs only: who the submission talks to. The runs' bytes are for it alone."""
+    """Stdin programs only: what the submission talks to. Only it gets the runs' bytes."""
     commands: Commands | None = None
-    """Only, and always, with `Program.COMMAND`."""
+    """Required with `Program.COMMAND`, and only allowed with it."""
 
     @property
     def memory_bytes(self) -> int:
@@ -106,22 +106,22 @@ class RunOutcome:
     """Which of `RunBatch.runs`, or `COMPILING`."""
     exit_code: int | None
     exit_signal: int | None
-    """Never both; neither where a limit ended the run."""
+    """At most one of the two; none if a limit ended the run."""
     stdout: bytes
     stderr: bytes
     dropped_bytes: int
-    """Output past `Limits.output_bytes`, of both streams together."""
+    """How much output of both streams exceeded `Limits.output_bytes`."""
     report: bytes
     """What the runner wrote to its private descriptor; see `grader.sandbox.payload`."""
     usage: Usage
     waited_s: float = 0.0
-    """Of its time on the clock, what it was ready but had no CPU, as far as that was seen."""
+    """The part of its wall time in which it was ready but had no CPU, as far as was seen."""
     limit_hit: LimitKind | None = None
     oom_killed: bool = False
     forbidden_calls: tuple[str, ...] = ()
-    """Names of system calls that were tried and that no honest program needs."""
+    """Names of refused system calls that no honest program needs."""
     dialogue: "Dialogue | None" = None
-    """Only, and always, where the batch has an interactor; `stdout` is then what it was told."""
+    """Set if the batch has an interactor. `stdout` is then what the submission told it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,26 +131,26 @@ class Dialogue:
     interactor: RunOutcome
     """How the interactor ended; its `stdout` is what it told the submission."""
     interactor_first: bool
-    """Whether it ended before the submission did."""
+    """Whether the interactor ended first."""
     deadlock: bool = False
-    """Whether both waited for input that nobody would send; the submission's limit is wall time.
+    """Whether both waited for each other's output. The submission's limit is then wall time.
 
-    Found at once where the kernel shows what a process waits for, else by that limit.
+    Seen at once if the kernel shows what a process waits for, else when that limit is hit.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
-    """What came of a step of a session. The cell chose the streams and the report."""
+    """The outcome of a step of a session. The cell chose the streams and the report."""
 
     state: int | None
-    """The state that it led to. None: there is none, and all is as before the step."""
+    """The state that it led to. None: it led to none, and the session is as before."""
     problem: str | None
-    """Why there is none."""
+    """Why it led to none."""
     run: RunOutcome | None
     """How the cell ran; None if it did not begin."""
     is_gone: bool = False
-    """Whether the step could not begin since the state's process is no more."""
+    """Whether the step could not begin because the state's process is gone."""
 
 
 class SlotSession(Protocol):
@@ -169,11 +169,11 @@ class SlotSession(Protocol):
         Args:
             state: Where to start from; it stays as it is.
             cell: Python source.
-            limits: For this step: CPU time, wall time and output. All else is the session's.
+            limits: CPU time, wall time and output of this step. The session has the other limits.
             files: Put into the work area first.
 
         Raises:
-            SessionLostError: There is no session any more.
+            SessionLostError: The session has ended.
             SandboxUnavailableError: The slot broke.
         """
 
@@ -182,12 +182,12 @@ class SlotSession(Protocol):
 
         Raises:
             InputError: The state is gone, or the files have more bytes than its work area.
-            SessionLostError: There is no session any more.
+            SessionLostError: The session has ended.
             SandboxUnavailableError: The slot broke.
         """
 
     def list_files(self, state: int) -> Mapping[str, int]:
-        """Return the sizes of all files of a state's work area; raises as `read_files`."""
+        """Return the sizes of all files of a state's work area. Raises like `read_files`."""
 
     def drop(self, states: Sequence[int]) -> None:
         """Free states.
@@ -197,7 +197,7 @@ class SlotSession(Protocol):
         """
 
     def close(self) -> None:
-        """End the session, after which the slot can be used again. Repeats harmlessly.
+        """End the session. Then the slot can be used again. Repeats harmlessly.
 
         Raises:
             SandboxUnavailableError: The slot broke.
@@ -205,16 +205,16 @@ class SlotSession(Protocol):
 
 
 class SessionSlot(Protocol):
-    """A slot as sessions need it."""
+    """The part of a slot that sessions need."""
 
     def open_session(
         self, limits: Limits, *, states: int, preload: Sequence[str] = ()
     ) -> SlotSession:
-        """Begin a session, which has the slot for itself until it is closed.
+        """Begin a session. Nothing else can use the slot until it is closed.
 
         Args:
-            limits: Those on memory and files are for all of the session. Those on processes and
-                on time are for each step.
+            limits: Those on memory and files hold for the whole session, those on processes and
+                time for each step.
             states: How many states it may have at once.
             preload: Modules that the first state should find imported already.
 
@@ -224,7 +224,7 @@ class SessionSlot(Protocol):
 
 
 class Slot(SessionSlot, Protocol):
-    """One place that runs one batch at a time. Not safe to share between threads."""
+    """A place that runs one batch at a time. Not safe to share between threads."""
 
     @property
     def name(self) -> str:
@@ -234,19 +234,20 @@ class Slot(SessionSlot, Protocol):
         """Run the batch's runs one after another and yield each outcome as it ends.
 
         If the batch has something to compile, the first outcome is the compiler's. It is the only
-        one if the compiler did not end with exit code 0, hit a limit, or reports an error.
+        one if the compiler failed: it hit a limit, reports an error, or has another exit code
+        than 0.
 
         Closing the iterator early stops the run in progress and drops the rest.
 
         Raises:
-            SandboxUnavailableError: The slot broke. It is unusable from then on; runs that
-                were not yielded may or may not have happened. Retryable on another slot.
+            SandboxUnavailableError: The slot broke, and cannot be used any more. Runs whose
+                outcomes were not yielded may have happened. Retryable on another slot.
         """
 
     def is_alive(self) -> bool:
-        """Tell whether the slot, which runs nothing now, can take a batch.
+        """Tell whether the slot can take a batch. It must run nothing now.
 
-        True of one that broke this very moment; never True of one that broke a while ago.
+        May still be True if the slot broke a moment ago.
         """
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""What an engine's complaint means for the person who reads it. Pure.
+"""Explains an engine's error messages to the person who reads them. Pure.
 
-The engine's messages are English prose that differs between versions, so nothing is decided by
-them: they choose a hint, never a verdict. A message that matches nothing is passed on as it is.
+The messages are English prose that differs between versions, so they only choose a hint, and decide
+nothing else. An unknown message is passed on as it is.
 """
 
 import re
@@ -22,7 +22,7 @@ _HINTS = (
     _hint(
         r"version: .*(FileNotFoundError|Connection refused|Failed to resolve|timed out)",
         "no Docker engine answers; start it (`dockerd`, or `systemctl start docker`), "
-        "or say where it is with DOCKER_HOST",
+        "or give its address in DOCKER_HOST",
     ),
     _hint(
         r"PermissionError|permission denied while trying to connect",
@@ -34,7 +34,7 @@ _HINTS = (
     ),
     _hint(
         r"seccomp.*(not supported|not enabled)|(not supported|not enabled).*seccomp",
-        "this engine or kernel lacks seccomp, without which no submission is run",
+        "this engine or kernel lacks seccomp, which submissions need",
     ),
     _hint(
         r"apparmor.*(not loaded|not enabled|apply profile)",
@@ -42,13 +42,13 @@ _HINTS = (
     ),
     _hint(
         r"no space left on device",
-        "the disk of the engine is full; `docker system df` says by what",
+        "the disk of the engine is full; `docker system df` shows what takes the space",
     ),
 )
 
 
 def explain(message: str) -> str:
-    """Return what to do about an engine's message, before the message itself."""
+    """Return an engine's message, after a hint what to do if one is known."""
     text = " ".join(message.split())
     for hint in _HINTS:
         if hint.pattern.search(text):

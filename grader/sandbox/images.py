@@ -1,9 +1,9 @@
-"""Building the sandbox images, also where no registry can be reached.
+"""Building the sandbox images, even if no registry can be reached.
 
 An image holds a Python, the packages of its variant and the harness. The recipes are in
-sandbox_images/; whatever a build needs from a package index is fetched here, on the host, and
-handed in, since a build may reach nothing at all. An image is stamped with a digest of the
-harness, because both ends of the wire have to be of one version.
+sandbox_images/. The packages that a build needs are fetched here, on the host, because a build may
+have no network at all. An image is labelled with a digest of its harness, because both ends of the
+wire must have the same version.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from grader.sandbox.docker.engine import Engine
 from sandbox_images.lock import platform_options
 
 VARIANTS = ("python", "science")
-"""Those that Python submissions run in; each other language's is named in `grader.languages`."""
+"""The images for Python. `grader.languages` names those of other languages."""
 
 DEFAULT_BASE = "debian:bookworm-slim"
 _RELEASE = "bookworm"
@@ -37,7 +37,7 @@ _RECIPES = Path(sandbox_images.__file__).parent
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "no_proxy")
 
 Progress = Callable[[str], None]
-"""Takes a line that says what is being done."""
+"""Takes a line that says what is happening."""
 
 
 def image_name(variant: str, settings: Settings) -> str:
@@ -49,14 +49,14 @@ def image_name(variant: str, settings: Settings) -> str:
     if variant in VARIANTS:
         return str(getattr(settings.images, variant))
     if languages.in_image(variant):
-        # Beside the plain image that it is built on, by the variant's name for a tag.
+        # Like the plain image that it is built on, but with the variant's name as the tag.
         return f"{_without_tag(settings.images.python)}:{variant}"
     message = f"there is no image variant {variant!r}; expected one of {', '.join(all_variants())}"
     raise ImageNotFoundError(message)
 
 
 def all_variants() -> tuple[str, ...]:
-    """Return the variants of Python's and those of other languages."""
+    """Return the variants for Python and those for other languages."""
     found = dict.fromkeys(language.image for language in languages.languages().values())
     return (*VARIANTS, *found)
 
@@ -68,7 +68,7 @@ def _without_tag(image: str) -> str:
 
 @cache
 def harness_digest() -> str:
-    """Return a digest of the harness beside this grader, which an image has to carry."""
+    """Return a digest of this grader's harness. An image must be labelled with it."""
     digest = hashlib.sha256()
     for path in _harness_files():
         digest.update(f"{path.relative_to(_RECIPES)}\0".encode() + path.read_bytes() + b"\0")
@@ -76,10 +76,10 @@ def harness_digest() -> str:
 
 
 def check(engine: Engine, variant: str, settings: Settings) -> str:
-    """Return the id of a variant's image, once it is sure to fit this grader.
+    """Return the id of a variant's image, after checking that it fits this grader.
 
     Raises:
-        ImageNotFoundError: It is missing or has another harness; the message says what to run.
+        ImageNotFoundError: It is missing or has another harness. The message says what to run.
         SandboxUnavailableError: The engine does not answer.
     """
     name = image_name(variant, settings)
@@ -105,17 +105,17 @@ def build(
     base: str | None = None,
     wheels: Path | None = None,
 ) -> str:
-    """Build a variant's image, and what it is based on where that is missing.
+    """Build a variant's image, and its base if that is missing.
 
     Args:
         variant: One of `all_variants`.
         progress: Called with each line that the build prints.
-        settings: Default: the plain ones.
-        base: The image to build on, with Debian's apt or a Python 3.11 of its own. Default: for
-            "python" `DEFAULT_BASE`, pulled or else made with debootstrap; for "science" the
+        settings: None for the defaults.
+        base: The image to build on. It needs Debian's apt, or a Python 3.11. None: for "python",
+            `DEFAULT_BASE`, which is pulled or else made with debootstrap; for all others, the
             plain image.
         wheels: A folder with every wheel of the variant's lock, for a host without a package
-            index. Default: pip fetches them.
+            index. None: pip fetches them.
 
     Returns:
         The image's name.
@@ -153,7 +153,7 @@ def build(
 
 
 def _proxies() -> dict[str, str]:
-    """Return the host's proxy settings as build arguments, which no image remembers."""
+    """Return the host's proxy settings as build arguments, which images do not keep."""
     both_cases = (*_PROXY_VARIABLES, *(name.upper() for name in _PROXY_VARIABLES))
     return {name: os.environ[name] for name in both_cases if name in os.environ}
 
@@ -174,7 +174,7 @@ def _default_base(engine: Engine, variant: str, settings: Settings, progress: Pr
 
 
 def _provide_base(engine: Engine, progress: Progress) -> None:
-    """Make sure that the default base is there: pull it, else make it of Debian's packages."""
+    """Make sure that the default base exists: pull it, else make it from Debian's packages."""
     if engine.image(DEFAULT_BASE) is not None:
         return
     progress(f"Pulling {DEFAULT_BASE}")
@@ -250,7 +250,7 @@ def _write_context(
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Drop what differs from host to host, so that an unchanged step comes from the cache."""
+    """Drop what differs between hosts, so that an unchanged step comes from the cache."""
     entry.uid = entry.gid = entry.mtime = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
@@ -258,7 +258,7 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _install(packages: Path, lock: Path, machine: str, wheels: Path | None) -> None:
-    """Unpack the wheels of a lock into a folder, for the image's Python and not the host's."""
+    """Unpack the wheels of a lock into a folder, for the image's Python."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-compile", "--require-hashes", f"--requirement={lock}"]
     command += [f"--target={packages}", *platform_options(machine)]
@@ -271,5 +271,5 @@ def _install(packages: Path, lock: Path, machine: str, wheels: Path | None) -> N
             raise ConfigurationError(message)
         message = f"pip could not fetch the packages of {lock}: {done.stderr.strip()}"
         raise SandboxError(message)
-    # Commands would start with the path of the host's Python.
+    # Their first lines would name the host's Python.
     shutil.rmtree(packages / "bin", ignore_errors=True)

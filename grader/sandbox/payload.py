@@ -1,4 +1,4 @@
-"""What each kind of program is given for a run: the bytes of `RunBatch.runs`.
+"""The payloads of runs: for each kind of program, the bytes of `RunBatch.runs`.
 
 The other end is sandbox_images/harness/runners/; expected values are never part of it.
 """
@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 from sandbox_images.harness.wire import values
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
-"""Of a call: those by position, and those by name."""
+"""Positional and keyword arguments of a call."""
 
 
 def calls(entry_point: str, calls: Iterable[Arguments], *, asks_presence: bool = False) -> bytes:
     """Encode calls that one run makes, in order.
 
     Args:
-        entry_point: What is called.
-        calls: With what.
-        asks_presence: Whether only the truth of a result is to be reported if it is a bool, and
-            else whether it is not None. It may be no plain data then.
+        entry_point: The function or method to call.
+        calls: The arguments of each call.
+        asks_presence: Whether to report only if there is a result: a bool as it is, any other
+            value as whether it is not None. Such a value need not be plain data.
 
     Raises:
         sandbox_images.harness.wire.values.UnencodableError: An argument is not plain data.
@@ -40,13 +40,13 @@ class Apart(NamedTuple):
     names: tuple[str, ...] = ()
     """Functions of the submission."""
     classes: tuple[str, ...] = ()
-    """Classes of the submission of which they call methods of new instances."""
+    """Classes of the submission. The tests make instances and call their methods."""
     modules: tuple[str, ...] = ()
-    """Modules that the tests use without importing them, since the submission does."""
+    """Modules that the tests use but do not import, because the submission does."""
     nowhere: tuple[str, ...] = ()
-    """Names of the tests' own that would mean something else if the submission defined them."""
+    """Names of the tests that would change their meaning if the submission defined them."""
     watched: bool = True
-    """Whether the tests could see that an argument was changed in place."""
+    """Whether the tests could notice that an argument was changed in place."""
 
 
 def script(
@@ -57,9 +57,9 @@ def script(
     apart: Apart | None = None,
     notes: bool = False,
 ) -> bytes:
-    """Encode the statements that run in the submission's namespace, or apart from it.
+    """Encode statements to run in the submission's namespace, or apart from the submission.
 
-    `notes` fails a case if an assertion of it failed, even if the submission caught the error.
+    With `notes`, a case fails if one of its assertions failed, even if the error was caught.
     """
     return _judged(apart, setup=setup, cases=list(cases), stop_early=stop_early, notes=notes)
 
@@ -74,7 +74,7 @@ def pytest(
 ) -> bytes:
     """Encode what pytest is to collect, and with which further arguments.
 
-    `notes` is as of `script`.
+    `notes` is that of `script`.
     """
     paths, more = list(test_paths), list(args)
     return _judged(apart, test_paths=paths, args=more, stop_early=stop_early, notes=notes)

@@ -14,7 +14,7 @@ from grader.sandbox.contract import Sandbox, Slot
 _log = logging.getLogger(__name__)
 
 _PAUSE_S = 0.5
-"""Between two tries to open a slot while the sandbox's engine is away."""
+"""Between two tries to open a slot while the engine does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class SlotKind:
 
         Args:
             need: What the batch needs.
-            supersets: By image, another one that has all that it has.
+            supersets: By image, another image that has everything it has.
         """
         images = (need.image, supersets.get(need.image))
         return self.image in images and self.memory_bytes >= need.memory_bytes
@@ -43,7 +43,7 @@ class SlotCounts:
     """Lent, or being opened to be lent."""
     idle: int
     unopened: int
-    """Not there yet, or no more."""
+    """Not opened yet, or closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,10 +69,10 @@ class SlotPool:
         Args:
             sandbox: Opens the slots. The pool closes them, not the sandbox.
             size: How many slots may exist at once.
-            memory_bytes: What a slot gets at least; batches that need more get larger slots.
-            outage_s: How long slots may fail to open before that is an error, once one has been
-                opened: an engine that is restarted costs no submission its verdict.
-            supersets: By image variant, another one whose slots take its batches, too.
+            memory_bytes: The least memory of a slot. Batches that need more get larger slots.
+            outage_s: How long opening a slot is tried again, once one has been opened, so that no
+                submission loses its verdict if an engine is restarted.
+            supersets: By image variant, another one whose slots can take its batches, too.
         """
         self._sandbox = sandbox
         self._size = size
@@ -87,7 +87,7 @@ class SlotPool:
 
     @contextmanager
     def borrow(self, *, image: str, memory_bytes: int) -> Iterator[Slot]:
-        """Wait for a slot and have it alone; a slot whose use raises is not used again.
+        """Wait for a slot and lend it. If its use raises, the slot is closed.
 
         Raises:
             SandboxError: A slot could not be opened.
@@ -138,7 +138,7 @@ class SlotPool:
             return self._changed.wait_for(lambda: self._closed, _PAUSE_S)
 
     def _take_living(self, need: SlotKind) -> _Idle | None:
-        """As `_take`, but give up the slots that died while they were idle."""
+        """Like `_take`, but close slots that died while they were idle."""
         while (idle := self._take(need)) is not None:
             if idle.slot.is_alive():
                 return idle
@@ -161,8 +161,8 @@ class SlotPool:
                     self._count += 1
                     return None
                 if self._idle:
-                    # Every slot exists and none of the idle ones fits: one makes room. Closing a
-                    # container takes seconds, in which other threads need the lock.
+                    # All slots are open and no idle one fits: one makes room. It is closed without
+                    # the lock, because closing a container takes seconds.
                     unlocked.callback(self._idle.pop(0).slot.close)
                     return None
                 self._changed.wait()

@@ -22,7 +22,7 @@ _CLOSED = "the session is closed"
 _ENDED = "the process that held the session has ended"
 _PATH_CHARS = 200
 _EXPIRY_GRAIN = 0.05
-"""Idle sessions are looked for this often, as a part of the time after which they expire."""
+"""How often idle sessions are looked for, as a part of the time after which they expire."""
 
 
 class SlotSource(Protocol):
@@ -32,11 +32,11 @@ class SlotSource(Protocol):
         """Lend a slot; see `grader.sandbox.pool.SlotPool.borrow`."""
 
     def close(self) -> None:
-        """End what waits for a slot or a step, and close what is open. Repeats harmlessly."""
+        """End waits for slots and steps, and close all slots. Repeats harmlessly."""
 
 
 class Session:
-    """Where a session stands: cells go on from here. Safe for many threads, which take turns."""
+    """A session at its current state. Safe for many threads, which take turns."""
 
     def __init__(self, tree: Tree, node: Node, close_tree: Callable[[], None]) -> None:
         self._tree = tree
@@ -52,7 +52,7 @@ class Session:
 
     @property
     def steps(self) -> int:
-        """How many steps led to where the session stands."""
+        """How many steps led to the current state."""
         return self._here().depth
 
     @property
@@ -62,7 +62,7 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was neither closed nor has expired."""
+        """Whether it is neither closed nor expired."""
         return self._node is not None and not self._tree.is_closed
 
     def run(
@@ -74,8 +74,8 @@ class Session:
     ) -> StepResult:
         """Execute a cell.
 
-        Its names, and the files of its work area, are there for the next one. If it does not come
-        to its end within its limits, or leaves a thread running, nothing of it is kept.
+        The next cell has its names and the files of its work area. If the cell does not end within
+        its limits, or leaves a thread running, nothing of it is kept.
 
         Args:
             cell: Python source. The value of its last line is returned, as in a notebook.
@@ -84,7 +84,7 @@ class Session:
 
         Raises:
             InputError: A path does not stay inside the work area.
-            SessionLostError: The session was closed, has expired, or cannot be had again.
+            SessionLostError: The session was closed, has expired, or its state cannot be restored.
             SandboxError: Slots broke, also when tried again. Nothing of the step was kept.
         """
         node = self._here()
@@ -95,13 +95,13 @@ class Session:
         return result
 
     def fork(self, *, at: int | None = None) -> "Session":
-        """Return a session that goes on from here, or from an earlier step, by itself.
+        """Return a new branch that goes on from here, or from an earlier step.
 
         Args:
             at: After how many steps; None for all.
 
         Raises:
-            InputError: There are not as many.
+            InputError: The session has fewer steps.
             SessionLostError: The session is closed.
         """
         node = self._here()
@@ -141,7 +141,7 @@ class Session:
         return self._node
 
     def _move(self, node: Node | None) -> int:
-        """Go on from another state, or none; return how many branches the session has then."""
+        """Go on from another state, or none; return how many branches the session then has."""
         before, self._node = self._node, node
         return self._tree.move(before, node)
 
@@ -160,9 +160,9 @@ class Sessions:
 
         Args:
             settings: Limits, bounds and the backend; None for plain defaults.
-            sandbox: None for the one that the settings choose. Closed with this.
-            slots: Lends slots, such as those of workers; None for slots of the sandbox. Closed
-                with this.
+            sandbox: None for the one that the settings choose. `close` closes it.
+            slots: Lends slots, such as those of workers; None for slots of the sandbox. `close`
+                closes it.
         """
         self._settings = settings or Settings()
         self._bounds = self._settings.sessions
@@ -191,15 +191,15 @@ class Sessions:
 
         Args:
             image: The image variant: "python" or "science".
-            limits: Those on memory and files are for all of the session, the others for each
-                step; None for those of the settings.
+            limits: Those on memory and files hold for the whole session, the others for each step.
+                None for those of the settings.
             preload: Modules that the session should find imported already.
             wait_s: How long to wait for another session to end if there is no room.
 
         Raises:
-            SessionsFullError: There are as many as there may be. Retryable.
-            SandboxError: There is no slot.
-            ConfigurationError: This is closed.
+            SessionsFullError: As many sessions are open as the settings allow. Retryable.
+            SandboxError: No slot can be opened.
+            ConfigurationError: `close` was called.
         """
         limits = limits or self._settings.limits
         slots = self._open_slots()
@@ -248,7 +248,7 @@ class Sessions:
             sandbox, self._sandbox = self._sandbox, None
         for tree in trees:
             tree.forbid(_ENDED)
-        # Steps that are under way end with their slots.
+        # Closing the slots ends the steps that are under way.
         if slots is not None:
             slots.close()
         if sandbox is not None:
@@ -275,7 +275,7 @@ class Sessions:
             return self._slots
 
     def _expire(self) -> None:
-        """Close sessions that have been idle for too long, until there is none."""
+        """Close sessions that have been idle for too long, until no session is open."""
         idle_s = self._bounds.idle_s
         why = f"the session has expired: it took no step for {idle_s:g} s"
         while True:
@@ -304,7 +304,7 @@ def files_of(given: Mapping[str, bytes]) -> tuple[SuiteFile, ...]:
 
 
 def require_inside(path: str) -> None:
-    """Make sure that a path is one of a file in the work area.
+    """Make sure that a path can be that of a file in the work area.
 
     Raises:
         InputError: It is not.
@@ -317,7 +317,7 @@ def require_inside(path: str) -> None:
 
 
 def reduced(limits: Limits, *, time_s: float) -> Limits:
-    """Return limits with no more time than this, for a step."""
+    """Return limits with CPU time and wall time of at most `time_s` seconds."""
     return replace(
         limits,
         cpu_time_s=min(limits.cpu_time_s, time_s),

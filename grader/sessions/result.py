@@ -1,4 +1,4 @@
-"""What a step of a session came to, read from what its cell reported."""
+"""The result of a step of a session, read from the report of its cell."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,24 +24,24 @@ class CellError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """What a step came to. All of it but limits and usage is the cell's own word."""
+    """The result of a step. The cell can forge all of it but limits and usage."""
 
     stdout: str
     stderr: str
     value: str | None
-    """`repr` of the value of the cell's last line; None if that is no expression, or None."""
+    """`repr` of the value of the last line; None if that is not an expression, or is None."""
     error: CellError | None
     problem: str | None
     """Why nothing of the step was kept; None if the session goes on from it.
 
-    An uncaught exception is no such reason: what the cell did before it stays, as in a notebook.
+    After an uncaught exception, the session keeps what the cell did before it, as in a notebook.
     """
     limit_hit: LimitKind | None
     dropped_bytes: int
     """Output beyond the limit, of both streams together."""
     usage: Usage
     replayed: bool
-    """Whether earlier steps had to be repeated, as their process was gone."""
+    """Whether earlier steps were repeated because their process was gone."""
 
     @property
     def kept(self) -> bool:
@@ -50,7 +50,7 @@ class StepResult:
 
 
 def read_result(outcome: StepOutcome, *, replayed: bool) -> StepResult:
-    """Return what a step came to."""
+    """Return the result of a step."""
     run = outcome.run
     value = error = None
     for event in _events(run):
@@ -87,7 +87,7 @@ def _encodable(text: str) -> str:
 
 
 def _events(run: RunOutcome | None) -> Iterator[Mapping[str, Any]]:
-    """Yield what a report tells of. A line that is no JSON object was not written by the runner."""
+    """Yield the events of a report. Other lines than JSON objects are not the runner's."""
     for line in (b"" if run is None else run.report).splitlines():
         try:
             event = json.loads(line)

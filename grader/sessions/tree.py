@@ -1,7 +1,7 @@
-"""The states of one session, in the slot that holds them, and how they are had again.
+"""The states of one session, in the slot that holds them, and how they are restored.
 
-Every state is known by the steps that led to it. One whose process is gone, because there was no
-room for it or its slot broke, is had again by taking these steps anew. The cells then have to be
+Every state is known by the steps that led to it. If its process is gone, because there was no room
+for it or its slot broke, the state is restored by repeating these steps. So cells have to be
 repeatable.
 """
 
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Node:
-    """A state, whether there is a process of it or not."""
+    """A state, with or without a process."""
 
     before: "Node | None"
     """The state that its step started from; None for the first."""
@@ -34,9 +34,9 @@ class Node:
     limits: Limits
     depth: int = 0
     past_bytes: int = 0
-    """Of the cells and files of all steps that led to it."""
+    """The size of the cells and files of all steps that led to it."""
     state: int | None = None
-    """Its number in the slot; None if there is no process of it."""
+    """Its number in the slot; None if it has no process."""
     users: int = field(default=0)
     """How many sessions go on from it."""
 
@@ -57,7 +57,7 @@ class Tree:
 
         Args:
             borrow: Lends a slot, for as long as the session is open.
-            limits: Of the session.
+            limits: The session's limits.
             states: How many states may have a process at once.
             preload: Modules that the first state should find imported already.
             retries: How often a step is tried again after a failure of the slot.
@@ -75,7 +75,7 @@ class Tree:
         self._held = contextlib.ExitStack()
         self._slot_session: SlotSession | None = None
         self._living: dict[int, Node] = {}
-        """By number, those that were used last at the end."""
+        """By number. Those that were used last are at the end."""
         self._closed_because: str | None = None
 
     @property
@@ -87,7 +87,7 @@ class Tree:
         """Take a slot.
 
         Raises:
-            SandboxError: There is none.
+            SandboxError: No slot can be opened.
         """
         with self._using():
             self._retrying(self._session)
@@ -95,10 +95,10 @@ class Tree:
     def take_step(
         self, node: Node, cell: str, files: Sequence[SuiteFile], limits: Limits
     ) -> tuple[StepResult, Node | None]:
-        """Take a step, and return what it came to and the state that it led to.
+        """Take a step, and return its result and the state that it led to.
 
         Raises:
-            SessionLostError: The session is closed, or its states cannot be had again.
+            SessionLostError: The session is closed, or its state cannot be restored.
             SandboxUnavailableError: Slots broke, also when tried again.
         """
         with self._using():
@@ -132,10 +132,10 @@ class Tree:
             return self._retrying(lambda: dict(self._session().list_files(self._number(node)[0])))
 
     def forbid(self, why: str) -> None:
-        """Let no further step begin, and none that is under way be tried again.
+        """Let no further step begin, and no step that fails be tried again.
 
         Args:
-            why: What those who ask are told.
+            why: The message of the error that later calls raise.
         """
         self._closed_because = self._closed_because or why
 
@@ -158,11 +158,11 @@ class Tree:
             self._lock.release()
 
     def move(self, old: Node | None, new: Node | None) -> int:
-        """Take note that a branch goes on from another state; return how many branches there are.
+        """Note that a branch goes on from another state; return how many branches there are.
 
         Args:
-            old: Where it stood; None for a branch that begins.
-            new: Where it stands; None for one that ends.
+            old: Its last state; None for a branch that begins.
+            new: Its new state; None for a branch that ends.
         """
         with self._counting:
             for node, change in ((old, -1), (new, 1)):
@@ -219,7 +219,7 @@ class Tree:
             try:
                 outcome = session.step(number, cell, limits=limits, files=files)
             except SessionLostError:
-                # Perhaps an earlier cell's doing; if it happens again, it is this one's.
+                # An earlier cell may have caused this. If it happens again, this cell has.
                 self._release(None)
                 continue
             if not outcome.is_gone:
@@ -228,7 +228,7 @@ class Tree:
         return outcome, False
 
     def _number(self, node: Node) -> tuple[int, bool]:
-        """Return a state's number, and whether steps had to be taken again to have it."""
+        """Return a state's number, and whether steps had to be repeated to restore it."""
         path = []
         known: Node | None = node
         while known is not None and known.state is None:
@@ -256,7 +256,7 @@ class Tree:
     def _make_room(self, *, spare: Node) -> None:
         """Free a state if there is no room for another: first those that no session goes on from.
 
-        The first state stays, since all others can be had again from it.
+        The first state stays, because all others can be restored from it.
         """
         if len(self._living) < self._most_states:
             return
@@ -270,7 +270,7 @@ class Tree:
             self._forget(node)
 
     def _forget(self, node: Node) -> None:
-        """Take note that a state has no process; if the first has none, none can be had again."""
+        """Note that a state has no process. Without the first, none can be restored."""
         if node is self.root:
             self._release(None)
         elif node.state is not None:
@@ -282,7 +282,7 @@ class Tree:
         self._living[state] = node
 
     def _release(self, error: Exception | None) -> None:
-        """Give the slot back, or up after an error."""
+        """Give the slot back; after an error, give it up."""
         for node in self._living.values():
             node.state = None
         self._living.clear()

@@ -1,12 +1,12 @@
-"""Slots in Docker containers: the backend that keeps submissions furthest away.
+"""Slots in Docker containers: the backend with the strongest isolation.
 
 A slot is one container, locked down as grader.sandbox.docker.hardening says, whose process 1 is the
 harness's supervisor. Frames travel over its attached standard streams, so there is no port and
 no shared folder, and the engine may be on another machine.
 
-Nothing is left behind: a container is removed when its slot closes; when this process dies, the
-supervisor reads the end of its input and exits, and the engine removes the container; and what
-even that left is swept when the next grader on this machine opens its first slot.
+Nothing is left behind. A container is removed when its slot closes. If this process dies, the
+supervisor sees the end of its input and exits, and the engine removes the container. Containers
+that are left even so are removed when the next grader on this machine opens its first slot.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ _STDERR = 2
 _CHUNK = 256 * 1024
 _LOG_TAIL_BYTES = 8 * 1024
 _SOCKET_TIMEOUT_S = 0.5
-"""How long one wait on the stream lasts before it is looked at from elsewhere."""
+"""How long one wait on the stream lasts before deadlines and the container are checked."""
 _START_TIMEOUT_S = 60.0
 _REMOVAL_TIMEOUT_S = 10.0
 
@@ -72,7 +72,7 @@ class DockerTransport:
         self._killed = False
         self._buffer = bytearray()
         self._left = 0
-        """Bytes of the current packet of standard output that are yet to be handed out."""
+        """How many bytes of the current packet of standard output were not returned yet."""
         self._log = bytearray()
 
     def send(self, data: bytes) -> None:
@@ -93,7 +93,7 @@ class DockerTransport:
                 raise SandboxUnavailableError(message) from error
 
     def receive(self, size: int) -> bytes:
-        """Wait for bytes of the container's standard output, at most `size`; b"" at its end.
+        """Wait for up to `size` bytes of the container's standard output; b"" at its end.
 
         Raises:
             SandboxUnavailableError: The connection broke.
@@ -113,7 +113,7 @@ class DockerTransport:
         return not (self._killed or has_hung_up(self._stream.socket))
 
     def hang_up(self) -> None:
-        """Have the supervisor end, and the engine remove the container. Repeats harmlessly."""
+        """Make the supervisor end, so that the engine removes the container. Repeats harmlessly."""
         if os.getpid() == self._pid:
             with contextlib.suppress(OSError):
                 self._stream.socket.shutdown(socket.SHUT_RDWR)
@@ -121,7 +121,7 @@ class DockerTransport:
     def kill(self) -> None:
         """Remove the container with everything in it. Repeats harmlessly; never raises."""
         if os.getpid() != self._pid:
-            return  # Of a process that was forked since, the container is none.
+            return  # This is a forked process, which does not own the container.
         with self._kill_lock:
             if self._killed:
                 return
@@ -135,7 +135,7 @@ class DockerTransport:
         return self._log.decode(errors="replace")
 
     def started(self) -> None:
-        """Wait without end from now on, for programs may take their time."""
+        """Wait without a deadline from now on: the slot has started."""
         self._start_deadline = math.inf
 
     def _check_hang_up(self) -> None:
@@ -144,7 +144,7 @@ class DockerTransport:
             raise SandboxUnavailableError(message)
 
     def _next_packet(self) -> bool:
-        """Read on to a packet of standard output; False at the end of the stream."""
+        """Skip to the next packet of standard output; False at the end of the stream."""
         while True:
             if not self._fill(_STREAM_HEADER.size):
                 return False
@@ -160,7 +160,7 @@ class DockerTransport:
                 return False
 
     def _fill(self, size: int) -> bool:
-        """Have at least `size` bytes buffered; False where the stream ends before."""
+        """Buffer at least `size` bytes; False if the stream ends before."""
         while len(self._buffer) < size:
             try:
                 data = self._stream.socket.recv(_CHUNK)
@@ -181,7 +181,7 @@ class DockerTransport:
 
 
 class DockerSandbox:
-    """Opens slots in containers of one Docker engine. Connects when the first is asked for."""
+    """Opens slots in containers of one Docker engine. Connects when it opens the first."""
 
     name = "docker"
 
@@ -192,10 +192,10 @@ class DockerSandbox:
         self._images: dict[str, str] = {}
         self._open: dict[str, DockerTransport] = {}
         self._left_behind: set[str] = set()
-        """Containers that could not be removed, as the engine was away."""
+        """Containers that could not be removed because the engine did not answer."""
         self._numbers = itertools.count()
         self._reduced = False
-        """Whether slots have a kernel of their own that cannot lock runs in as Linux can."""
+        """Whether slots have a kernel of their own, without mount namespaces for runs."""
 
     def open_slot(self, *, image: str, memory_bytes: int) -> SlotConnection:
         """Create and start a container and wait for its supervisor; see `Sandbox.open_slot`."""
@@ -207,7 +207,7 @@ class DockerSandbox:
             if was_reduced or error.kernel == info.kernel:
                 raise
             _log.info("slots are reduced: kernel %s of this runtime said: %s", error.kernel, error)
-        # Power over a kernel of the slot's own is none over the host's.
+        # Safe, because capabilities in the slot's own kernel are not capabilities in the host's.
         self._reduced = True
         return self._start(engine, info, image, memory_bytes)
 
@@ -215,7 +215,7 @@ class DockerSandbox:
         self, engine: Engine, info: EngineInfo, image: str, memory_bytes: int
     ) -> SlotConnection:
         container = self._create(engine, info, image, memory_bytes)
-        self._remove_left_behind(engine)  # now that it is back
+        self._remove_left_behind(engine)  # because the engine answers
         try:
             stream = engine.attach(container)
         except SandboxUnavailableError:
@@ -236,7 +236,7 @@ class DockerSandbox:
             raise
 
     def check(self, image: str) -> None:
-        """Make sure that slots of an image variant can be opened; opens none.
+        """Make sure that slots of an image variant can be opened, without opening one.
 
         Raises:
             ImageNotFoundError: The image is missing or has another harness.
@@ -260,7 +260,7 @@ class DockerSandbox:
         }
 
     def _isolation(self) -> str:
-        """Open a slot, and return how it keeps submissions apart."""
+        """Open a slot, and return how it isolates submissions."""
         try:
             slot = self.open_slot(image=images.VARIANTS[0], memory_bytes=256 * MiB)
         except GraderError as error:
@@ -272,7 +272,7 @@ class DockerSandbox:
     def sweep_orphans(self) -> int:
         """Remove containers of graders on this machine that have died; return how many.
 
-        Containers of a living process, and of one on another machine, are left alone.
+        Containers of living processes, and of processes on other machines, stay.
 
         Raises:
             SandboxUnavailableError: The engine does not answer.
@@ -304,14 +304,14 @@ class DockerSandbox:
         try:
             return engine.create(self._body(info, image, memory_bytes))
         except ImageNotFoundError:
-            # It was built anew since we looked.
+            # It was rebuilt since its id was read.
             with self._lock:
                 self._images.pop(variant, None)
             image = self._image(engine, variant)
             return engine.create(self._body(info, image, memory_bytes))
 
     def _kind(self, info: EngineInfo) -> str:
-        """Return what slots are called in reports: "docker", "docker-runsc-reduced"."""
+        """Return the name of slots in reports, such as "docker" or "docker-runsc-reduced"."""
         runtime = self._settings.docker.runtime or info.default_runtime
         name = self.name if runtime == _USUAL_RUNTIME else f"{self.name}-{runtime}"
         return f"{name}-reduced" if self._reduced else name
@@ -334,7 +334,7 @@ class DockerSandbox:
         )
 
     def _image(self, engine: Engine, variant: str) -> str:
-        """Return the id of a variant's image, checked once: every slot then runs the same one."""
+        """Return the id of a variant's image. Checked once, so that all slots run the same one."""
         with self._lock:
             image = self._images.get(variant)
         if image is None:
@@ -378,11 +378,11 @@ def _sweep(engine: Engine) -> int:
 
 
 def _remove(engine: Engine, container: str) -> bool:
-    """Remove a container, wait until it is gone, and tell whether it is; why not is logged."""
+    """Remove a container and wait until it is gone; tell whether it is, and log why not."""
     deadline = time.monotonic() + _REMOVAL_TIMEOUT_S
     try:
         engine.remove(container)
-        # It may be on its way out already, since its supervisor ends with its input.
+        # It may be ending already, because its supervisor ends with its input.
         while engine.exists(container):
             if time.monotonic() > deadline:
                 _log.error("container %s is not gone after %s s", container, _REMOVAL_TIMEOUT_S)

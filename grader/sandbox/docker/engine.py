@@ -1,7 +1,7 @@
 """The Docker Engine, as far as we use it. The only module that imports the Docker SDK.
 
-Importing the SDK takes 100 ms, so that it happens on the first connection. One `Engine` may be
-used from many threads. Whatever the SDK raises leaves here as an error of ours.
+Importing the SDK takes 100 ms, so it happens on the first connection. One `Engine` may be used from
+many threads. Errors of the SDK are raised as our own.
 """
 
 import json
@@ -38,7 +38,7 @@ class EngineInfo:
     """The release of the host's kernel."""
     default_runtime: str
     runtimes: Mapping[str, tuple[str, ...]]
-    """By name, the arguments that the engine starts each with."""
+    """By name, the arguments that the engine starts the runtime with."""
     cgroup_version: str
     security_options: tuple[str, ...]
     """By name: "seccomp", "apparmor", "userns", "rootless"."""
@@ -72,7 +72,7 @@ class Engine:
 
     @classmethod
     def connect(cls, host: str | None = None) -> "Engine":
-        """Connect to the engine at `host`, else where the Docker client would look for it.
+        """Connect to the engine at `host`; None: where the Docker client would look for it.
 
         Raises:
             ConfigurationError: The Docker SDK is not installed.
@@ -132,7 +132,7 @@ class Engine:
         return str(created["Id"])
 
     def attach(self, container: str) -> Attachment:
-        """Attach to a created container's streams, before it starts so that no byte is missed.
+        """Attach to a created container's streams. Called before it starts, to miss no byte.
 
         Raises:
             SandboxUnavailableError: The engine refused.
@@ -151,7 +151,7 @@ class Engine:
             self._client.start(container)
 
     def remove(self, container: str) -> None:
-        """Kill and remove a container with its volumes; one that is gone is fine.
+        """Kill and remove a container with its volumes, if it still exists.
 
         Raises:
             SandboxUnavailableError: The engine refused.
@@ -160,7 +160,7 @@ class Engine:
             self._client.remove_container(container, force=True, v=True)
 
     def exists(self, container: str) -> bool:
-        """Whether a container is still there, running or not.
+        """Tell whether a container still exists, running or not.
 
         Raises:
             SandboxUnavailableError: The engine does not answer.
@@ -183,7 +183,7 @@ class Engine:
     # ------------------------------------------------------------ images
 
     def image(self, name: str) -> tuple[str, dict[str, str]] | None:
-        """Return an image's id and labels; None where there is no such image.
+        """Return an image's id and labels; None if there is no such image.
 
         Raises:
             SandboxUnavailableError: The engine does not answer.
@@ -203,7 +203,7 @@ class Engine:
             self._client.pull(name)
 
     def import_archive(self, path: str, name: str) -> None:
-        """Make an image of a root file system in a tar archive.
+        """Make an image from a root file system in a tar archive.
 
         Raises:
             SandboxUnavailableError: The engine refused.
@@ -223,7 +223,7 @@ class Engine:
         """Build an image from a tar archive that holds a Dockerfile; yield what the build prints.
 
         Raises:
-            SandboxError: A step of the build failed; the message is the builder's.
+            SandboxError: A step of the build failed. The message is the builder's.
             SandboxUnavailableError: The engine does not answer.
         """
         with _errors(f"build {name}"):
@@ -257,7 +257,7 @@ class Engine:
 
 @contextmanager
 def _errors(action: str, forgive: tuple[int, ...] = ()) -> Iterator[None]:
-    """Turn what the SDK raises into our error, or into nothing for a forgiven status."""
+    """Turn an error of the SDK into one of ours; suppress it if its status is forgiven."""
     import docker.errors
     import requests
 
@@ -276,6 +276,6 @@ def _errors(action: str, forgive: tuple[int, ...] = ()) -> Iterator[None]:
 
 
 def _message(action: str, said: str) -> str:
-    with suppress(ValueError, TypeError, KeyError):  # most are the message itself
+    with suppress(ValueError, TypeError, KeyError):  # most are the message, without JSON
         said = json.loads(said)["message"]
     return f"the Docker engine did not {action}: {explain(said)}"

@@ -1,15 +1,15 @@
-"""What locks a slot's container down, as the body of the Engine API's create call. Pure.
+"""How a slot's container is locked down, as the body of the Engine API's create call. Pure.
 
 Layers, outermost first; a submission would have to get through all of them:
 
     no network, read-only root, nothing writable anywhere, no devices beyond Docker's own few
     an ordinary user, no capabilities, no-new-privileges
-    seccomp: an allow list, everything else answers "no such system call"
-    cgroup: memory without swap, number of processes, CPUs where asked for
+    seccomp: an allow list; all other calls answer "no such system call"
+    cgroup: memory without swap, number of processes, CPUs if asked for
 
 Inside, the supervisor gives every submission namespaces, limits and a seccomp filter of its
-own. It needs two things that Docker's defaults forbid: to make namespaces (in the allow list)
-and to mount a fresh /proc (`MaskedPaths`); docs/adr/0005-docker-slots.md has the why.
+own. For that, it does two things that Docker's defaults forbid: it makes namespaces (in the allow
+list) and mounts a fresh /proc (`MaskedPaths`). docs/adr/0005-docker-slots.md has the reasons.
 """
 
 import errno
@@ -23,25 +23,25 @@ from sandbox_images.harness.lock_in.confinement import CORE_BYTES
 from sandbox_images.harness.lock_in.reduced import POWER
 
 MEMORY_OVERHEAD_BYTES = 256 * MiB
-"""Granted on top of a submission's memory for what is not the submission. Supervisor and zygotes
-take 45 MiB, an input of 20 MB five times its size for a moment; the rest is for zygotes that
-hold numpy and pandas."""
+"""Memory of a slot on top of a submission's. Supervisor and zygotes take 45 MiB, an input of 20 MB
+takes five times its size for a moment, and the rest is for zygotes with numpy and pandas."""
 
 REDUCED_OVERHEAD_BYTES = 1024 * MiB
-"""Granted besides where a kernel of the slot's own takes from it, and where running out would
-end that kernel and not the submission: room for what a submission takes between two looks."""
+"""Further memory if the slot has a kernel of its own, which takes memory itself. If it ran out,
+that kernel would end and not the submission: there is room for what a submission takes between two
+looks."""
 
 MAX_PROCESSES = 1024
-"""Of the whole slot. A batch's own limit is far lower; this one protects the host."""
+"""The limit of the whole slot. That of a batch is far lower; this one protects the host."""
 
 MIN_UID = 20_000
 MAX_UID = 60_000
-"""Slots take users in between: no user of the host, and few slots that share one."""
+"""Slots run as users between these, which the host seldom has and slots seldom share."""
 
 _PROBED = frozenset(("clone3", "epoll_pwait2", "fchmodat2", "futex_waitv", "openat2"))
 
 _SEALED = "ro,noexec,nosuid,nodev,size=4096,nr_inodes=1,mode=555"
-"""Mount options of an empty read-only folder, over a place that Docker leaves writable."""
+"""Mount options of an empty read-only folder, for places that Docker leaves writable."""
 
 _SEALED_FOLDERS = ("/dev/mqueue", "/dev/pts", "/dev/shm")  # noqa: S108 - sealing them
 
@@ -71,10 +71,10 @@ class SlotContainer:
     cpus: float | None = None
     """None: as many as the host has."""
     reduced: bool = False
-    """Whether the supervisor locks runs in as `sandbox_images.harness.lock_in.reduced` does it,
-    with power over a kernel that must not be the host's."""
+    """Whether `sandbox_images.harness.lock_in.reduced` locks in the runs. The supervisor then has
+    capabilities, so its kernel must not be the host's."""
     apparmor_profile: str | None = None
-    """None where the host has no AppArmor."""
+    """None if the host has no AppArmor."""
 
 
 def create_body(container: SlotContainer) -> dict[str, Any]:
@@ -123,14 +123,14 @@ def create_body(container: SlotContainer) -> dict[str, Any]:
         "AttachStdout": True,
         "AttachStderr": True,
         "OpenStdin": True,
-        # When our end goes away, so does the supervisor's input, and with it the container.
+        # If our end is gone, the supervisor's input ends, and with it the container.
         "StdinOnce": True,
         "HostConfig": host,
     }
 
 
 def layers(security_options: Collection[str], *, reduced: bool) -> dict[str, str]:
-    """Return what `create_body` asks for, layer by layer, with what this engine makes of it."""
+    """Return the layers that `create_body` asks for, each with its state on this engine."""
     overhead = MEMORY_OVERHEAD_BYTES + (REDUCED_OVERHEAD_BYTES if reduced else 0)
     seccomp = "an allow list" if "seccomp" in security_options else "missing: not in this kernel"
     apparmor = (
@@ -161,8 +161,8 @@ def _security_options(container: SlotContainer) -> list[str]:
 def seccomp_profile(allowed: Iterable[str]) -> str:
     """Return a seccomp profile, as JSON, that knows only the given system calls.
 
-    Everything else fails with ENOSYS and not EPERM: libraries take that for an old kernel and
-    fall back, such as from clone3 to clone.
+    All other calls fail with ENOSYS instead of EPERM: libraries then assume an old kernel and use
+    an older call, such as clone instead of clone3.
     """
     names = set(allowed)
     refuse = {"action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}

@@ -1,4 +1,4 @@
-"""Which process a container belongs to, in words that another process can check later."""
+"""Names the process that owns a container, so that another process can check later if it lives."""
 
 import os
 import platform
@@ -10,13 +10,13 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """A process, told apart from every other one that has had or will have its number."""
+    """A process, distinct from earlier and later processes with the same pid."""
 
     machine: str
-    """The kernel's boot, and the pid namespace in it: where `pid` means something."""
+    """The boot of the kernel and the pid namespace, in which `pid` is valid."""
     pid: int
     started: str
-    """The kernel's start time of the process; empty where the system does not tell."""
+    """The start time of the process, by the kernel; empty if unknown."""
 
     @classmethod
     def current(cls) -> "Owner":
@@ -26,7 +26,7 @@ class Owner:
 
     @classmethod
     def parse(cls, label: str) -> "Owner | None":
-        """Read what `label` wrote; None for any other text."""
+        """Read a label; return None if the text is not one."""
         machine, _, rest = label.partition("/")
         pid, _, started = rest.partition("/")
         if not machine or not pid.isdecimal():
@@ -39,7 +39,7 @@ class Owner:
         return f"{self.machine}/{self.pid}/{self.started}"
 
     def is_gone(self) -> bool:
-        """Whether the process has certainly ended. An owner elsewhere cannot be known: False."""
+        """Tell whether the process has certainly ended. False for an owner on another machine."""
         if self.machine != _machine():
             return False
         if not _is_alive(self.pid):
@@ -48,7 +48,7 @@ class Owner:
 
 
 def _machine() -> str:
-    """Name this boot of this kernel and our pid namespace; the host's name where there is none."""
+    """Name this boot of the kernel and our pid namespace; without /proc, the host."""
     try:
         return f"{_BOOT_ID.read_text().strip()}:{Path('/proc/self/ns/pid').stat().st_ino}"
     except OSError:
@@ -61,7 +61,7 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # alive, and somebody else's
+        pass  # alive, but of another user
     return True
 
 
@@ -70,5 +70,5 @@ def _start_time(pid: int) -> str:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return ""
-    # The name in parentheses may hold anything; the start time is the 20th field behind it.
+    # The name in parentheses may hold anything. The start time is the 20th field after it.
     return stat.rpartition(")")[2].split()[19]

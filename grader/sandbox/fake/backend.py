@@ -1,8 +1,8 @@
-"""A sandbox without a wall: batches run in this very process, at once and with no isolation.
+"""A sandbox without isolation: batches run at once, in this very process.
 
-For the tests of programs that use this library, on machines without Linux namespaces or
-Docker. Never give it code that you would not run yourself. It keeps the whole contract of
-grader.sandbox.contract except for what takes isolation:
+For tests of programs that use this library, on machines without Linux namespaces or Docker. Never
+give it code that you would not run yourself. It keeps the contract of grader.sandbox.contract,
+except for what needs isolation:
 
 - a program that ends or crashes the process (`os._exit`, a signal) ends the caller;
 - memory and processes are not limited, and what child processes print is not captured;
@@ -69,7 +69,7 @@ class FakeSandbox:
         return slot
 
     def layers(self) -> Mapping[str, str]:
-        """Say that there are none."""
+        """Return that there are none."""
         return {"isolation": "none: code runs in the grader's own process"}
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class FakeSandbox:
 
 
 class FakeSlot:
-    """Runs a batch's runs one after another in the calling thread."""
+    """Runs batches in the calling thread."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -163,7 +163,7 @@ def _converse(batch: RunBatch, interactor: Counterpart, index: int, work: Path) 
 
 
 class _Run:
-    """One run: its captured streams and what it reported."""
+    """One run, with its captured streams and its report."""
 
     def __init__(
         self, batch: RunBatch, payload: bytes, work: Path, talking: TalkSide | None = None

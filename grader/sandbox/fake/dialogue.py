@@ -1,6 +1,6 @@
 """Two programs of one process that talk to each other; for `grader.sandbox.fake.backend` only.
 
-Each runs in a thread of its own, and `sys.stdin` and the like are, for each, its own streams.
+Each runs in a thread of its own, in which `sys.stdin` and the like are its own streams.
 """
 
 import io
@@ -14,11 +14,11 @@ from grader.sandbox.fake.interrupt import Stopped, WallTimeReached
 
 _TICK_S = 0.02
 _SATISFIED = (0, 7)
-"""As of an interactor in `grader.sandbox.contract.Counterpart`."""
+"""Exit codes after which the submission may go on; see `grader.sandbox.contract.Counterpart`."""
 
 
 class Talk:
-    """A conversation: what was said and not yet heard, in both directions."""
+    """A conversation, with what was written and not yet read in both directions."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -28,11 +28,11 @@ class Talk:
         self.deadlock = False
 
     def other(self, side: "TalkSide") -> "TalkSide":
-        """Return the one that `side` talks to."""
+        """Return the side that `side` talks to."""
         return self.interactor if side is self.submission else self.submission
 
     def find_deadlock(self) -> None:
-        """See whether both wait and nothing is on its way."""
+        """Note a deadlock if both wait and nothing is on its way."""
         sides = (self.submission, self.interactor)
         if all(side.waits and not side.unheard and not side.has_ended for side in sides):
             self.deadlock = True
@@ -45,7 +45,7 @@ class TalkSide:
     def __init__(self, talk: Talk) -> None:
         self.talk = talk
         self.unheard = bytearray()
-        """What was said to it."""
+        """What was written to it and not yet read."""
         self.waits = False
         self.has_ended = False
         self.is_stopped = False
@@ -59,19 +59,19 @@ class TalkSide:
             getattr(sys, name).enter(stream)
 
     def flush(self) -> None:
-        """Say what the program has printed so far, as when it ends in order."""
+        """Pass on what the program has printed so far, as when it ends in order."""
         if self._stdout is not None and not self._stdout.closed:
             self._stdout.flush()
 
     def say(self, data: bytes) -> None:
-        """Let the other side hear `data`."""
+        """Write `data` to the other side."""
         with self.talk.changed:
             self._check()
             self.talk.other(self).unheard += data
             self.talk.changed.notify_all()
 
     def hear(self, most: int) -> bytes:
-        """Wait for something to be said; b"" once the other side has ended."""
+        """Wait for data from the other side; b"" once that has ended."""
         other = self.talk.other(self)
         with self.talk.changed:
             self.waits = True
@@ -79,7 +79,7 @@ class TalkSide:
                 while not self.unheard and not other.has_ended:
                     self._check()
                     self.talk.find_deadlock()
-                    # Not for longer: a limit can only interrupt Python code.
+                    # A short wait, because a limit can only interrupt Python code.
                     self.talk.changed.wait(_TICK_S)
                 self._check()
             finally:
@@ -89,7 +89,7 @@ class TalkSide:
             return data
 
     def end(self, exit_code: int | None) -> None:
-        """Take note that the program has ended; None: it was made to."""
+        """Note that the program has ended; an exit code of None: it was stopped."""
         talk, other = self.talk, self.talk.other(self)
         with talk.changed:
             self.has_ended = True
@@ -137,7 +137,7 @@ class _Mouth(io.RawIOBase):
 
 
 class _ByThread:
-    """Stands for a stream of `sys`, and is another in each thread that has entered its own."""
+    """Stands for a stream of `sys`. Each thread enters a stream of its own for it."""
 
     def __init__(self) -> None:
         self._own = threading.local()
@@ -151,7 +151,7 @@ class _ByThread:
 
 @contextmanager
 def by_thread() -> Iterator[None]:
-    """Have `sys.stdin`, `sys.stdout` and `sys.stderr` be those of each thread."""
+    """Let each thread have its own `sys.stdin`, `sys.stdout` and `sys.stderr`."""
     streams = sys.stdin, sys.stdout, sys.stderr
     stand_ins: Any = _ByThread(), _ByThread(), _ByThread()
     sys.stdin, sys.stdout, sys.stderr = stand_ins

@@ -13,7 +13,7 @@ _TICK_S = 0.01
 
 
 class Stopped(BaseException):
-    """Raised in the middle of a program that is to go no further."""
+    """Raised in the middle of a program to stop it."""
 
     limit: LimitKind | None = None
 
@@ -29,7 +29,7 @@ class _CpuTimeReached(LimitReached):
 
 
 class WallTimeReached(LimitReached):
-    """Time ran out on the clock, or is sure to."""
+    """The limit on wall time was hit, or is sure to be."""
 
     limit = LimitKind.WALL_TIME
 
@@ -38,8 +38,8 @@ class WallTimeReached(LimitReached):
 def watched(limits: Limits) -> Iterator[None]:
     """Raise `LimitReached` in this block once the process has used up one of the time limits.
 
-    It lands between two instructions of Python code, so a sleep or a call into a library is
-    only cut short once it returns.
+    It is raised between two instructions of Python code, so not before a sleep or a call into a
+    library returns.
     """
     thread, done = threading.get_ident(), threading.Event()
     watcher = threading.Thread(
@@ -51,7 +51,7 @@ def watched(limits: Limits) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
-        # It may have been raised too late to land in the block.
+        # Take it back if it was set too late to be raised in the block.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
 
 

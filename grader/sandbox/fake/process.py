@@ -14,7 +14,7 @@ one_run_at_a_time = threading.RLock()
 
 
 class CappedStream(io.RawIOBase):
-    """Keeps what is written up to a cap, drops and counts the rest."""
+    """Keeps what is written up to a cap; drops the rest and counts its bytes."""
 
     def __init__(self, cap: int) -> None:
         super().__init__()
@@ -28,11 +28,11 @@ class CappedStream(io.RawIOBase):
         return bytes(self._kept)
 
     def writable(self) -> bool:
-        """It is there to be written to."""
+        """Return true."""
         return True
 
     def write(self, data: Any) -> int:
-        """Keep what there is room for."""
+        """Keep as much as there is room for."""
         view = memoryview(data).cast("B")
         room = self._cap - len(self._kept)
         self._kept += view[:room]
@@ -40,12 +40,12 @@ class CappedStream(io.RawIOBase):
         return len(view)
 
     def close(self) -> None:
-        """Stay open: a program that closes its stream must not take the content along."""
+        """Stay open, so that the content survives a program that closes its stream."""
 
 
 @contextmanager
 def borrowed_process(work: Path) -> Iterator[None]:
-    """Lend the process to a program, and put right afterwards what programs tend to change."""
+    """Lend the process to a program, and undo what programs tend to change afterwards."""
     folder, streams = Path.cwd(), (sys.stdin, sys.stdout, sys.stderr)
     path, argv, modules = sys.path[:], sys.argv[:], dict(sys.modules)
     meta_path, environment = sys.meta_path[:], dict(os.environ)

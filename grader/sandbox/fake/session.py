@@ -1,4 +1,4 @@
-"""Sessions without a wall: every step takes all steps before it anew, in this very process."""
+"""Sessions without isolation: each step repeats all steps before it, in this very process."""
 
 import io
 import sys
@@ -36,7 +36,7 @@ class FakeSession:
         """Begin with state 0.
 
         Args:
-            states: How many there may be at once.
+            states: How many states there may be at once.
             has_slot: Tells whether its slot is open.
         """
         self._has_slot = has_slot
@@ -115,7 +115,7 @@ class _Report(Reporter):
         self.lines: list[bytes] = []
 
     def emit(self, event: str, **fields: Any) -> None:
-        """Keep an event; what stops the cell is none, and goes on its way."""
+        """Keep an event. An exception that stops the cell is raised again instead."""
         if isinstance(error := sys.exc_info()[1], Stopped):
             raise error
         super().emit(event, **fields)

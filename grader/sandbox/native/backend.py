@@ -5,9 +5,9 @@ supervisor. Frames travel over one socket that is both its standard input and ou
 every slot a kernel user of its own and a cgroup; any other user builds the jail in a user
 namespace, and has cgroups if one is delegated.
 
-Nothing is left behind: closing a slot returns only when its last process has ended; when this
-process dies, the warden of each jail sees its input hang up and kills the jail; a cgroup that
-even that left is removed when the next grader opens its first slot.
+Nothing is left behind. Closing a slot returns only when its last process has ended. If this process
+dies, the warden of each jail sees the end of its input and kills the jail. Cgroups that are left
+even so are removed when the next grader opens its first slot.
 """
 
 import contextlib
@@ -47,8 +47,8 @@ class NativeTransport:
         """Start a jail's warden.
 
         Args:
-            command: The warden's.
-            held: What the jail uses. Taken over, and closed when its last process has ended.
+            command: The command of the warden.
+            held: Holds what the jail uses. Closed when the jail's last process has ended.
 
         Raises:
             SandboxUnavailableError: It does not start.
@@ -64,7 +64,7 @@ class NativeTransport:
             held.callback(self._socket.close)
             keep_from_forks(self._socket)
             for end in (self._socket, theirs):
-                # Not the process's default: Celery sets one while it drops a broken connection.
+                # Not the process's default, which Celery changes for a moment.
                 end.settimeout(None)
             with theirs:
                 self._warden = subprocess.Popen(
@@ -74,7 +74,7 @@ class NativeTransport:
                     stderr=self._log,
                     cwd="/",
                     env={"LANG": "C.UTF-8"},
-                    # A signal from the terminal is for the grader to act on.
+                    # The grader acts on signals from the terminal.
                     start_new_session=True,
                 )
         except OSError as error:
@@ -105,7 +105,7 @@ class NativeTransport:
         return not (self._killed or has_hung_up(self._socket))
 
     def hang_up(self) -> None:
-        """Have the warden kill the jail; see `Transport.hang_up`."""
+        """Tell the warden to kill the jail; see `Transport.hang_up`."""
         if os.getpid() == self._pid:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -114,7 +114,7 @@ class NativeTransport:
     def kill(self) -> None:
         """Kill the jail and wait for its last process; see `Transport.kill`."""
         if os.getpid() != self._pid:
-            return  # Of a process that was forked since, the jail is none.
+            return  # This is a forked process, which does not own the jail.
         with self._kill_lock:
             if self._killed:
                 return
@@ -130,7 +130,7 @@ class NativeTransport:
             return self._final_log if self._killed else self._read_log()
 
     def _end_warden(self) -> None:
-        """Wait for the warden, which ends when nothing of the jail is left."""
+        """Wait for the warden, which ends after the jail."""
         try:
             self._warden.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -145,7 +145,7 @@ class NativeTransport:
 
 
 class NativeSandbox:
-    """Opens slots in jails on this machine. Looks around when the first is asked for."""
+    """Opens slots in jails on this machine. Checks the machine when it opens the first."""
 
     name = "native"
 
@@ -219,7 +219,7 @@ class NativeSandbox:
             self._open.pop(number, None)
 
     def _find_cgroups(self) -> CgroupHome | str:
-        """Find where groups can be made; the first time, remove what dead graders left there."""
+        """Find where groups can be made. The first time, remove what dead graders left there."""
         with self._lock:
             if self._cgroups is None:
                 self._cgroups = find_home()
@@ -229,5 +229,5 @@ class NativeSandbox:
 
 
 def _by_root() -> bool:
-    """Whether jails are built with root's power rather than in a user namespace."""
+    """Tell whether root's capabilities build jails, rather than a user namespace's."""
     return needs.has_root_power() and users.can_be_given()

@@ -1,11 +1,10 @@
 """Cgroups for native slots: found, made, limited and removed by this process.
 
-Every slot gets a group below one named "grader", with a ceiling on memory without swap and on
-processes, so that the kernel counts and limits a submission as a whole. Where that cannot be
-had, `find_home` says why, and the supervisor in the slot does with polling.
+Every slot gets a group below one named "grader", with limits on memory without swap and on
+processes, so that the kernel counts and limits a submission as a whole. If that is impossible,
+`find_home` says why, and the supervisor in the slot polls instead.
 
-A group's name tells the grader that made it, so that a later one can remove what a killed one
-left.
+A group's name says which grader made it, so that a later grader can remove those of a dead one.
 """
 
 import contextlib
@@ -33,11 +32,11 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CgroupHome:
-    """Where slots' groups can be made: one folder named "grader" per hierarchy."""
+    """The place for slots' groups: one folder named "grader" per hierarchy."""
 
     version: int
     folders: Mapping[str, Path]
-    """By where a jail shows the slot's group: for version 1 one per controller."""
+    """By the path of the slot's group in a jail. Version 1 has one per controller."""
 
     def create(self, *, memory_bytes: int, processes: int) -> "SlotCgroup":
         """Make a slot's group.
@@ -79,7 +78,7 @@ class SlotCgroup:
     """One slot's group."""
 
     folders: Mapping[str, Path]
-    """By where the jail shows them."""
+    """By their paths in the jail."""
 
     def remove(self) -> None:
         """Kill what still runs in the group and remove it. Repeats harmlessly; never raises."""
@@ -90,9 +89,9 @@ class SlotCgroup:
 def find_home(
     mountinfo: Path = Path("/proc/self/mountinfo"), membership: Path = Path("/proc/self/cgroup")
 ) -> CgroupHome | str:
-    """Find where this process may make groups; else a sentence that says why it may not.
+    """Find where this process may make groups; if nowhere, return a sentence that says why.
 
-    The paths are parameters so that recorded machines can be read in tests.
+    The paths are parameters so that tests can read recorded machines.
     """
     mounts = list(_cgroup_mounts(mountinfo))
     by_controller = {
@@ -113,15 +112,15 @@ def find_home(
 
 
 def _find_home_v2(root: Path, membership: Path) -> CgroupHome | str:
-    """Take the topmost group on the way to our own in which we may make others."""
+    """Take the topmost group on the way to our own in which we may make groups."""
     own = next(
         (line[3:] for line in membership.read_text().splitlines() if line.startswith("0::")), "/"
     )
-    reason = "no group of this process's is delegated to it"
+    reason = "none of the groups of this process is delegated to it"
     place = root
     for part in ("", *own.strip("/").split("/")):
         place = place / part
-        # To move a process, the kernel wants write access where its old and new way meet.
+        # To move a process, the kernel wants write access to the common ancestor.
         if os.access(place / "cgroup.procs", os.W_OK) and os.access(place, os.W_OK):
             found = _try_home(CgroupHome(version=2, folders={_INSIDE: place / _NAME}))
             if isinstance(found, CgroupHome):
@@ -138,14 +137,14 @@ def _try_home(home: CgroupHome) -> CgroupHome | str:
         home.close()
         return f"{error.filename}: {error.strerror}"
     for folder in home.folders.values():
-        # It may be there already, made by a grader of another user.
+        # It may exist already, made by a grader of another user.
         if not os.access(folder, os.W_OK):
             return f"{folder}: not writable"
     return home
 
 
 def _prepare(home: Path, version: int) -> None:
-    """Make a folder named "grader" ready to have slots' groups in it."""
+    """Prepare a folder named "grader" for slots' groups."""
     if version == 2:
         _enable_controllers(home.parent)
     home.mkdir(exist_ok=True)
@@ -160,9 +159,9 @@ def _enable_controllers(folder: Path) -> None:
 
 
 def _set_limits(folder: Path, memory_bytes: int, processes: int) -> None:
-    """Set the ceilings of a new group, as far as its controllers have them.
+    """Set the limits of a new group, as far as its controllers have them.
 
-    Those without a swap file have no control over swapping, and need none.
+    A kernel whose controllers have no control over swap needs none.
     """
     values = {
         "memory.max": memory_bytes,
@@ -186,7 +185,7 @@ def _remove(folder: Path) -> None:
             if time.monotonic() > deadline:
                 _log.warning("cannot remove the cgroup %s: %s", folder, error)
                 return
-            # A process that our pid namespace does not know reads as 0, which kill() takes for us.
+            # 0 is a process outside our pid namespace; to kill() it would mean this process group.
             for pid in _words(folder / "cgroup.procs") - {"0"}:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(int(pid), signal.SIGKILL)
@@ -204,7 +203,7 @@ class _CgroupMount:
 
 
 def _cgroup_mounts(mountinfo: Path) -> Iterator[_CgroupMount]:
-    """Read the mounted hierarchies, in the form of proc_pid_mountinfo(5)."""
+    """Read the mounted hierarchies; proc_pid_mountinfo(5) has the format."""
     for line in mountinfo.read_text().splitlines():
         before, _, after = line.partition(" - ")
         kind, _source, options = after.split(" ", 2)

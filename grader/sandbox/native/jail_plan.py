@@ -1,7 +1,8 @@
-"""What a native jail shows of this machine: the plan for sandbox_images.harness.lock_in.jail.
+"""What a native jail shows of this machine: makes plans for sandbox_images.harness.lock_in.jail.
 
-Only what Python needs to run: the system's programs and libraries, this interpreter, the folder
-that holds pytest, the harness. No home, no /etc of the host, no /var, no /run, no socket.
+It shows only what Python needs to run: the system's programs and libraries, this interpreter, the
+folder that holds pytest, and the harness. It does not show the host's homes, /etc, /var, /run or
+sockets.
 """
 
 import json
@@ -20,10 +21,10 @@ HARNESS = Path(sandbox_images.harness.__file__).parent
 _HARNESS_INSIDE = "/opt/grader/sandbox_images"
 
 _FOLDERS = ("/box", "/work", "/tmp", "/dev/shm", "/usr/local/bin")  # noqa: S108 - in the jail
-"""Empty in the jail; each run mounts its own over the first four."""
+"""Empty folders in the jail. Each run mounts its own over the first four."""
 
 _SYSTEM_FOLDERS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
-"""Of / and of /usr; on most systems the former are links to the latter."""
+"""In / and in /usr. On most systems, those in / are links to those in /usr."""
 
 _SYSTEM_EXTRAS = (
     "/etc/alternatives",  # where links such as /usr/bin/awk and libblas.so.3 lead
@@ -53,14 +54,14 @@ _LINKS = {
 }
 
 _STAGES = ("/mnt", "/media", "/srv", "/boot", "/home", "/tmp")  # noqa: S108 - only mounted over
-"""Folders that most systems have; the jail's root is put together over one of them."""
+"""Folders that most systems have. The jail's root is mounted over one of them."""
 
 _TAKEN = ("/box", "/work", "/tmp", "/dev", "/proc", "/sys", "/etc", "/opt/grader")  # noqa: S108
-"""Places in the jail at which nothing of the host's may lie."""
+"""Places in the jail at which no folder of the host may be shown."""
 
 _PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 _NEEDED = {"python": _PYTEST, "science": (*_PYTEST, "numpy")}
-"""By image variant of Python's, modules that have to be installed beside this Python."""
+"""By image variant for Python, the modules that this Python must have."""
 
 
 def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> JailPlan:
@@ -68,12 +69,12 @@ def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Jai
 
     Args:
         image: The image variant.
-        uid: The kernel user for the slot; None where the jail is built in a user namespace.
-        cgroups: Folders of the slot's cgroups, by where the jail shows them.
+        uid: The kernel user for the slot; None if the jail is built in a user namespace.
+        cgroups: Folders of the slot's cgroups, by their paths in the jail.
 
     Raises:
-        ImageNotFoundError: This Python lacks a package of the variant, or there is no such one.
-        SandboxUnavailableError: Nothing can be built from what this machine has.
+        ImageNotFoundError: There is no such variant, or this machine lacks a package of it.
+        SandboxUnavailableError: No jail can be built on this machine.
     """
     binds, links = _system_parts()
     _add_languages(binds, image)
@@ -103,13 +104,13 @@ def make_plan(*, image: str, uid: int | None, cgroups: Mapping[str, str]) -> Jai
 
 
 def warden_command(plan: JailPlan) -> list[str]:
-    """Return the command that builds the jail; it runs outside, under this interpreter."""
+    """Return the command that builds the jail, outside of it and with this interpreter."""
     program = str(HARNESS / "__main__.py")
     return [sys.executable, "-I", "-S", program, "jail", json.dumps(asdict(plan))]
 
 
 def _system_parts() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the binds and links that make up the system's programs and libraries."""
+    """Return the binds and links for the system's programs and libraries."""
     binds: dict[str, str] = {}
     links: dict[str, str] = {}
     for parent in ("/usr", "/"):
@@ -126,10 +127,10 @@ def _system_parts() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _add_languages(binds: dict[str, str], image: str) -> None:
-    """Show what the languages of an image variant need of this machine.
+    """Show the folders that the languages of an image variant need.
 
     Raises:
-        ImageNotFoundError: It lacks a program.
+        ImageNotFoundError: This machine lacks a program.
     """
     found = languages.in_image(image)
     if lacking := languages.missing(found):
@@ -145,7 +146,7 @@ def _add_languages(binds: dict[str, str], image: str) -> None:
 
 
 def _add_interpreter(binds: dict[str, str]) -> str:
-    """Show this Python, not the virtual environment around it; return where it is inside."""
+    """Show this Python, without its virtual environment; return its path in the jail."""
     base = Path(sys.base_prefix).resolve()
     interpreter = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     if not interpreter.is_relative_to(base):
@@ -176,7 +177,7 @@ def _site_folders(image: str) -> list[Path]:
 
 
 def _add(binds: dict[str, str], folder: Path, elsewhere: str) -> str:
-    """Show a folder where it is, or `elsewhere` if it would be in the way; return where."""
+    """Show a folder at its own path, or `elsewhere` if that is taken; return the path."""
     if any(folder.is_relative_to(inside) for inside, outside in binds.items() if inside == outside):
         return str(folder)
     in_the_way = any(
@@ -188,7 +189,7 @@ def _add(binds: dict[str, str], folder: Path, elsewhere: str) -> str:
 
 
 def _find_stage(binds: Mapping[str, str]) -> str:
-    """Return a folder over which the root can be built: none of `binds` comes from below it."""
+    """Return a folder to mount the root over. Nothing in `binds` may lie in it."""
     for stage in _STAGES:
         clear = not any(Path(outside).is_relative_to(stage) for outside in binds.values())
         if clear and Path(stage).is_dir() and not Path(stage).is_symlink():

@@ -1,4 +1,4 @@
-"""What the native sandbox needs of the machine, and what to do where it is missing."""
+"""What the native sandbox needs of the machine, and what to do if it is missing."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ _ROOT_POWER = 1 << _CAP_SETGID | 1 << _CAP_SETUID | 1 << _CAP_SETPCAP | 1 << _CA
 
 
 def obstacle(switches: Path = Path("/proc/sys")) -> str | None:
-    """Return why no jail can be built here, with the remedy; None where nothing is known."""
+    """Return why no jail can be built here, with the remedy; None if no reason is known."""
     if sys.platform != "linux":
         return f"the native sandbox needs Linux, this is {sys.platform}; use the docker sandbox"
     for name, (forbids, allows) in _SWITCHES.items():
@@ -36,7 +36,7 @@ def obstacle(switches: Path = Path("/proc/sys")) -> str | None:
 
 
 def advice(root: Path = Path("/")) -> str:
-    """Return what may help where a jail did not start, as the rest of a sentence."""
+    """Return what may help if a jail did not start, as the rest of a sentence."""
     if any((root / mark.lstrip("/")).exists() for mark in _CONTAINER_MARKS):
         return (
             "; inside a container, jails need: docker run --security-opt seccomp=unconfined "
@@ -46,7 +46,7 @@ def advice(root: Path = Path("/")) -> str:
 
 
 def has_root_power(status: Path = Path("/proc/self/status")) -> bool:
-    """Whether this process may build jails without a user namespace."""
+    """Tell whether this process may build jails without a user namespace."""
     if os.geteuid() != 0:
         return False
     lines = status.read_text().splitlines()

@@ -1,6 +1,6 @@
-"""A kernel user for each native slot: a number that nobody else on the machine has.
+"""A kernel user for each native slot: a number that no other user of the machine has.
 
-Only root can hand them out. The range lies above what systemd gives to containers and below the
+Only root can assign them. The range lies above what systemd gives to containers and below the
 numbers that some programs read as negative.
 """
 
@@ -66,7 +66,7 @@ class SlotUser:
 
 
 def can_be_given(uid_map: Path = Path("/proc/self/uid_map")) -> bool:
-    """Whether this user namespace knows the numbers: a container of an ordinary user does not."""
+    """Tell whether this user namespace has the numbers. Those of ordinary users do not."""
     last = FIRST_UID + COUNT - 1
     ranges = (map(int, line.split()) for line in uid_map.read_text().splitlines())
     return any(first <= FIRST_UID and last < first + count for first, _, count in ranges)

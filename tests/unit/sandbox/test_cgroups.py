@@ -78,7 +78,7 @@ def test_version_2_without_delegation_says_so(tmp_path: Path) -> None:
     (root / "cgroup.procs").unlink()
     mounts = mountinfo(tmp_path, ("cgroup2", str(root), "rw"))
     home = find_home(mounts, membership(tmp_path, "0::/init.scope\n"))
-    assert home == "no group of this process's is delegated to it"
+    assert home == "none of the groups of this process is delegated to it"
 
 
 @pytest.mark.parametrize(
