@@ -48,7 +48,8 @@ def grade(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="How verdicts become a reward: graded, binary, fraction or ladder. "
+            help="How verdicts become a reward: graded, binary, fraction, ladder, or a function of "
+            "your own as file.py:function. "
             "[default: graded]",
         ),
     ] = None,

@@ -45,10 +45,10 @@ class GradingJob:
     ) -> int:
         """Grade and print the summary; return how many rows could not be graded."""
         from grader.offline.output import STDOUT, Output
-        from grader.scoring.policies import find_policy
+        from grader.scoring.own import load_policy
 
         settings = self.chosen.settings
-        find_policy(settings.policy)
+        load_policy(settings.policy)
         self._refuse_own_input()
         with ExitStack() as stack:
             output = stack.enter_context(Output(self.out, resume=resume, force=force))

@@ -23,7 +23,12 @@ _SHOWN_CHARS = 600
 
 
 def try_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A reward function's file.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A reward function's file, or a policy as file.py:function."
+        ),
+    ],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows to try it on, as JSONL.")],
     *,
     row: Annotated[
@@ -51,11 +56,16 @@ def try_(
     return what any trainer takes: a dict, a list, a tensor or a number. A row without a response,
     as in a file of prompts, is tried with the reference solution of its label.
 
+    If FILE has the form `file.py:function`, it is a policy: a function that takes a report and
+    returns a reward. Each row is graded, and the function rewards it.
+
     **Examples**
 
         grader try reward_func.py data.jsonl
 
         grader try reward_func.py --row 7 data.jsonl --label-key tests
+
+        grader try my_policy.py:reward data.jsonl
 
     **Exit codes**
 
@@ -64,7 +74,8 @@ def try_(
     - 3: the function raised an exception or gave no reward, or there was no row
     """
     os.environ.setdefault("GRADER_DEBUG", "1")
-    function = _load(file)
+    is_policy = ".py:" in file.name and not file.exists()
+    function = _load_policy(str(file)) if is_policy else _load(file)
     failed, number = False, 0
     forms: set[str] = set()
     for number, columns in _rows(data, row):
@@ -83,10 +94,34 @@ def try_(
         forms |= set() if form is None else {form}
     if number == 0:
         note(f"{data} has no rows: nothing was tried")
-    if forms:
+    if forms and not is_policy:
         note(f"It returned {' and '.join(sorted(forms))}. {FORMS}.")
     if failed or number == 0:
         raise typer.Exit(3)
+
+
+def _load_policy(name: str) -> RewardFunction:
+    """Return a reward function for one sample that grades by the settings, with this policy.
+
+    Raises:
+        ConfigurationError: The policy does not load, or nothing can be graded here.
+    """
+    os.environ["GRADER_POLICY"] = name
+    from grader.rewards.core import checked_core
+    from grader.rewards.sample import Sample
+    from grader.scoring.own import load_policy
+
+    load_policy(name)
+    core = checked_core()
+
+    def reward_func(queries: list[str], prompts: list[str], labels: list[Any]) -> Any:
+        (rating,) = core.rate([Sample(query=queries[0], prompt=prompts[0], label=labels[0])])
+        if not rating.graded:
+            raise InputError(rating.note)
+        typer.echo(f"  {visible(rating.note)[:_SHOWN_CHARS]}")
+        return {"rewards": rating.reward, "scores": rating.score, "extra_logs": rating.all_logs()}
+
+    return reward_func
 
 
 def _load(file: Path) -> RewardFunction:

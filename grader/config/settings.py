@@ -147,7 +147,10 @@ class Settings:
         ),
     ] = field(default_factory=usable_cores)
     policy: Annotated[
-        str, Setting("how verdicts become a reward: graded, binary, fraction or ladder")
+        str,
+        Setting(
+            "how verdicts become a reward: graded, binary, fraction, ladder, or file.py:function"
+        ),
     ] = "graded"
     stop_early: Annotated[
         bool | None,

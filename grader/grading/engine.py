@@ -26,7 +26,7 @@ from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.pool import SlotCounts, SlotPool
 from grader.scoring import calibration
-from grader.scoring.policies import find_policy
+from grader.scoring.own import load_policy
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class GradingEngine(Closing):
             SandboxError: The chosen sandbox cannot work here.
         """
         self.settings = settings or Settings()
-        find_policy(self.settings.policy)
+        load_policy(self.settings.policy)
         self._calibration = calibration.find(self.settings)
         self.sandbox = sandbox or choose_sandbox(self.settings)
         self._references = References()

@@ -91,7 +91,8 @@ class GradeReport:
     score: float
     """In [0, 1]."""
     reward: float
-    """In [-1, 1] by every policy for code. The settings define that of answers and combinations."""
+    """In [-1, 1] by every built-in policy for code. A policy of the user's own defines it, and the
+    settings define that of answers and combinations."""
     graded: bool
     """False only for an internal error. Its reward has no meaning."""
     passed: int

@@ -13,10 +13,13 @@ from grader import languages
 from grader.config.settings import Settings
 from grader.grading.pipeline import find_code, not_graded
 from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite, wire
+from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
-from grader.model.verdict import Integrity
+from grader.model.verdict import Integrity, Verdict
 from grader.queueing.ledger import LedgerEntry
 from grader.scoring import calibration
+from grader.scoring.own import policy_to_send
+from grader.scoring.policies import marked, score_report
 from grader.suites.files import check_files
 
 _SUITES_REMEMBERED = 256
@@ -32,9 +35,20 @@ class ClientConditions:
     rule: ExtractionRule
     note: str
     limits_from: LimitsFrom
+    policy: str
 
     def add_to(self, report: GradeReport) -> GradeReport:
-        """Return a worker's report with these conditions added."""
+        """Return a worker's report with these conditions, and with the policy's reward.
+
+        If the policy is the user's own and gives no reward, it is an internal error.
+        """
+        try:
+            report = marked(report, self.policy)
+        except ConfigurationError as error:
+            reason = f"{type(error).__name__}: {error}"
+            report = score_report(
+                verdict=Verdict.INTERNAL_ERROR, cases=(), policy=self.policy, feedback=reason
+            )
         if report.conditions is None:
             return report
         conditions = replace(
@@ -145,12 +159,17 @@ class JobMaker:
         if code is None:
             return None
         encoded = self._encode(suite, extraction.language)
-        job_settings = _encoded(settings.policy, settings.stop_early, settings.require_integrity)
+        job_settings = _encoded(
+            policy_to_send(settings.policy), settings.stop_early, settings.require_integrity
+        )
         digest = hashlib.sha256()
         for part in (code, encoded.digest, job_settings, _version()):
             digest.update(f"{len(part)}:".encode() + part.encode())
         conditions = ClientConditions(
-            rule=rule, note=extraction.note, limits_from=encoded.limits_from
+            rule=rule,
+            note=extraction.note,
+            limits_from=encoded.limits_from,
+            policy=settings.policy,
         )
         return SubmissionJob(
             key=digest.hexdigest(),

@@ -21,6 +21,7 @@ from grader.queueing.jobs import ClientConditions, QueuedJob
 from grader.remote.address import Address
 from grader.remote.connections import Cancellation, Connections, RequestCancelledError
 from grader.remote.delivery import Delivery, RefusedError
+from grader.scoring.own import load_policy, policy_to_send
 from grader.scoring.policies import find_policy
 
 _log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class RemoteGrader(FutureGrader):
         """
         self.settings = settings
         self.address = Address.parse(settings.url or "", settings.server.token)
-        find_policy(settings.policy)
+        load_policy(settings.policy)
         self._intake = Intake(settings)
         self._connections = Connections(self.address)
         self._deadlines = Deadlines()
@@ -136,7 +137,7 @@ class RemoteGrader(FutureGrader):
                 "id": submission.id[:1000],
                 "completion": job.code,
                 "suite": job.suite.message.decode(),
-                "policy": chosen.policy,
+                "policy": policy_to_send(chosen.policy),
                 "extraction": ExtractionRule.VERBATIM,
                 "stop_early": stop_early,
                 "require_integrity": chosen.require_integrity,

@@ -225,7 +225,9 @@ def _least_step(cases: Sequence[CaseResult]) -> _Step | None:
 
 
 def _policy(report: GradeReport) -> Policy | None:
+    """Return the report's policy; None if it is unknown here, or a function of the user's own."""
     try:
-        return find_policy(report.policy)
+        policy = find_policy(report.policy)
     except ConfigurationError:
         return None
+    return None if policy.reward_of else policy

@@ -5,7 +5,7 @@ Everything here is pure. docs/rewards.md compares the policies by examples.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from grader.model import CaseResult, Conditions, Evidence, GradeReport, Usage
@@ -50,6 +50,9 @@ class Policy:
     mark: Callable[[PolicyInput], Mark]
     needs_every_case: bool
     """Whether cases after the first that does not pass can change the mark."""
+    reward_of: Callable[[GradeReport], float] | None = None
+    """Gives the reward, from the report with the mark's; None: the mark gives it. Raises
+    `ConfigurationError` if it cannot."""
 
 
 def _from_reward(reward: float) -> Mark:
@@ -120,17 +123,43 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 )
 
 
+_own: dict[str, Policy] = {}
+"""Policies that `register` added, by name."""
+
+
+def register(policy: Policy) -> Policy:
+    """Make a policy known to this process, and return it. It is not among `POLICIES`."""
+    return _own.setdefault(policy.name, policy)
+
+
 def find_policy(name: str) -> Policy:
-    """Return the policy of that name.
+    """Return the policy of that name: built in, or registered in this process.
 
     Raises:
-        ConfigurationError: There is none. The message lists the policies.
+        ConfigurationError: There is none. The message lists the built-in policies.
     """
-    try:
-        return POLICIES[name]
-    except KeyError:
+    found = POLICIES.get(name) or _own.get(name)
+    if found is None:
         message = f"there is no reward policy {name!r}; expected one of: {', '.join(POLICIES)}"
-        raise ConfigurationError(message) from None
+        raise ConfigurationError(message)
+    return found
+
+
+def marked(report: GradeReport, policy: str) -> GradeReport:
+    """Return a report with the reward that a policy gives it.
+
+    Args:
+        report: By the built-in policy that the policy is based on.
+        policy: The name of a policy that `find_policy` finds.
+
+    Raises:
+        ConfigurationError: There is no such policy, or it gives no reward.
+    """
+    reward_of = find_policy(policy).reward_of
+    if reward_of is None:
+        return report
+    report = replace(report, policy=policy)
+    return replace(report, reward=reward_of(report)) if report.graded else report
 
 
 def score_report(
@@ -168,7 +197,7 @@ def score_report(
         output: See there.
 
     Raises:
-        ConfigurationError: There is no such policy.
+        ConfigurationError: There is no such policy, or it is the user's own and gives no reward.
         SuiteError: The points of the cases are invalid; see `check_points`.
         ValueError: The verdict is `SKIPPED`, or `PASSED` although not all cases passed.
     """
@@ -181,7 +210,7 @@ def score_report(
         message = f"{verdict} does not follow from {passed} of {len(cases)} cases passed"
         raise ValueError(message)
     mark = chosen.mark(policy_input(verdict, cases)) if graded else Mark(score=0.0, reward=0.0)
-    return GradeReport(
+    report = GradeReport(
         verdict=verdict,
         score=mark.score,
         reward=mark.reward,
@@ -200,6 +229,7 @@ def score_report(
         conditions=conditions,
         output=output,
     )
+    return marked(report, policy)
 
 
 def policy_input(verdict: Verdict, cases: Sequence[CaseResult]) -> PolicyInput:

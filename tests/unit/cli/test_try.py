@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli.app import run
+from grader.rewards.core import forget_shared_core
 
 REWARD_FILE = """
 def reward_func(queries, prompts, labels):
@@ -181,3 +182,28 @@ def test_result_in_the_form_of_any_trainer_is_shown_or_refused(
     assert run(["try", str(file), data, "--row", "1"]) == code
     shown = capsys.readouterr()
     assert message in shown.out + shown.err
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_policy_is_tried_on_graded_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADER_POLICY", "graded")  # Put back when the test ends.
+    monkeypatch.setenv("GRADER_SLOTS", "1")
+    forget_shared_core()
+    policy = tmp_path / "policy.py"
+    policy.write_text(
+        "def reward(report):\n    return 0.25 + 1 / report.passed if report.passed < 2 else 0.5\n"
+    )
+    rows = tmp_path / "rows.jsonl"
+    label = ["assert f(1) == 1", "assert f(2) == 4"]
+    codes = ("return x * x", "return x", "return 0")
+    responses = [f"def f(x): {code}" for code in codes]
+    rows.write_text("".join(json.dumps({"response": r, "label": label}) + "\n" for r in responses))
+    assert run(["try", f"{policy}:reward", str(rows)]) == 3
+    forget_shared_core()
+    out = capsys.readouterr().out
+    assert "reward +0.5000  score 1.0000" in out
+    assert "reward +1.2500  score 0.0000" in out
+    assert "the policy" in out
+    assert "raised ZeroDivisionError" in out
