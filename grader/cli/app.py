@@ -1,11 +1,12 @@
 """The commands and their exit codes.
 
 Exit codes: 0 done, whatever the verdicts; 1 the reader closed the output; 2 bad usage, or input
-that cannot be read; 3 something of ours failed, or rows ended as internal errors; 130 stopped by
-Ctrl-C.
+that cannot be read; 3 something of ours failed, rows ended as internal errors, or there was nothing
+to grade; 130 stopped by Ctrl-C.
 """
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -68,6 +69,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Default: those of this process.
     """
+    _print_in_any_encoding()
     try:
         code = _run(arguments)
         # Flushed here, since a failure at Python's exit would have another code and message.
@@ -97,6 +99,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
     return 0
+
+
+def _print_in_any_encoding() -> None:
+    """Have `?` printed in place of characters that the locale's encoding lacks, as in ASCII."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _drop_output() -> None:

@@ -112,7 +112,7 @@ def check(
 
     - 0: checked, whatever was found
     - 2: bad usage, or a file that cannot be read
-    - 3: some problems could not be checked: internal errors
+    - 3: some problems could not be checked (internal errors), or there was none
     - 130: stopped with Ctrl-C; with OUT, `--resume` continues
     """
     show_log(verbose=verbose)
@@ -133,6 +133,6 @@ def check(
     job.check_options()
     chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
     with stoppable(job.advice()) as cut_off:
-        unchecked = job.run(chosen, cut_off)
-    if unchecked:
+        all_checked = job.run(chosen, cut_off)
+    if not all_checked:
         raise typer.Exit(3)

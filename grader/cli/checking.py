@@ -77,8 +77,8 @@ class CheckingJob:
             return "There is nothing to clean up."
         return f"Every row in {self.out} is complete; the same command with --resume continues it."
 
-    def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> int:
-        """Check and print the summary; return how many problems could not be checked."""
+    def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> bool:
+        """Check and print the summary; return whether each was checked, and there was one."""
         from grader.grading.grader import Grader
         from grader.offline.check import check_problems
         from grader.offline.checked import Effort, ProblemHealth, check_key, row_of
@@ -93,7 +93,7 @@ class CheckingJob:
         effort = Effort(attacks=self.attacks, mutants=self.mutants)
         run = check_key(settings, effort)
         with ExitStack() as stack:
-            index = stack.enter_context(load_problems(self.problems))
+            index = stack.enter_context(load_problems(self.problems, by_id=False))
             output = None
             if self.out is not None:
                 output = Output(self.out, resume=self.resume, force=self.force)
@@ -121,7 +121,7 @@ class CheckingJob:
             said = [*self._written(seen.tally, index), *self._calibrated(seen, chosen)]
         for line in said:
             typer.echo(line, err=self.as_json)
-        return seen.tally.healths[ProblemHealth.UNCHECKED]
+        return seen.tally.problems > 0 and not seen.tally.healths[ProblemHealth.UNCHECKED]
 
     def _print_summary(self, seen: "_CheckedProblems") -> None:
         print_summary(

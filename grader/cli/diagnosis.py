@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from grader.cli.machine import Diagnostic, DiagnosticStatus, examine
 from grader.config.settings import Settings
 from grader.languages import Language, languages, missing
+from grader.model import MiB
 from grader.model.errors import GraderError
 
 if TYPE_CHECKING:
@@ -22,6 +23,26 @@ def diagnose(settings: Settings) -> dict[str, list[Diagnostic]]:
         "Sandbox docker": _layers(_docker, settings),
         "Languages (native)": [find_language(language) for language in languages().values()],
     }
+
+
+def conclude(settings: Settings) -> Diagnostic:
+    """Open a slot as a grading would, and say in one sentence whether submissions can run here."""
+    from grader.sandbox.choice import choose_sandbox
+
+    name = "grading"
+    try:
+        sandbox = choose_sandbox(settings)
+        try:
+            sandbox.open_slot(image="python", memory_bytes=256 * MiB).close()
+        finally:
+            sandbox.close()
+    except GraderError as error:
+        remedy = "see what is missing above; or grade elsewhere, by --url or --broker"
+        state = f"Not ready: {error}"
+        return Diagnostic(name=name, health=DiagnosticStatus.MISSING, state=state, remedy=remedy)
+    slots = f"{settings.slots} slot{'s' if settings.slots != 1 else ''}"
+    state = f"Ready: {sandbox.name}, {slots}"
+    return Diagnostic(name=name, health=DiagnosticStatus.OK, state=state)
 
 
 def find_language(language: Language) -> Diagnostic:

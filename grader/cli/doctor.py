@@ -25,15 +25,33 @@ def doctor(
     """Show what this machine offers to sandboxes, and how to get what is missing.
 
     Checks Python, cores, memory, namespaces, cgroups, seccomp, and the Docker engine with its
-    images and runtimes. Lists the isolation layers that each backend has here.
-    """
-    from grader.cli.diagnosis import diagnose
+    images and runtimes. Lists the isolation layers that each backend has here. The last line says
+    whether submissions can be graded here, and with what.
 
-    sections = diagnose(choose().settings)
+    **Exit codes**
+
+    - 0: submissions can be graded here
+    - 3: they cannot
+    """
+    from grader.cli.diagnosis import conclude, diagnose
+    from grader.cli.machine import DiagnosticStatus
+
+    settings = choose().settings
+    sections = diagnose(settings)
+    conclusion = conclude(settings)
     if as_json:
+        sections["Conclusion"] = [conclusion]
         plain = {title: [asdict(f) for f in found] for title, found in sections.items()}
         typer.echo(json.dumps(plain, indent=2))
-        return
+    else:
+        _print(sections)
+        advice = f"; {conclusion.remedy}" if conclusion.remedy else ""
+        typer.echo(visible(f"{conclusion.state}{advice}."))
+    if conclusion.health is not DiagnosticStatus.OK:
+        raise typer.Exit(3)
+
+
+def _print(sections: "dict[str, list[Diagnostic]]") -> None:
     console = terminal(err=False)
     for title, found in sections.items():
         if console is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.model.errors import InputError
+from grader.text.nearest import nearest
 
 if TYPE_CHECKING:
     from grader.report.rows import GradedRow
@@ -61,7 +62,9 @@ def _find(out: Path, id: str) -> "GradedRow":
     wanted_line = int(id[1:]) if id.startswith("@") and id[1:].isdecimal() else None
     found: list[tuple[int, bytes]] = []
     others: list[str] = []
+    last = 0
     for row in open_rows(out):
+        last = row.number
         if row.number == wanted_line:
             return read_row(row.text, row.number)
         own, name = name_of(row.text, row.number)
@@ -70,7 +73,11 @@ def _find(out: Path, id: str) -> "GradedRow":
         else:
             others.append(name)
     if not found:
-        message = f"{out} has no row with the id {id!r}{_like(id, others)}"
+        if wanted_line is not None:
+            message = f"{out} has no row on line {wanted_line}; its last row is @{last}"
+        else:
+            named = ", ".join(nearest(id, others))
+            message = f"{out} has no row with the id {id!r}; there are, for example: {named}"
         raise InputError(message)
     if len(found) > 1:
         lines = ", ".join(f"@{number}" for number, _ in found[:_NAMED])
@@ -78,11 +85,3 @@ def _find(out: Path, id: str) -> "GradedRow":
         raise InputError(message)
     ((number, text),) = found
     return read_row(text, number)
-
-
-def _like(id: str, others: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(id, others[:20_000], n=3)
-    named = close or others[:3]
-    return f"; there are, for example: {', '.join(named)}" if named else ""

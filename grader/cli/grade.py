@@ -112,7 +112,8 @@ def grade(
 
     - 0: graded, whatever the verdicts
     - 2: bad usage, or a file that cannot be read
-    - 3: some rows could not be graded: internal errors, rows without completion or tests
+    - 3: some rows could not be graded (internal errors, rows without completion or tests), or
+      there was no row
     - 130: stopped with Ctrl-C; `--resume` continues
     """
     show_log(verbose=verbose)
@@ -147,8 +148,8 @@ def grade(
         limit=limit,
     )
     with stoppable(_advice(out)) as cut_off:
-        ungraded = job.run(resume=resume, force=force, cut_off=cut_off)
-    if ungraded:
+        all_graded = job.run(resume=resume, force=force, cut_off=cut_off)
+    if not all_graded:
         raise typer.Exit(3)
 
 

@@ -42,8 +42,8 @@ class GradingJob:
 
     def run(
         self, *, resume: bool, force: bool, cut_off: Callable[[Callable[[], None]], None]
-    ) -> int:
-        """Grade and print the summary; return how many rows could not be graded."""
+    ) -> bool:
+        """Grade and print the summary; return whether each row was graded, and there was one."""
         from grader.offline.output import STDOUT, Output
         from grader.scoring.own import load_policy
 
@@ -85,7 +85,7 @@ class GradingJob:
                 done=done,
             )
             seen.note_emptiness(self.samples)
-            return seen.ungraded
+            return seen.all_graded
 
     def _rules(self) -> "RowRules":
         from grader.offline.resume import run_key
@@ -151,6 +151,11 @@ class _GradedRows:
             if self.ungraded == _NOTES_SHOWN:
                 self.progress.note("further rows that are not graded are named only in OUT")
         self.progress.advance(behind=sample.row.progress, good=report.verdict is Verdict.PASSED)
+
+    @property
+    def all_graded(self) -> bool:
+        """Whether there are rows, and each was graded."""
+        return self._all.summary().reports > 0 and not self.ungraded
 
     def note_emptiness(self, samples: Path) -> None:
         """Note that there was nothing to grade; the summary prints nothing then."""

@@ -38,6 +38,9 @@ def worker(
             "repository (pip install -e .) or from the worker image, see docs/deploy.md"
         )
         raise ConfigurationError(message)
+    if importlib.util.find_spec("celery") is None:
+        message = "the worker needs the extra: pip install 'grader-rl[worker]'"
+        raise ConfigurationError(message)
     os.execve(
         sys.executable, [sys.executable, "-m", "worker"], {**os.environ, **_environment(settings)}
     )

@@ -3,6 +3,7 @@
 GraderError
 ├── ConfigurationError          a setting or an argument is wrong
 ├── InputError                  a file or a row cannot be read
+│   ├── MissingFieldError       a row has no field with its completion, or with its tests
 │   └── LabelError              a label has no known test format
 ├── SuiteError                  the suite is broken
 ├── SandboxError
@@ -34,6 +35,10 @@ class ConfigurationError(GraderError):
 
 class InputError(GraderError):
     """A file, or a row of it, cannot be used."""
+
+
+class MissingFieldError(InputError):
+    """A row has no field with its completion, or none with its tests or answer."""
 
 
 class LabelError(InputError):

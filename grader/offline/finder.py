@@ -1,20 +1,28 @@
 """Finding the tests of a row: in the file of problems, in its label, or in the row itself."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from grader.model import TestSuite
-from grader.model.errors import LabelError
+from grader.model.errors import LabelError, MissingFieldError
 from grader.suites import parse_label, parse_problem
 from grader.suites.cache import SuiteCache
+from grader.text.nearest import nearest
 
 PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
 """Fields that may name a row's problem. The first that names a known problem counts."""
 
 
+_UNKNOWN_COMPARED = 10
+"""Most unknown ids that are compared with the known ones, which takes time."""
+
+
 class ProblemLookup(Protocol):
     """Finds the tests of a problem by its id."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the ids."""
 
     def get(self, problem_id: str) -> TestSuite | None:
         """Return the problem's tests; None if there is no such problem."""
@@ -26,6 +34,8 @@ class SuiteFinder:
     def __init__(self, problems: ProblemLookup | None = None) -> None:
         self._problems = problems
         self._seen: SuiteCache[TestSuite] = SuiteCache()
+        self._unknown = 0
+        """Ids that the problems lacked."""
 
     def find(self, row: Mapping[str, Any], size: int) -> TestSuite:
         """Return the tests of a row.
@@ -38,6 +48,7 @@ class SuiteFinder:
             size: The size of its text, in bytes.
 
         Raises:
+            MissingFieldError: There are neither problems, nor a label, nor tests in the row.
             LabelError: There is no label that can be read.
             SuiteError: The suite is broken.
         """
@@ -60,14 +71,17 @@ class SuiteFinder:
         try:
             return parse_problem(row, problems=self._problems)
         except LabelError as error:
-            message = f"{self._what_is_missing(ids)}: {error}"
+            if self._problems is None:
+                by_id = f", or by the id {ids[0]!r} with --problems" if ids else ""
+                message = f"no tests: name their field by --label-key{by_id}: {error}"
+                raise MissingFieldError(message) from error
+            message = f"{self._what_is_missing(self._problems, ids)}: {error}"
             raise LabelError(message) from error
 
-    def _what_is_missing(self, ids: list[str]) -> str:
-        if self._problems is None and ids:
-            return f"no label, and no file of problems (--problems) that could have {ids[0]!r}"
-        if self._problems is None:
-            return "no label, no file of problems (--problems), and the row holds no tests itself"
-        if ids:
-            return f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}"
-        return f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"
+    def _what_is_missing(self, problems: ProblemLookup, ids: list[str]) -> str:
+        if not ids:
+            return f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"
+        self._unknown += 1
+        near = nearest(ids[0], problems) if self._unknown <= _UNKNOWN_COMPARED else []
+        like = f" (it has, for example, {', '.join(near)})" if near else ""
+        return f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}{like}"

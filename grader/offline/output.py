@@ -21,7 +21,8 @@ class Output(Closing):
     """Appends lines, each with one write, so that a crash leaves at most one partial line.
 
     A regular file is locked while it is open, because two runs with the same output would grade
-    every row twice. Not safe for more than one thread.
+    every row twice. A file that it made and wrote nothing to is removed again. Not safe for more
+    than one thread.
     """
 
     def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
@@ -38,7 +39,8 @@ class Output(Closing):
         """
         _refuse_other_format(path)
         self.path = path
-        self._fd = os.dup(1) if path == STDOUT else _open(path)
+        self._is_new = False
+        self._fd = os.dup(1) if path == STDOUT else self._open(path)
         self._regular = path != STDOUT and stat.S_ISREG(os.fstat(self._fd).st_mode)
         try:
             if self._regular:
@@ -69,8 +71,23 @@ class Output(Closing):
     def close(self) -> None:
         """Close the file and release the lock. Repeats harmlessly."""
         if self._fd >= 0:
+            if self._is_new and os.fstat(self._fd).st_size == 0:
+                self.path.unlink(missing_ok=True)
             os.close(self._fd)
             self._fd = -1
+
+    def _open(self, path: Path) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        try:
+            try:
+                fd = os.open(path, flags | os.O_EXCL, 0o666)
+            except FileExistsError:
+                return os.open(path, flags, 0o666)
+        except OSError as error:
+            message = f"cannot write {path}: {error.strerror}"
+            raise ConfigurationError(message) from error
+        self._is_new = True
+        return fd
 
     def _prepare(self, *, resume: bool, force: bool) -> None:
         try:
@@ -95,14 +112,6 @@ def _refuse_other_format(path: Path) -> None:
     if path.suffix in _OTHER_FORMATS:
         message = f"the output {path} would be plain JSONL; give it a name that ends with .jsonl"
         raise ConfigurationError(message)
-
-
-def _open(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}"
-        raise ConfigurationError(message) from error
 
 
 def _end_of_last_line(fd: int, size: int, block: int = 1 << 16) -> int:

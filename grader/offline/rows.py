@@ -12,7 +12,7 @@ from typing import Any
 
 from grader.config.rewards import RewardTask
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
-from grader.model.errors import GraderError, InputError
+from grader.model.errors import GraderError, InputError, MissingFieldError
 from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes, report_json
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
@@ -21,6 +21,8 @@ from grader.suites.plans import GradingPlan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Fields that may hold the completion, in this order."""
+_LIKELY_KEYS = ("output", "outputs", "generation", "completions", "responses", "text", "code")
+"""Fields that are named in the advice to a row without any of these."""
 ANSWER_KEYS = ("label", "answer", "ground_truth")
 """Fields that may hold a label that is not code, in this order."""
 REPORT_KEY = "report"
@@ -77,6 +79,8 @@ class RowSample:
     rated: RatedCompletion | None = None
     """Given if tests alone do not grade it. If neither is given, `problem` says why."""
     problem: str = ""
+    is_misread: bool = False
+    """Whether it is no JSON or lacks a field: so does each row of a file that is read wrongly."""
 
 
 def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
@@ -91,7 +95,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
     except InputError as error:
         text = row.text.decode("utf-8", "replace")[:_RAW_TEXT_CHARS]
         origin = _origin(row, None, crc, rules, text=text)
-        return [_refused(row, b"{", origin, str(row.number), str(error))]
+        return [_refused(row, b"{", origin, str(row.number), error)]
     row_id = id_of(found, row.number)
     try:
         key, completions, several = _completions(found, rules.completion_key)
@@ -99,7 +103,7 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
         suite = _suite(found, plan_for(label, rules.task), finder, rules, len(row.text))
     except GraderError as error:
         origin = _origin(row, None, crc, rules)
-        return [_refused(row, _head(row, found, {}), origin, row_id, str(error))]
+        return [_refused(row, _head(row, found, {}), origin, row_id, error)]
     prompt = found.get("prompt")
     if suite is not None and not isinstance(prompt, str):
         prompt = ""  # A completion cannot continue a chat.
@@ -192,8 +196,11 @@ def _label(row: Mapping[str, Any], rules: RowRules) -> object:
     label = next((row[key] for key in keys if row.get(key) is not None), None)
     is_needed = rules.task is RewardTask.MATH or rules.label_key is not None
     if label is None and is_needed and rules.task is not RewardTask.CONVERSATION:
-        message = f"no label: found the fields {_names(row)}; expected {' or '.join(keys)}"
-        raise InputError(message)
+        message = (
+            f"no label: found the fields {_names(row)}; expected {' or '.join(keys)}; "
+            "name the field by --label-key"
+        )
+        raise MissingFieldError(message)
     return label
 
 
@@ -219,11 +226,12 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     keys = COMPLETION_KEYS if key is None else (key,)
     found = next((k for k in keys if row.get(k) is not None), None)
     if found is None:
-        other = "" if key is not None else ", or the field named by --completion-key"
+        like = next((f", as in --completion-key {k}" for k in _LIKELY_KEYS if row.get(k)), "")
         message = (
-            f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}{other}"
+            f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}; "
+            f"name the field by --completion-key{like}"
         )
-        raise InputError(message)
+        raise MissingFieldError(message)
     value = row[found]
     if (text := _text(value)) is not None:
         return found, [text], False
@@ -275,5 +283,13 @@ def _origin(row: Row, index: int | None, crc: int, rules: RowRules, **more: str)
     return json_bytes({**origin, "input": f"{crc:08x}", "run": rules.run, **more})
 
 
-def _refused(row: Row, head: bytes, origin: bytes, row_id: str, problem: str) -> RowSample:
-    return RowSample(row=row, index=None, head=head, origin=origin, id=row_id, problem=problem)
+def _refused(row: Row, head: bytes, origin: bytes, row_id: str, problem: GraderError) -> RowSample:
+    return RowSample(
+        row=row,
+        index=None,
+        head=head,
+        origin=origin,
+        id=row_id,
+        problem=str(problem),
+        is_misread=head == b"{" or isinstance(problem, MissingFieldError),
+    )

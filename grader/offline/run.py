@@ -3,6 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Protocol
 
 from grader.model import GradeReport, Submission
@@ -36,6 +37,9 @@ class Answers(Protocol):
         """Wait until `tell` was called for all. Raises what a `tell` raised."""
 
 
+_LOOKED_AT = 10
+"""Rows at the start of a file that show whether it is read rightly."""
+
 Observer = Callable[[RowSample, GradeReport], None]
 """Called with every row after it was written, by one thread at a time."""
 
@@ -58,7 +62,9 @@ def grade_rows(
     are written, too, with the reason in their report.
 
     Raises:
-        InputError: The file of rows is damaged. The rows before that were graded and written.
+        InputError: The file of rows is damaged; the rows before that were graded and written. Or
+            none of its first rows can be read, since all lack the same field or are no JSON; then
+            none was written.
         OutputError: A row could not be written.
     """
     in_flight: dict[int, RowSample] = {}
@@ -72,7 +78,7 @@ def grade_rows(
 
     def submissions() -> Iterator[Submission]:
         try:
-            for row in rows:
+            for row in _looked_at(rows, finder, rules) if done is None else rows:
                 if done is not None and done.whole(row.number):
                     continue
                 for sample in samples(row, finder, rules):
@@ -93,3 +99,26 @@ def grade_rows(
     rater.finish()
     if broken:
         raise broken[0]
+
+
+def _looked_at(rows: Iterable[Row], finder: SuiteFinder, rules: RowRules) -> Iterator[Row]:
+    """Yield the rows, but none if all of the first ones are misread: so is the rest.
+
+    Raises:
+        InputError: They are; or the file is damaged.
+    """
+    rows = iter(rows)
+    held: list[Row] = []
+    problem = ""
+    for row in islice(rows, _LOOKED_AT):
+        held.append(row)
+        sample = samples(row, finder, rules)[0]
+        if not sample.is_misread:
+            problem = ""
+            break
+        problem = problem or f"row {row.number}: {sample.problem}"
+    if problem:
+        many = f"; each of the first {len(held)} rows is like it" if len(held) > 1 else ""
+        raise InputError(problem + many)
+    yield from held
+    yield from rows

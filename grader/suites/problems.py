@@ -6,12 +6,12 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
 from grader.model import TestSuite
-from grader.model.errors import InputError
+from grader.model.errors import InputError, LabelError
 from grader.process.closing import Closing
 from grader.suites.cache import SuiteCache
 from grader.suites.format import Row
@@ -24,16 +24,33 @@ Span = tuple[int, int]
 """The place of a row's JSON in the file: offset and length in bytes."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """The rows of a file by their ids."""
+
+    spans: Mapping[str, Span]
+    clashes: Mapping[str, tuple[int, ...]]
+    """The lines with an id that different rows have. In `spans` each has its line added."""
+    unnamed: int
+    """How many rows have no id; in `spans` each is named after its line."""
+
+
 class ProblemIndex(Closing):
     """Problems by id, each parsed when it is first needed. Safe to share between threads.
 
     It holds the place of each problem in the file, and the suites used last. The rows stay in the
     file or, if that is compressed, in an unnamed temporary copy. `close` it, or use it in `with`.
+
+    A row without an id is named after its line. If different rows have one id, each is named after
+    its line as well, and nothing is found by the id alone.
     """
 
-    def __init__(self, file: IO[bytes], spans: Mapping[str, Span], opened: ExitStack) -> None:
+    def __init__(self, file: IO[bytes], named: _Named, opened: ExitStack) -> None:
         self._file = file
-        self._spans = spans
+        self._spans = named.spans
+        self._clashes = named.clashes
+        self.has_ids = named.unnamed < len(named.spans)
+        """Whether a row has an id of its own."""
         self._opened = opened
         self._suites: SuiteCache[TestSuite] = SuiteCache()
 
@@ -42,8 +59,8 @@ class ProblemIndex(Closing):
         """Index a JSONL file, gzipped or not.
 
         Raises:
-            InputError: The file cannot be read, a line is not a JSON object or has no id, or two
-                lines have the same id. The message names the path and the lines.
+            InputError: The file cannot be read, or a line is not a JSON object. The message names
+                the path and the line.
         """
         path = Path(path)
         with ExitStack() as stack:
@@ -52,15 +69,15 @@ class ProblemIndex(Closing):
                 if _is_gzipped(path):
                     file = stack.enter_context(tempfile.TemporaryFile())
                     lines = stack.enter_context(gzip.open(path))
-                    spans = _index(path, _copied(lines, file))
+                    named = _index(path, _copied(lines, file))
                     file.flush()
                 else:
                     file = stack.enter_context(path.open("rb"))
-                    spans = _index(path, file)
+                    named = _index(path, file)
             except (OSError, EOFError) as error:
                 message = f"{path}: {error}"
                 raise InputError(message) from error
-            return cls(file, spans, stack.pop_all())
+            return cls(file, named, stack.pop_all())
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], name: str = "problems") -> Self:
@@ -72,9 +89,9 @@ class ProblemIndex(Closing):
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile())
             lines = (json.dumps(row).encode() + b"\n" for row in rows)
-            spans = _index(Path(name), _copied(lines, file))
+            named = _index(Path(name), _copied(lines, file))
             file.flush()
-            return cls(file, spans, stack.pop_all())
+            return cls(file, named, stack.pop_all())
 
     def __len__(self) -> int:
         return len(self._spans)
@@ -89,9 +106,13 @@ class ProblemIndex(Closing):
         """Return the suite of a problem, or None if there is no such problem.
 
         Raises:
-            LabelError: The row fits no known format.
+            LabelError: The row fits no known format, or different rows have this id.
             SuiteError: Its tests are broken.
         """
+        if lines := self._clashes.get(problem_id):
+            where = " and ".join(map(str, lines))
+            message = f"the id {problem_id!r} stands for different problems, in lines {where}"
+            raise LabelError(message)
         if (suite := self._suites.get(problem_id)) is not None:
             return suite
         row = self.row(problem_id)
@@ -133,27 +154,36 @@ def _copied(lines: Iterable[bytes], file: IO[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def _index(path: Path, lines: Iterable[bytes]) -> dict[str, Span]:
+def _index(path: Path, lines: Iterable[bytes]) -> _Named:
     spans: dict[str, Span] = {}
-    numbers: dict[str, int] = {}
-    offset = 0
+    seen: dict[str, tuple[int, int]] = {}
+    clashes: dict[str, dict[int, Span]] = {}
+    offset = unnamed = 0
     for number, line in enumerate(lines, start=1):
-        if line.strip():
-            problem_id = _id_of(path, number, line)
-            if problem_id in numbers:
-                message = (
-                    f"{path}: the id {problem_id!r} is in line {numbers[problem_id]}"
-                    f" and again in line {number}"
-                )
-                raise InputError(message)
-            if problem_id != SUPPORT_ROW:
-                numbers[problem_id] = number
-                spans[problem_id] = (offset, len(line))
+        text, span = line.strip(), (offset, len(line))
         offset += len(line)
-    return spans
+        if not text or (problem_id := _id_of(path, number, line)) == SUPPORT_ROW:
+            continue
+        unnamed += problem_id is None
+        name = problem_id or f"line {number}"
+        # Rows that are the same in each byte are one problem.
+        first, content = seen.setdefault(name, (number, hash(text)))
+        if first == number:
+            spans[name] = span
+        elif content != hash(text):
+            clashes.setdefault(name, {first: spans[name]})[number] = span
+    for name, rows in clashes.items():
+        del spans[name]
+        spans.update({f"{name} (line {number})": span for number, span in rows.items()})
+    return _Named(
+        # In the order of the file again.
+        spans=dict(sorted(spans.items(), key=lambda each: each[1])) if clashes else spans,
+        clashes={name: tuple(rows) for name, rows in clashes.items()},
+        unnamed=unnamed,
+    )
 
 
-def _id_of(path: Path, number: int, line: bytes) -> str:
+def _id_of(path: Path, number: int, line: bytes) -> str | None:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -162,8 +192,4 @@ def _id_of(path: Path, number: int, line: bytes) -> str:
     if not isinstance(row, dict):
         message = f"{path}, line {number}: expected an object, found {type(row).__name__}"
         raise InputError(message)
-    problem_id = problem_id_of(row)
-    if problem_id is None:
-        message = f"{path}, line {number}: no id; expected a field such as task_id, id or name"
-        raise InputError(message)
-    return problem_id
+    return problem_id_of(row)

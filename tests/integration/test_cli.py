@@ -88,7 +88,7 @@ def test_rows_flow_from_standard_input_to_standard_output(run: Run) -> None:
 def test_empty_files_get_a_message(tmp_path: Path, run: Run) -> None:
     (tmp_path / "in.jsonl").touch()
     graded, checked = run("grade", "in.jsonl", "-o", "out.jsonl"), run("check", "in.jsonl")
-    assert (graded.returncode, checked.returncode) == (0, 0)
+    assert (graded.returncode, checked.returncode) == (3, 3)
     assert "in.jsonl has no rows" in graded.stderr
     assert "the file is empty" in checked.stdout
 
@@ -108,7 +108,7 @@ def test_sandbox_that_cannot_be_opened_ends_the_command_before_any_row(
     done = run("grade", "in.jsonl", "-o", "out.jsonl", "--sandbox", "docker")
     assert done.returncode == 3
     assert "error: the Docker engine did not connect" in done.stderr
-    assert read_rows(tmp_path / "out.jsonl") == []
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_output_is_not_overwritten_unasked(tmp_path: Path, run: Run) -> None:
@@ -294,12 +294,27 @@ def test_doctor_looks_at_machine_and_backends(run: Run) -> None:
         "Sandbox native",
         "Sandbox docker",
         "Languages (native)",
+        "Conclusion",
     }
     names = {row["name"] for row in found["Machine"]}
     assert {"user namespaces", "cgroups", "seccomp", "cores"} <= names
     native = {row["name"]: row["health"] for row in found["Sandbox native"]}
     assert native["network"] == "ok"
-    assert run("doctor").returncode == 0
+    done = run("doctor")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "Ready: native, 2 slots."
+
+
+def test_doctor_of_a_machine_that_cannot_grade_says_so_last(
+    run: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["GRADER_SANDBOX"] = "docker"
+    environment["GRADER_DOCKER_HOST"] = f"unix://{tmp_path}/absent.sock"
+    done = run("doctor")
+    assert done.returncode == 3
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("Not ready: the Docker engine did not connect")
+    assert "see what is missing above" in last
 
 
 @pytest.mark.docker

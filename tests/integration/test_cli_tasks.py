@@ -121,7 +121,7 @@ def test_task_without_its_means_is_refused_before_anything_is_graded(
     done = run("grade", "in.jsonl", "-o", "out.jsonl", "--task", "conversation")
     assert done.returncode == 2
     assert "expected GRADER_CONVERSATION_MODEL" in done.stderr
-    assert read_rows(tmp_path / "out.jsonl") == []
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_stopped_run_of_answers_is_resumed_and_not_by_another_task(

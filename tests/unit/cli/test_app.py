@@ -1,5 +1,6 @@
 """The command line without a sandbox: help, mistakes, and start-up cost."""
 
+import io
 import json
 import os
 import re
@@ -33,6 +34,22 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     shown = plain(capsys.readouterr().out)
     assert all(command in shown for command in COMMANDS)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_help_is_printed_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding=encoding))
+    assert run(["grade", "--help"]) == 0
+    assert "? 130: stopped with Ctrl-C" in plain(printed.getvalue().decode(encoding))
+
+
+def test_worker_without_its_extra_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "celery", None)
+    assert run(["worker", "--broker", "redis://127.0.0.1:1/0"]) == 2
+    assert "pip install 'grader-rl[worker]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -207,5 +224,5 @@ def test_closed_streams_do_no_harm(closed: str, anywhere: dict[str, str]) -> Non
     Path("empty.jsonl").touch()
     grade = f"{sys.executable} -m grader grade empty.jsonl -o out.jsonl --sandbox native"
     done = subprocess.run(["/bin/sh", "-c", f"{grade} {closed}"], env=anywhere)
-    assert done.returncode == 0
-    assert Path("out.jsonl").read_bytes() == b""
+    assert done.returncode == 3
+    assert not Path("out.jsonl").exists()

@@ -91,7 +91,7 @@ def test_explain_shows_hostile_text_as_text(
     [
         pytest.param("p/3", "no row with the id 'p/3'; there are, for example: p/", id="none"),
         pytest.param("p/1", "2 rows have the id 'p/1'; name one by its line: @1, @2", id="several"),
-        pytest.param("@9", "no row with the id '@9'", id="no such line"),
+        pytest.param("@9", "no row on line 9; its last row is @3", id="no such line"),
     ],
 )
 def test_explain_says_which_rows_there_are(

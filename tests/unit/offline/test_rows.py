@@ -97,8 +97,8 @@ def test_list_of_chats_is_several_samples() -> None:
         pytest.param([1], "an array; expected an object", id="array"),
         pytest.param(
             {"text": "c", "label": ASSERTS},
-            "no completion: found the fields text, label; expected completion or response"
-            " or solution or query, or the field named by --completion-key",
+            "no completion: found the fields text, label; expected completion or response or "
+            "solution or query; name the field by --completion-key, as in --completion-key text",
             id="no completion",
         ),
         pytest.param({"completion": 3, "label": ASSERTS}, "holds a number", id="number"),
@@ -107,11 +107,11 @@ def test_list_of_chats_is_several_samples() -> None:
             {"completion": ["a", None], "label": ASSERTS}, "holds a list with", id="hole in a list"
         ),
         pytest.param(
-            {"completion": "c"}, "no label, no file of problems (--problems)", id="no label"
+            {"completion": "c"}, "no tests: name their field by --label-key: ", id="no label"
         ),
         pytest.param(
             {"completion": "c", "task_id": "p1"},
-            "no label, and no file of problems (--problems) that could have 'p1'",
+            "no tests: name their field by --label-key, or by the id 'p1' with --problems: ",
             id="no file of problems",
         ),
         pytest.param({"completion": "c", "label": {"x": 1}}, "no known format", id="unknown label"),

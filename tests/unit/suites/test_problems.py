@@ -64,12 +64,8 @@ def test_rows_from_elsewhere_are_indexed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param(
-            '{"id": 1}\n{"id": "2"}\n\n{"id": 1}', "'1' is in line 1.* line 4", id="twice"
-        ),
         pytest.param('{"id": 1}\n{"id"', "line 2: not JSON", id="cut off"),
         pytest.param("[1]", "line 1: expected an object, found list", id="list"),
-        pytest.param('{"prompt": "p"}', "line 1: no id", id="no id"),
         pytest.param("[" * 100_000, "line 1: not JSON", id="deep"),
     ],
 )
@@ -78,6 +74,25 @@ def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, message: s
     path.write_text(text)
     with pytest.raises(InputError, match=f"p.jsonl.*{message}"):
         ProblemIndex.load(path)
+
+
+def test_rows_with_one_id_are_named_after_their_lines(tmp_path: Path) -> None:
+    rows: list[Mapping[str, object]] = [row("a", "1"), row("b"), row("a", "2"), row("b")]
+    rows.append({"inputs": [], "outputs": []})
+    with load_problems(write(tmp_path / "p.jsonl", rows)) as problems:
+        assert list(problems) == ["a (line 1)", "b", "a (line 3)", "line 5"]
+        assert problems.get("b") is not None
+        assert problems.row("a (line 3)") == row("a", "2")
+        with pytest.raises(LabelError, match="'a' stands for different problems, in lines 1 and 3"):
+            problems.get("a")
+
+
+def test_problems_without_ids_are_found_by_none(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", [{"pid": "a", "inputs": ["1"], "outputs": ["1"]}])
+    with pytest.raises(InputError, match=r"no row has an id .*found the fields pid, inputs"):
+        load_problems(path)
+    with load_problems(path, by_id=False) as problems:
+        assert list(problems) == ["line 1"]
 
 
 def test_missing_file_is_an_input_error(tmp_path: Path) -> None:
