@@ -127,14 +127,15 @@ class Executor:
                 return
             with ExitStack() as slot:
                 slot.callback(self._free_slots.release)
-                with_suite = self._runner.lacks_suite(job)
+                suite = self._runner.known_suite(job)
+                lacks = suite is None
                 started = self._insist(
-                    lambda: self._ledger.start(self.id, chunk.token, job.key, with_suite=with_suite)
+                    lambda: self._ledger.start(self.id, chunk.token, job.key, with_suite=lacks)
                 )
                 if started is None:
                     return
                 with self._chunks.running(chunk, job.key):
-                    finished = self._runner.run(job, started, chunk.run)
+                    finished = self._runner.run(job, started, chunk.run, suite)
                     slot.close()
                     self._finish(job, finished, chunk)
 

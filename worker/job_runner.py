@@ -11,11 +11,12 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
 from grader.grading.run import StopHandle
-from grader.model import Submission, wire
+from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError, WireError
-from grader.queueing.jobs import SuiteReader, apply
+from grader.queueing.jobs import apply, decode_suite
 from grader.queueing.ledger import Started, Taken
 from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
+from grader.suites.cache import ENCODED_BYTES, SuiteCache
 from worker.cacheable import is_cacheable
 
 _log = logging.getLogger(__name__)
@@ -44,20 +45,30 @@ class JobRunner:
         """
         self._settings = settings
         self._engine = engine
-        self._suites = SuiteReader()
+        self._suites: SuiteCache[TestSuite] = SuiteCache(ENCODED_BYTES)
 
-    def lacks_suite(self, job: Taken) -> bool:
-        """Return whether `run` needs the job's suite. It remembers the last ones."""
-        return not self._suites.knows(job.suite)
+    def known_suite(self, job: Taken) -> TestSuite | None:
+        """Return the job's suite if it is remembered; None if `run` has to decode it."""
+        return self._suites.get(job.suite)
 
-    def run(self, job: Taken, started: Started, run: StopHandle) -> Finished:
-        """Grade the submission or run the program; never raises, because a client waits."""
+    def run(
+        self, job: Taken, started: Started, run: StopHandle, suite: TestSuite | None = None
+    ) -> Finished:
+        """Grade the submission or run the program; never raises, because a client waits.
+
+        Args:
+            job: The job.
+            started: Its code and settings, and its suite's message if `suite` is None.
+            run: The handle by which it can be stopped.
+            suite: The answer of `known_suite`.
+        """
         try:
             settings = _settings_of(started)
             code = started.code.decode()
             if is_program(settings):
                 return self._run_program(code, run)
-            return self._grade(job, started, code, settings, run)
+            suite = suite or self._decode_suite(job, started)
+            return self._grade(job, suite, code, settings, run)
         except (GraderError, LookupError, ValueError, TypeError) as error:
             reason = f"the job cannot be decoded: {type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 - logged
@@ -80,10 +91,14 @@ class JobRunner:
             result = ProgramResult(reason=f"{type(error).__name__}: {error}")
         return Finished(body=encode_result(result), error=result.reason, keep=False)
 
+    def _decode_suite(self, job: Taken, started: Started) -> TestSuite:
+        suite = decode_suite(started.suite)
+        self._suites.keep(job.suite, suite, len(started.suite))
+        return suite
+
     def _grade(
-        self, job: Taken, started: Started, code: str, given: Mapping[str, Any], run: StopHandle
+        self, job: Taken, suite: TestSuite, code: str, given: Mapping[str, Any], run: StopHandle
     ) -> Finished:
-        suite = self._suites.read(job.suite, started.suite)
         settings = apply(given, self._settings)
         submission = Submission(id=job.key, completion=code, suite=suite)
         report = self._engine.grade(submission, run=run, settings=settings)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
-from grader.grading.host_messages import REMEMBERED_BYTES, decode_settings, read_order
+from grader.grading.host_messages import decode_settings, read_order
 from grader.grading.pipeline import not_graded
 from grader.grading.run import StopHandle
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError
 from grader.process.threads import Threads
-from grader.suites.cache import SuiteCache
+from grader.suites.cache import ENCODED_BYTES, SuiteCache
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class _HostProcess:
         self._other = other
         self._settings = settings
         self._engine = engine
-        self._suites: SuiteCache[TestSuite] = SuiteCache(REMEMBERED_BYTES)
+        self._suites: SuiteCache[TestSuite] = SuiteCache(ENCODED_BYTES)
         self._runs: dict[int, StopHandle] = {}
         self._threads = Threads(settings.slots, "host-slot")
         # Killing a slot takes too long for the thread that reads.

@@ -4,7 +4,7 @@ The grader first sends `settings`. Then come any number of these:
 
 | from the grader | says |
 |---|---|
-| `suite` | a suite, once for all its submissions, for as long as both sides remember it |
+| `suite` | a suite, once for all its submissions, while the `SuiteCache` of each side keeps it |
 | `grade` | a submission to grade; `id` names it from now on |
 | `stop` | stop the grading of that `id`; its report still comes |
 
@@ -24,22 +24,12 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from grader.config.settings import Settings
-from grader.model import MiB, Submission, TestSuite
+from grader.model import Submission, TestSuite
 from grader.model.overrides import GradingRules
+from grader.suites.cache import EncodedSuite
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-REMEMBERED_BYTES = 64 * MiB
-"""How much of the suites each side remembers, in one `SuiteCache` each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncodedSuite:
-    """A suite as it travels."""
-
-    digest: str
-    message: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ a share too: nothing is started until more submissions are open than that share 
 """
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
@@ -22,18 +21,16 @@ from dataclasses import replace
 
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.host_messages import (
-    REMEMBERED_BYTES,
-    EncodedSuite,
     Order,
     differ_in_rules_alone,
     encode_settings,
     make_order,
 )
-from grader.model import GradeReport, Submission, TestSuite, wire
+from grader.model import GradeReport, Submission, wire
 from grader.model.errors import ConfigurationError, SandboxUnavailableError, WireError
 from grader.process.exits import Closeable, keep_from_forks
 from grader.sandbox.pool import SlotCounts
-from grader.suites.cache import SuiteCache
+from grader.suites.cache import ENCODED_BYTES, EncodedSuite, EncodedSuites, SuiteCache
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
@@ -76,7 +73,7 @@ class Hosts:
         self._hosts: list[Host] = []
         self._failed_starts = 0
         self._closed = False
-        self._suites: SuiteCache[tuple[TestSuite, EncodedSuite]] = SuiteCache(REMEMBERED_BYTES)
+        self._suites = EncodedSuites()
 
     def grade(
         self,
@@ -244,19 +241,10 @@ class Hosts:
         if not differ_in_rules_alone(self._settings, settings):
             return None
         try:
-            suite = self._encode(submission.suite)
+            suite = self._suites.get(submission.suite, lambda: wire.encode_suite(submission.suite))
         except WireError:
             return None
         return make_order(submission, suite, settings)
-
-    def _encode(self, suite: TestSuite) -> EncodedSuite:
-        key = str(id(suite))  # The entry keeps the suite alive, so no other object gets its id.
-        if (known := self._suites.get(key)) is not None:
-            return known[1]
-        message = wire.encode_suite(suite)
-        encoded = EncodedSuite(digest=hashlib.sha256(message).hexdigest(), message=message)
-        self._suites.keep(key, (suite, encoded), len(message))
-        return encoded
 
 
 class Host:
@@ -288,7 +276,7 @@ class Host:
         self._tell_ready = ready
         self._tell_ended = ended
         self._sending = threading.Lock()
-        self._suites: SuiteCache[bool] = SuiteCache(REMEMBERED_BYTES)
+        self._suites: SuiteCache[bool] = SuiteCache(ENCODED_BYTES)
         self._orders: dict[int, queue.SimpleQueue[bytes | None]] = {}
         self._last_id = 0
         self._has_ended = False

@@ -3,8 +3,6 @@
 import functools
 import hashlib
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
@@ -12,7 +10,15 @@ from typing import Any, Protocol
 from grader import languages
 from grader.config.settings import Settings
 from grader.grading.pipeline import find_code, not_graded
-from grader.model import GradeReport, LimitOverrides, LimitsFrom, Submission, TestSuite, wire
+from grader.model import (
+    GradeReport,
+    LimitOverrides,
+    Limits,
+    LimitsFrom,
+    Submission,
+    TestSuite,
+    wire,
+)
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
@@ -20,9 +26,8 @@ from grader.queueing.ledger import LedgerEntry
 from grader.scoring import calibration
 from grader.scoring.own import policy_to_send
 from grader.scoring.policies import marked, score_report
+from grader.suites.cache import EncodedSuite, EncodedSuites
 from grader.suites.files import check_files
-
-_SUITES_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +102,8 @@ class QueuedJob:
     key: str
     """Submissions with the same key get the same report."""
     code: str
-    suite: "QueuedSuite"
+    suite: EncodedSuite
+    image: str
     settings: str
     """A JSON object."""
     reader: AnswerReader = field(compare=False)
@@ -108,7 +114,7 @@ class QueuedJob:
         return LedgerEntry(
             key=self.key,
             suite=self.suite.digest,
-            image=self.suite.image,
+            image=self.image,
             timeout_s=timeout_s,
             settings=self.settings,
             code=self.code.encode(),
@@ -123,17 +129,6 @@ class SubmissionJob(QueuedJob):
     """Are not sent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedSuite:
-    """A suite as it is sent: once, however many submissions it judges."""
-
-    digest: str
-    image: str
-    message: bytes
-    limits_from: LimitsFrom = LimitsFrom.SETTINGS
-    """Is not sent."""
-
-
 class JobMaker:
     """Makes jobs of submissions under one set of settings. Safe for many threads.
 
@@ -144,8 +139,7 @@ class JobMaker:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._calibration = calibration.find(settings)
-        self._lock = threading.Lock()
-        self._suites: OrderedDict[tuple[int, str], tuple[TestSuite, QueuedSuite]] = OrderedDict()
+        self._suites = EncodedSuites()
 
     def make(self, submission: Submission) -> SubmissionJob | None:
         """Return the submission as a job; None if its completion holds no code.
@@ -158,7 +152,11 @@ class JobMaker:
         code = extraction.code
         if code is None:
             return None
-        encoded = self._encode(suite, extraction.language)
+        language = extraction.language
+        in_force = self._calibration.in_force(suite, self._settings.limits)
+        encoded = self._suites.get(
+            suite, lambda: encode_suite(suite, in_force.limits, language), language=language
+        )
         job_settings = _encoded(
             policy_to_send(settings.policy), settings.stop_early, settings.require_integrity
         )
@@ -168,79 +166,50 @@ class JobMaker:
         conditions = ClientConditions(
             rule=rule,
             note=extraction.note,
-            limits_from=encoded.limits_from,
+            limits_from=in_force.limits_from,
             policy=settings.policy,
         )
         return SubmissionJob(
             key=digest.hexdigest(),
             code=code,
             suite=encoded,
+            image=languages.image_of(suite, language),
             settings=job_settings,
             reader=ReportReader(conditions=conditions, settings=self._settings),
             conditions=conditions,
         )
 
-    def _encode(self, suite: TestSuite, language: str) -> QueuedSuite:
-        key = id(suite), language
-        with self._lock:
-            # The entry keeps the suite alive, so that no other object gets its id.
-            known = self._suites.get(key)
-            if known is not None:
-                self._suites.move_to_end(key)
-                return known[1]
-        in_force = self._calibration.in_force(suite, self._settings.limits)
-        resolved = replace(
-            suite,
-            limits=LimitOverrides(**asdict(in_force.limits)),
-            extraction=ExtractionRule.VERBATIM,
-            continues_prompt=False,
-            language=language,
-            image=languages.image_of(suite, language),
-        )
-        message = wire.encode_submission(Submission(id="", completion="", suite=resolved))
-        encoded = QueuedSuite(
-            digest=hashlib.sha256(message).hexdigest(),
-            image=resolved.image,
-            message=message,
-            limits_from=in_force.limits_from,
-        )
-        with self._lock:
-            self._suites[key] = (suite, encoded)
-            if len(self._suites) > _SUITES_REMEMBERED:
-                self._suites.popitem(last=False)
-        return encoded
+
+def encode_suite(suite: TestSuite, limits: Limits, language: str) -> bytes:
+    """Return the message for `decode_suite`, for submissions whose code was extracted.
+
+    Args:
+        suite: The suite.
+        limits: In force for it.
+        language: Of the code.
+
+    Raises:
+        WireError: It holds a value that is not plain data.
+    """
+    resolved = replace(
+        suite,
+        limits=LimitOverrides(**asdict(limits)),
+        extraction=ExtractionRule.VERBATIM,
+        continues_prompt=False,
+        language=language,
+        image=languages.image_of(suite, language),
+    )
+    return wire.encode_submission(Submission(id="", completion="", suite=resolved))
 
 
-class SuiteReader:
-    """Decodes suites, each once for all the submissions that it judges. Safe for many threads."""
+def decode_suite(message: bytes) -> TestSuite:
+    """Return the suite of a message.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._suites: OrderedDict[str, TestSuite] = OrderedDict()
-
-    def knows(self, digest: str) -> bool:
-        """Return whether `read` knows the suite and needs no message."""
-        with self._lock:
-            return digest in self._suites
-
-    def read(self, digest: str, message: bytes) -> TestSuite:
-        """Return the suite of a digest; `message` may be empty if `knows` is true.
-
-        Raises:
-            WireError: The message cannot be decoded, or has another version.
-            LabelError: The path of one of its files leads out of the work area.
-        """
-        with self._lock:
-            known = self._suites.get(digest)
-            if known is not None:
-                self._suites.move_to_end(digest)
-                return known
-        suite = check_files(wire.decode_submission(message).suite)
-        with self._lock:
-            self._suites[digest] = suite
-            if len(self._suites) > _SUITES_REMEMBERED:
-                self._suites.popitem(last=False)
-        return suite
+    Raises:
+        WireError: The message cannot be decoded, or has another version.
+        LabelError: The path of one of its files leads out of the work area.
+    """
+    return check_files(wire.decode_submission(message).suite)
 
 
 def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:

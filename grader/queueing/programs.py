@@ -13,8 +13,9 @@ from grader.model import SuiteFile, Usage
 from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
-from grader.queueing.jobs import QueuedJob, QueuedSuite
+from grader.queueing.jobs import QueuedJob
 from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
+from grader.suites.cache import EncodedSuite
 
 _MARK = "program"
 _SETTINGS = json.dumps({_MARK: True})
@@ -71,7 +72,8 @@ def make_program_job(batch: RunBatch, image: str, clock_s: float) -> QueuedJob:
         key=secrets.token_hex(32),
         code=_encode_program(batch, image, clock_s),
         # The ledger requires a suite. It is not the program, because suites stay longer in Redis.
-        suite=QueuedSuite(digest=_MARK, image=image, message=_MARK.encode()),
+        suite=EncodedSuite(digest=_MARK, message=_MARK.encode()),
+        image=image,
         settings=_SETTINGS,
         reader=_ResultReader(),
     )

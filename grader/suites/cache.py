@@ -1,13 +1,18 @@
-"""A cache of suites, since reading one takes most of the time that its row takes."""
+"""Caches of suites: reading or encoding one takes most of the time that its row takes."""
 
+import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from grader.model import MiB
+from grader.model import MiB, TestSuite
 
 CACHED_BYTES = 8 * MiB
 """The total size of the rows whose suites are kept. One row may have 100 bytes or a megabyte."""
+ENCODED_BYTES = 64 * MiB
+"""The total size of the messages that one process keeps of suites that it sends or receives."""
 
 _Suite = TypeVar("_Suite")
 
@@ -57,3 +62,39 @@ class SuiteCache(Generic[_Suite]):
             # The newest suite stays even if it is too large: the next row is likely to use it.
             while self._bytes > self._most_bytes and len(self._suites) > 1:
                 self._bytes -= self._suites.popitem(last=False)[1][1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedSuite:
+    """A suite as it travels to another process: once, however many submissions it judges."""
+
+    digest: str
+    """Of the message; names the suite."""
+    message: bytes
+
+
+class EncodedSuites:
+    """Remembers the encodings of suites that were used last. Safe for many threads."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._encoded: SuiteCache[tuple[TestSuite, EncodedSuite]] = SuiteCache(ENCODED_BYTES)
+
+    def get(
+        self, suite: TestSuite, encode: Callable[[], bytes], *, language: str = ""
+    ) -> EncodedSuite:
+        """Return the encoding of a suite.
+
+        Args:
+            suite: The suite.
+            encode: Makes its message, if that is not remembered.
+            language: Tells the encodings of one suite apart.
+        """
+        # The entry keeps the suite alive, so that no other object gets its id.
+        key = f"{id(suite)} {language}"
+        if (known := self._encoded.get(key)) is not None:
+            return known[1]
+        message = encode()
+        encoded = EncodedSuite(digest=hashlib.sha256(message).hexdigest(), message=message)
+        self._encoded.keep(key, (suite, encoded), len(message))
+        return encoded

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.host_messages import (
-    EncodedSuite,
     decode_settings,
     differ_in_rules_alone,
     encode_settings,
@@ -25,6 +24,7 @@ from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Integrity
 from grader.sandbox.pool import SlotCounts
+from grader.suites.cache import EncodedSuite
 from tests.factories import make_report, make_submission
 
 Eventually = Callable[[Callable[[], bool], float], None]

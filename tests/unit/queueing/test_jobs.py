@@ -9,7 +9,7 @@ from grader.model import Conditions, Limits, Submission
 from grader.model.errors import WireError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
-from grader.queueing.jobs import JobMaker, SubmissionJob, SuiteReader, apply
+from grader.queueing.jobs import JobMaker, SubmissionJob, apply, decode_suite
 from grader.queueing.names import priority_of, queue_keys
 from grader.suites import parse_label
 from tests.factories import make_report, make_submission, make_suite, make_tests
@@ -75,7 +75,7 @@ def test_text_without_code_is_no_job() -> None:
 
 def test_suite_arrives_with_the_clients_limits_and_takes_the_code_as_it_is() -> None:
     job = make(make_submission(CODE), Settings(limits=Limits(cpu_time_s=3.0)))
-    suite = SuiteReader().read(job.suite.digest, job.suite.message)
+    suite = decode_suite(job.suite.message)
     assert suite.limits.cpu_time_s == 3.0
     assert suite.extraction == "verbatim"
     assert suite.tests == make_suite().tests
@@ -95,22 +95,13 @@ def test_language_that_the_answer_says_goes_with_the_job(
     suite = parse_label({"inputs": ["1"], "outputs": ["1"], "language": "any"})
     code = "print(1)" if fence == "python" else "int main() {}"
     job = make(make_submission(f"```{fence}\n{code}\n```", suite=suite))
-    sent = SuiteReader().read(job.suite.digest, job.suite.message)
-    assert (job.suite.image, sent.image, sent.language) == (image, image, language)
-
-
-def test_suite_is_decoded_once() -> None:
-    job = make(make_submission(CODE))
-    reader = SuiteReader()
-    assert not reader.knows(job.suite.digest)
-    first = reader.read(job.suite.digest, job.suite.message)
-    assert reader.knows(job.suite.digest)
-    assert reader.read(job.suite.digest, b"") is first
+    sent = decode_suite(job.suite.message)
+    assert (job.image, sent.image, sent.language) == (image, image, language)
 
 
 def test_message_that_is_no_suite_is_refused() -> None:
     with pytest.raises(WireError):
-        SuiteReader().read("digest", b"{}")
+        decode_suite(b"{}")
 
 
 def test_worker_keeps_its_own_settings_and_takes_those_of_the_client() -> None:

@@ -68,7 +68,7 @@ def test_program_travels_unchanged(program: RunBatch) -> None:
     job = make_program_job(program, "science", 7.5)
     order = decode_program(job.ledger_entry(5).code.decode())
     assert (order.batch, order.image, order.clock_s) == (program, "science", 7.5)
-    assert job.suite.image == "science"
+    assert job.image == "science"
     assert is_program(json.loads(job.settings))
 
 

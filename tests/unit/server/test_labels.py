@@ -3,7 +3,7 @@ import pytest
 from grader.config.settings import Settings
 from grader.model import PytestTests, SuiteFile
 from grader.model.errors import LabelError, WireError
-from grader.queueing.jobs import JobMaker, SuiteReader
+from grader.queueing.jobs import JobMaker, decode_suite
 from grader.server.endpoints.labels import LabelReader
 from grader.server.metrics import Metrics
 from tests.factories import make_submission, make_suite
@@ -27,7 +27,7 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
     with pytest.raises(LabelError, match="stay inside its folder"):
         LabelReader(None, Metrics()).decode(job.suite.message.decode())
     with pytest.raises(LabelError, match="stay inside its folder"):
-        SuiteReader().read(job.suite.digest, job.suite.message)
+        decode_suite(job.suite.message)
 
 
 @pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 4, "submission": {}}'])

@@ -1,9 +1,13 @@
 """Suites that were read lately."""
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.suites.cache import SuiteCache
+from grader.model import wire
+from grader.suites.cache import EncodedSuites, SuiteCache
+from tests.factories import make_suite
 
 MOST_BYTES = 1000
 
@@ -36,3 +40,27 @@ def test_last_suite_stays_whatever_its_size() -> None:
     cache.keep("large", 2, MOST_BYTES)
     assert "small" not in cache
     assert cache.get("large") == 2
+
+
+def test_suite_is_encoded_once_for_each_language() -> None:
+    suite, made = make_suite(), []
+    known = EncodedSuites()
+
+    def encode(language: str) -> bytes:
+        made.append(language)
+        return language.encode() + wire.encode_suite(suite)
+
+    def get(language: str) -> str:
+        return known.get(suite, lambda: encode(language), language=language).digest
+
+    assert get("c") == get("c") != get("go") == get("go")
+    assert made == ["c", "go"]
+
+
+def test_equal_suites_have_one_digest_and_different_ones_two() -> None:
+    known = EncodedSuites()
+    one, equal, other = make_suite(), make_suite(), make_suite(prelude="import math")
+    digests = [
+        known.get(suite, partial(wire.encode_suite, suite)).digest for suite in (one, equal, other)
+    ]
+    assert digests[0] == digests[1] != digests[2]
