@@ -12,13 +12,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from tests import releases
 from tests.releases import order
+from tests.stand_ins import Anything, put_aside, stand_ins
 
 
 def release(version: str) -> Path:
@@ -27,35 +27,6 @@ def release(version: str) -> Path:
 
 
 # ---------------------------------------------------------------- what stands in
-
-
-class Anything(ModuleType):
-    """A module that has every name; each is a class or function of no consequence."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {"__init__": lambda *_, **__: None})
-
-
-class _Stubs:
-    """Finds `vllm.x.y` and the like as modules that have everything."""
-
-    roots = ("vllm", "deepspeed", "ray", "flash_attn", "wandb")
-
-    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        if name.partition(".")[0] not in self.roots:
-            return None
-        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = Anything(spec.name)
-        for key, value in _NAMES.get(spec.name, {}).items():
-            setattr(module, key, value)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
 
 
 def remote(thing: Any = None, /, **options: Any) -> Any:
@@ -116,6 +87,7 @@ def _actor(number: int) -> _Actor:
     return _ACTORS[number]
 
 
+_REPLACED = ("vllm", "deepspeed", "ray", "flash_attn", "wandb")
 _NAMES: dict[str, dict[str, Any]] = {
     "ray": {
         "remote": remote,
@@ -145,33 +117,22 @@ def client(version: str) -> Iterator[Callable[[str], Any]]:
     """Make one release importable for a while; yields what imports a module of it."""
     root = release(version)
     package = root / "openrlhf"
-    kept = _take_out()
-    stubs = _Stubs()
-    sys.meta_path.insert(0, stubs)
-    for name in ("", ".utils", ".models", ".trainer", ".trainer.ray", ".trainer.ppo_utils"):
-        # Their __init__ files import DeepSpeed and all that is behind it.
-        module = ModuleType(f"openrlhf{name}")
-        module.__path__ = [str(package.joinpath(*name.split(".")))]
-        sys.modules[module.__name__] = module
-    launcher = Anything("openrlhf.trainer.ray.launcher")
-    sys.modules[launcher.__name__] = launcher
     # Beside the package lies what tells its version.
     metadata = str(root.parent.parent)
-    sys.path.append(metadata)
-    try:
-        yield importlib.import_module
-    finally:
-        sys.path.remove(metadata)
-        sys.meta_path.remove(stubs)
-        _ACTORS.clear()
-        _take_out()
-        sys.modules.update(kept)
-
-
-def _take_out() -> dict[str, ModuleType]:
-    """Forget what is imported of OpenRLHF and of what has stand-ins; return it."""
-    names = [n for n in sys.modules if n.partition(".")[0] in (*_Stubs.roots, "openrlhf")]
-    return {name: sys.modules.pop(name) for name in names}
+    with put_aside("openrlhf"), stand_ins(*_REPLACED, names=_NAMES):
+        for name in ("", ".utils", ".models", ".trainer", ".trainer.ray", ".trainer.ppo_utils"):
+            # Their __init__ files import DeepSpeed and all that is behind it.
+            module = ModuleType(f"openrlhf{name}")
+            module.__path__ = [str(package.joinpath(*name.split(".")))]
+            sys.modules[module.__name__] = module
+        launcher = Anything("openrlhf.trainer.ray.launcher")
+        sys.modules[launcher.__name__] = launcher
+        sys.path.append(metadata)
+        try:
+            yield importlib.import_module
+        finally:
+            sys.path.remove(metadata)
+            _ACTORS.clear()
 
 
 # ---------------------------------------------------------------- experiences

@@ -12,14 +12,12 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from tests.openrlhf_client import Anything
 from tests.releases import release
+from tests.stand_ins import Anything, put_aside, stand_ins
 
 VERSION = "0.9.1"
 CLIENT = Path("verl/utils/reward_score/sandbox_fusion")
@@ -45,40 +43,17 @@ def load_client() -> ModuleType:
 # ---------------------------------------------------------------- reward managers
 
 
-class _StandIns(MetaPathFinder, Loader):
-    """Finds modules of the packages that reward managers import and do not use here."""
-
-    def __init__(self, *, real: tuple[str, ...]) -> None:
-        packages = ("ray", "omegaconf", "torch", "transformers", "psutil")
-        self.roots = tuple(package for package in packages if package not in real)
-
-    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        if fullname.partition(".")[0] not in self.roots:
-            return None
-        return ModuleSpec(fullname, self, is_package=True)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = Anything(spec.name)
-        if spec.name == "ray":
-            vars(module).update(
-                remote=lambda **_: (
-                    lambda cls: SimpleNamespace(
-                        options=lambda **_: SimpleNamespace(
-                            remote=lambda *args: _Worker(cls(*args))
-                        )
-                    )
-                ),
-                get_runtime_context=lambda: SimpleNamespace(get_node_id=lambda: "node"),
-                util=SimpleNamespace(
-                    scheduling_strategies=SimpleNamespace(
-                        NodeAffinitySchedulingStrategy=lambda **_: None
-                    )
-                ),
-            )
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
+_RAY: dict[str, Any] = {
+    "remote": lambda **_: (
+        lambda cls: SimpleNamespace(
+            options=lambda **_: SimpleNamespace(remote=lambda *args: _Worker(cls(*args)))
+        )
+    ),
+    "get_runtime_context": lambda: SimpleNamespace(get_node_id=lambda: "node"),
+    "util": SimpleNamespace(
+        scheduling_strategies=SimpleNamespace(NodeAffinitySchedulingStrategy=lambda **_: None)
+    ),
+}
 
 
 class _Worker:
@@ -103,38 +78,29 @@ def imported(
         real: Packages that are there and have no stand-ins.
     """
     root = release("verl", version) / "verl"
-    # What is there already of torch stays: packages that are in use hold on to it.
-    kept = {
-        name: sys.modules.pop(name)
-        for name in [*sys.modules]
-        if name.partition(".")[0] in ({"ray", "omegaconf", "psutil", "verl"} - set(real))
-    }
-    before = set(sys.modules)
-    stand_ins = _StandIns(real=real)
-    sys.meta_path.insert(0, stand_ins)
-    for name in ("", ".utils", ".trainer", ".trainer.ppo", ".workers", ".experimental"):
-        _open_package(root, name)
-    _open_package(root, ".experimental.reward_loop")
-    vars(sys.modules["verl"])["DataProto"] = Batch
-    for name, members in (
-        ("verl.protocol", {"DataProto": Batch}),
-        ("verl.utils.transferqueue_utils", {"tqbridge": lambda **_: lambda function: function}),
+    replaced = [name for name in ("ray", "omegaconf", "psutil") if name not in real]
+    # Packages that are in use hold on to what they imported of these.
+    extended = tuple(name for name in ("torch", "transformers") if name not in real)
+    with (
+        put_aside("verl", "custom_module"),
+        stand_ins(*replaced, names={"ray": _RAY}, extended=extended),
     ):
-        sys.modules[name] = Anything(name)
-        vars(sys.modules[name]).update(members)
-    if "torch" not in real:
-        # Of the older managers the newer ones take no more than this.
-        older = Anything("verl.workers.reward_manager")
-        vars(older)["register"] = lambda _: lambda cls: cls
-        sys.modules[older.__name__] = older
-    try:
+        for name in ("", ".utils", ".trainer", ".trainer.ppo", ".workers", ".experimental"):
+            _open_package(root, name)
+        _open_package(root, ".experimental.reward_loop")
+        vars(sys.modules["verl"])["DataProto"] = Batch
+        for name, members in (
+            ("verl.protocol", {"DataProto": Batch}),
+            ("verl.utils.transferqueue_utils", {"tqbridge": lambda **_: lambda function: function}),
+        ):
+            sys.modules[name] = Anything(name)
+            vars(sys.modules[name]).update(members)
+        if "torch" not in real:
+            # Of the older managers the newer ones take no more than this.
+            older = Anything("verl.workers.reward_manager")
+            vars(older)["register"] = lambda _: lambda cls: cls
+            sys.modules[older.__name__] = older
         yield importlib.import_module
-    finally:
-        sys.meta_path.remove(stand_ins)
-        for name in set(sys.modules) - before:
-            if name.partition(".")[0] in (*stand_ins.roots, "verl", "custom_module"):
-                del sys.modules[name]
-        sys.modules.update(kept)
 
 
 def _open_package(root: Path, name: str) -> None:

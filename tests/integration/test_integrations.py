@@ -17,8 +17,8 @@ import pytest
 from grader.model.errors import GraderError
 from grader.rewards.sample import LOG_KEYS
 from grader.trainers import areal, rllm
-from tests.openrlhf_client import Anything
 from tests.releases import PUBLISHED, release
+from tests.stand_ins import Anything
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("native_rewards")]
 

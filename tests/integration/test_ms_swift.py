@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.openrlhf_client import Anything
 from tests.releases import Span, cells, installed, order, release
+from tests.stand_ins import Anything
 
 torch = installed("torch")
 

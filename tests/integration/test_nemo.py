@@ -4,17 +4,16 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
 from grader.model.errors import GraderError
 from grader.trainers import nemo_rl
-from tests.openrlhf_client import Anything
 from tests.releases import PUBLISHED, Span, cells, installed, release
+from tests.stand_ins import Anything, put_aside, stand_ins
 
 pytestmark = [
     pytest.mark.timeout(60),
@@ -30,32 +29,17 @@ RIGHT, WRONG = "assert double(2) == 4", "assert double(2) == 5"
 fastapi = installed("fastapi", "itsdangerous", "omegaconf", "openai", "orjson", "torch")
 
 
-class _Unused:
-    """Finds packages that NeMo-Gym imports for logs and clusters, and does not use here."""
-
-    roots = ("devtools", "gprof2dot", "hydra", "mlflow", "pydot", "ray", "wandb", "yappi")
-
-    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        if name.partition(".")[0] not in self.roots:
-            return None
-        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Anything(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
+UNUSED = ("devtools", "gprof2dot", "hydra", "mlflow", "pydot", "ray", "wandb", "yappi")
+"""What NeMo-Gym imports for logs and clusters, and does not use here."""
 
 
 @pytest.fixture
 def app(repo_dir: Path) -> Iterator[Any]:
     """Returns NeMo-Gym's own web application around the example, for a release."""
-    before, unused = set(sys.modules), _Unused()
 
     def load(version: str, **config: Any) -> Any:
         root = str(release("nemo_gym", version, python="3.12"))
         sys.path.insert(0, root)
-        sys.meta_path.insert(0, unused)
         path = repo_dir / "examples" / "nemo_gym" / "app.py"
         spec = importlib.util.spec_from_file_location("app", path)
         assert spec is not None
@@ -70,14 +54,10 @@ def app(repo_dir: Path) -> Iterator[Any]:
         return kind.model_construct(config=settings, server_client=client).setup_webserver()
 
     path = [*sys.path]
-    yield load
-    importlib.import_module("omegaconf").OmegaConf.clear_resolvers()
+    with put_aside("nemo_gym"), stand_ins(*UNUSED):
+        yield load
+        importlib.import_module("omegaconf").OmegaConf.clear_resolvers()
     sys.path[:] = path
-    if unused in sys.meta_path:
-        sys.meta_path.remove(unused)
-    for name in set(sys.modules) - before:
-        if name.partition(".")[0] in (*_Unused.roots, "nemo_gym"):
-            del sys.modules[name]
 
 
 def verify(app: Any, answer: str, row: dict[str, Any]) -> Any:
