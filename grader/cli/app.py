@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import typer
 
 from grader.cli.check import check
+from grader.cli.compare import compare
 from grader.cli.config import config
 from grader.cli.console import fail
 from grader.cli.doctor import doctor
@@ -47,6 +48,7 @@ app.callback()(before_command)
 app.command()(grade)
 app.command()(check)
 app.command()(report)
+app.command()(compare)
 app.command()(explain)
 app.command("try")(try_)
 app.command()(doctor)

@@ -7,6 +7,7 @@ import typer
 
 from grader.cli.console import note, terminal
 from grader.cli.options import ForceOption
+from grader.cli.runs import RUN_HELP, open_run
 from grader.model.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Graded rows, as `grader grade` wrote them.")
-    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help=RUN_HELP)],
     other: Annotated[
         Path | None,
         typer.Argument(metavar="OTHER", help="Graded rows to compare with, such as older ones."),
@@ -39,7 +38,9 @@ def report(
     With `-o`, writes one self-contained page of at most 5 MB that needs no network: counts,
     distributions, problems, what deserves a look, and the pages of as many samples as there is
     room for, suspicious and failed ones first. With `--serve`, serves the same page with all
-    samples. With OTHER, also shows which samples flipped, and what else differs about them.
+    samples. If rows name their training steps, it shows how every figure moves over them. With
+    OTHER, it shows all figures side by side, which samples flipped, and what else differs about
+    them.
 
     If the page is served beyond loopback addresses, its address carries a token.
 
@@ -49,7 +50,9 @@ def report(
 
         grader report new.jsonl old.jsonl -o report.html
 
-        grader report graded.jsonl --serve
+        grader report run/ --serve
+
+        grader report run@40:49 run@30:39 -o report.html
 
     **Exit codes**
 
@@ -64,9 +67,8 @@ def report(
         message = f"{to} exists; replace it with --force, or name another file with -o"
         raise ConfigurationError(message)
     from grader.report.document import Document
-    from grader.report.index import GradedFile
 
-    document = Document(GradedFile(out), None if other is None else GradedFile(other))
+    document = Document(open_run(out), None if other is None else open_run(other))
     if to is None:
         _serve(document, host, port)
         return

@@ -10,10 +10,20 @@ from typing import Any
 from grader.model.wire import json_bytes
 from grader.report import charts
 from grader.report.batch import Batch, batch_of
+from grader.report.comparison import SHOWN, Comparison, compare
+from grader.report.differ import diff
 from grader.report.flips import Flips, flips_of
 from grader.report.index import GradedFile, IndexedRow
-from grader.report.pages import asset, one_file, render, render_page, sample_fragment
+from grader.report.pages import (
+    OtherCompletion,
+    asset,
+    one_file,
+    render,
+    render_page,
+    sample_fragment,
+)
 from grader.report.reasons import SUSPICIONS, VERDICTS
+from grader.report.sample import MAX_COMPLETION_CHARS
 from grader.report.tables import Block, tables
 from grader.report.trends import Trends, trends_of
 
@@ -25,6 +35,9 @@ MAX_FILE_BYTES = 4_800_000
 
 _BLOCK_SAMPLES = 48
 """Pages of samples that are compressed together, since much of each is the same."""
+
+_DIFF_LINES = 400
+"""Most lines of a completion that are compared."""
 
 _VERDICTS = {
     str(verdict): {"code": verdict.code, "label": words.label}
@@ -56,7 +69,12 @@ class Document:
         """The differences from the other file; None if there is none."""
         if self.other is None:
             return None
-        return flips_of(self.file.entries, self.other.entries, self.other.path.name)
+        return flips_of(self.file.entries, self.other.entries, self.other.name)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """The other file's figures side by side with this one's; None if there is none."""
+        return None if self.other is None else compare(self.file.entries, self.other.entries)
 
     @cached_property
     def main(self) -> str:
@@ -64,11 +82,13 @@ class Document:
         batch = self.batch
         return render(
             "report.html",
-            title=self.file.path.name,
+            title=self.file.name,
             subtitle=_subtitle(batch),
             tiles=list(_tiles(batch)),
             batch=batch,
             flips=self.flips,
+            comparison=self.comparison,
+            most_problems=SHOWN,
             trends=self.trends,
             has_steps=any(entry.step is not None for entry in self.file.entries),
             charts=_charts(batch),
@@ -101,13 +121,25 @@ class Document:
         Raises:
             InputError: The file has changed since it was indexed.
         """
+        row = self.file.read(entry)
         flip = self.flips.found.get(entry.line) if self.flips else None
-        return sample_fragment(self.file.read(entry).view(), flip)
+        return sample_fragment(row.view(), flip, self._other_completion(entry.line, row.completion))
+
+    def _other_completion(self, line: int, completion: str) -> OtherCompletion | None:
+        there = self.flips.pairs.get(line) if self.flips else None
+        if there is None or self.other is None:
+            return None
+        other = self.other.read(there).completion
+        if other == completion:
+            return None
+        return OtherCompletion(
+            text=other[:MAX_COMPLETION_CHARS], diff=diff(_start(other), _start(completion))
+        )
 
     def page(self, assets: str) -> str:
         """Return the page for a server; its scripts fetch tables and samples."""
         return render_page(
-            self.file.path.name,
+            self.file.name,
             self.main,
             scripts=SCRIPTS,
             data={"verdicts": _VERDICTS},
@@ -152,7 +184,7 @@ class Document:
             "verdicts": _VERDICTS,
             "blocks": {"tables": _packed(self.tables(blocks)), "samples": packed},
         }
-        return one_file(self.file.path.name, self.main, scripts=scripts, data=data, top=self._top)
+        return one_file(self.file.name, self.main, scripts=scripts, data=data, top=self._top)
 
     def _only(self) -> list[tuple[str, str]]:
         entries = self.file.entries
@@ -163,6 +195,11 @@ class Document:
             ("flipped", "flipped", bool(self.flips and self.flips.changed)),
         ]
         return [(name, words) for name, words, holds in found if holds]
+
+
+def _start(text: str) -> str:
+    """Return the first lines of a completion, as comparing takes the square of their number."""
+    return "\n".join(text.split("\n", _DIFF_LINES)[:_DIFF_LINES])
 
 
 def _interest(entry: IndexedRow) -> tuple[bool, bool, int]:

@@ -44,6 +44,8 @@ class Flips:
     """Reasons with their counts, most frequent first; a flip may have several."""
     found: Mapping[int, Flip]
     """By the line in this file."""
+    pairs: Mapping[int, IndexedRow]
+    """The same sample in the other file, by the line in this file."""
 
     @property
     def shown(self) -> list[Flip]:
@@ -81,6 +83,7 @@ def flips_of(here: Sequence[IndexedRow], there: Sequence[IndexedRow], other: str
         lost=sum(flip.there.verdict is Verdict.PASSED for flip in found),
         reasons=tuple(counts.most_common()),
         found={flip.here.line: flip for flip in found},
+        pairs={here.line: there for here, there in pairs},
     )
 
 

@@ -69,20 +69,32 @@ class IndexedRow:
         return bool(self.suspicion) or self.verdict is Verdict.TAMPERED
 
 
+Steps = tuple[int, int]
+"""The first and the last of a range of training steps."""
+
+
+def _is_in(step: int | None, steps: Steps) -> bool:
+    return step is not None and steps[0] <= step <= steps[1]
+
+
 class GradedFile:
     """Graded rows, indexed: of one file, or of all files in a folder. Safe for many threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, steps: Steps | None = None) -> None:
         """Read the rows.
 
         Args:
             path: A file, a folder of `.jsonl` and `.jsonl.gz` files, or `-`, standard input.
+            steps: Only rows of these training steps; None: all rows.
 
         Raises:
             InputError: A file cannot be read, or `grader grade` did not write one of its lines.
                 An incomplete last line, as of a run that goes on, is left out.
         """
         self.path = path
+        self.name = path.name if steps is None else f"{path.name}, steps {steps[0]} to {steps[1]}"
+        """What pages call it."""
+        self._steps = steps
         self.entries: list[IndexedRow] = []
         self._files: dict[Path, LineFile] = {}
         self._lock = threading.Lock()
@@ -91,7 +103,9 @@ class GradedFile:
         self.read_on()
         if not self.entries:
             message = f"{path} has no graded row"
-            if path.is_dir():
+            if steps is not None:
+                message += f" of the steps {steps[0]} to {steps[1]}"
+            elif path.is_dir():
                 message += f": it holds {len(self._files)} files *.jsonl and *.jsonl.gz"
             raise InputError(message)
 
@@ -108,7 +122,9 @@ class GradedFile:
                 if path not in self._files:
                     self._files[path] = LineFile(path)
                 for line in self._files[path].new_lines():
-                    self.entries.append(self._entry(line, is_folder=is_folder))
+                    entry = self._entry(line, is_folder=is_folder)
+                    if self._steps is None or _is_in(entry.step, self._steps):
+                        self.entries.append(entry)
             return len(self.entries) > before
 
     def read(self, entry: IndexedRow) -> GradedRow:

@@ -11,6 +11,7 @@ other sites.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.model.errors import ConfigurationError
 from grader.model.wire import json_bytes
+from grader.report.differ import DiffLine
 from grader.report.flips import Flip
 from grader.report.highlight import highlighted
 from grader.report.reasons import VERDICTS
@@ -80,14 +82,26 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def sample_fragment(view: SampleView, flip: Flip | None = None) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherCompletion:
+    """The completion of the same sample in another file."""
+
+    text: str
+    diff: tuple[DiffLine, ...]
+    """From it to the completion of this file."""
+
+
+def sample_fragment(
+    view: SampleView, flip: Flip | None = None, other: OtherCompletion | None = None
+) -> str:
     """Return one sample as HTML to put into a page: an `article`.
 
     Args:
         view: The sample.
         flip: The same sample in another file, if its verdict differs there.
+        other: Its completion there, if it is another.
     """
-    return render("sample.html", sample=view, flip=flip)
+    return render("sample.html", sample=view, flip=flip, other=other)
 
 
 def one_file(

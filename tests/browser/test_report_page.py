@@ -234,6 +234,26 @@ def test_two_files_show_flips_and_their_reasons(
     assert "the extraction rule (verbatim → auto)" in flipped
 
 
+def test_two_files_stand_side_by_side_down_to_the_completions(
+    open_page: OpenPage, write: Write, tmp_path: Path
+) -> None:
+    new = Row(completion="x = 2\nprint(x)\n<b>", report=make_report(Verdict.FAILED))
+    old = Row(completion="x = 1\nprint(x)\n<b>", report=make_report(Verdict.PASSED))
+    files = [
+        write_graded(tmp_path / f"{name}.jsonl", [row] * 5)
+        for name, row in (("new", new), ("old", old))
+    ]
+    page = opened(open_page, write(*files))
+    rows = page.locator("#compared tbody tr").all_inner_texts()
+    assert rows[0].split("\t")[:4] == ["reward", "1", "-1", "-2"]
+    assert rows[0].endswith("worse")
+    page.locator("#samples a.open").first.click()
+    page.wait_for_selector("#sample-name")
+    lines = page.locator("#sample .diff pre > span").all_inner_texts()
+    assert lines == ["−x = 1", "+x = 2", " print(x)", " <b>"]  # noqa: RUF001 - a minus sign
+    assert page.locator("#sample pre.completion").last.inner_text() == "x = 1\nprint(x)\n<b>"
+
+
 # ---------------------------------------------------------------- recorded batches
 
 

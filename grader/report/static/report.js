@@ -2,7 +2,7 @@
 
 // The report: filters, the open sample, keys. The address names the open sample: report.html#NAME.
 
-const PLACES = ["", "main", "overview", "samples", "problems", "flips", "trends"];
+const PLACES = ["", "main", "overview", "samples", "problems", "flips", "trends", "compared"];
 
 const byId = (id) => document.getElementById(id);
 const percent = (share) => (share === null ? "" : `${(100 * share).toFixed(0)} %`);

@@ -1,0 +1,184 @@
+"""Two runs or checkpoints side by side: what differs in every figure, data set and problem."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean, pvariance
+
+from grader.model.verdict import Verdict
+from grader.report.index import IndexedRow
+from grader.report.reasons import VERDICTS
+
+SHOWN = 100
+"""Most problems in the table of the overview."""
+_CLEAR = 2.0
+"""A difference of so many standard errors or fewer may be chance."""
+
+
+class Change(StrEnum):
+    """What a difference means."""
+
+    WORSE = "worse"
+    UNCLEAR = "unclear"
+    """It may be chance: at most two standard errors."""
+    BETTER = "better"
+    SAME = "same"
+    OTHER = "other"
+    """Neither better nor worse, such as longer completions."""
+
+
+_ORDER = (Change.WORSE, Change.OTHER, Change.UNCLEAR, Change.BETTER, Change.SAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """The mean of a figure over samples."""
+
+    value: float
+    count: int
+    """Samples with a value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """A figure in both runs."""
+
+    name: str
+    here: Mean
+    there: Mean
+    change: Change
+
+    @property
+    def difference(self) -> float:
+        """The value here minus the value there."""
+        return self.here.value - self.there.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The differences of one run from another, regressions first."""
+
+    figures: tuple[Delta, ...]
+    datasets: tuple[Delta, ...]
+    """Mean rewards of the data sets in both runs; empty if there is only one."""
+    problems: tuple[Delta, ...]
+    """Mean rewards of the problems in both runs, the largest loss first."""
+    only_here: int
+    """Problems that only this run has."""
+    only_there: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Figure:
+    name: str
+    value: Callable[[IndexedRow], float | None]
+    sign: int
+    """1: more is better; -1: less is better; 0: neither."""
+
+
+def compare(here: Sequence[IndexedRow], there: Sequence[IndexedRow]) -> Comparison:
+    """Compare two runs; samples need not be the same."""
+    found = [_delta(f.name, here, there, f.value, f.sign) for f in _figures(here, there)]
+    figures = [delta for delta in found if delta is not None]
+    figures.sort(key=lambda delta: _ORDER.index(delta.change))
+    datasets = _grouped(here, there, lambda entry: entry.dataset)
+    ours, theirs = ({entry.problem for entry in entries} for entries in (here, there))
+    return Comparison(
+        figures=tuple(figures),
+        datasets=datasets if len(datasets) > 1 else (),
+        problems=_grouped(here, there, lambda entry: entry.problem),
+        only_here=len(ours - theirs),
+        only_there=len(theirs - ours),
+    )
+
+
+def _figures(here: Sequence[IndexedRow], there: Sequence[IndexedRow]) -> list[_Figure]:
+    verdicts = {entry.verdict for entries in (here, there) for entry in entries}
+    return [
+        _Figure(name="reward", value=_reward, sign=1),
+        _Figure(name="score", value=lambda e: e.score if e.graded else None, sign=1),
+        *(
+            _Figure(
+                name=f"{VERDICTS[verdict].label}, %",
+                value=_share(lambda e, v=verdict: e.verdict is v),  # type: ignore[misc]
+                sign=1 if verdict is Verdict.PASSED else 0 if verdict in _NEUTRAL else -1,
+            )
+            for verdict in Verdict
+            if verdict in verdicts
+        ),
+        _Figure(name="signs of an attack, %", value=_share(lambda e: e.is_hack), sign=-1),
+        _Figure(name="paid hacks, %", value=_share(_is_paid_hack), sign=-1),
+        _Figure(name="CPU time, s", value=lambda e: e.cpu_in_all_s, sign=-1),
+        _Figure(name="queue, s", value=lambda e: e.queue_s, sign=-1),
+        _Figure(name="completion, characters", value=lambda e: e.completion_chars, sign=0),
+    ]
+
+
+_NEUTRAL = (Verdict.FAILED, Verdict.SKIPPED)
+"""A wrong answer is worse than a right one, and better than a crash."""
+
+
+def _grouped(
+    here: Sequence[IndexedRow], there: Sequence[IndexedRow], key: Callable[[IndexedRow], str]
+) -> tuple[Delta, ...]:
+    ours, theirs = _by(here, key), _by(there, key)
+    found = [_delta(name, ours[name], theirs[name], _reward, 1) for name in ours if name in theirs]
+    deltas = [delta for delta in found if delta is not None]
+    return tuple(sorted(deltas, key=lambda delta: (delta.difference, delta.name)))
+
+
+def _by(
+    entries: Iterable[IndexedRow], key: Callable[[IndexedRow], str]
+) -> Mapping[str, list[IndexedRow]]:
+    groups: dict[str, list[IndexedRow]] = defaultdict(list)
+    for entry in entries:
+        groups[key(entry)].append(entry)
+    return groups
+
+
+def _delta(
+    name: str,
+    here: Sequence[IndexedRow],
+    there: Sequence[IndexedRow],
+    value: Callable[[IndexedRow], float | None],
+    sign: int,
+) -> Delta | None:
+    ours, theirs = _known(map(value, here)), _known(map(value, there))
+    if not ours or not theirs:
+        return None
+    here_mean, there_mean = fmean(ours), fmean(theirs)
+    difference = here_mean - there_mean
+    # As if both were drawn from the same samples, since single samples have no spread of their own.
+    error = math.sqrt(pvariance([*ours, *theirs]) * (1 / len(ours) + 1 / len(theirs)))
+    if difference == 0:
+        change = Change.SAME
+    elif abs(difference) <= _CLEAR * error:
+        change = Change.UNCLEAR
+    elif sign == 0:
+        change = Change.OTHER
+    else:
+        change = Change.BETTER if difference * sign > 0 else Change.WORSE
+    return Delta(
+        name=name,
+        here=Mean(value=here_mean, count=len(ours)),
+        there=Mean(value=there_mean, count=len(theirs)),
+        change=change,
+    )
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [float(value) for value in values if value is not None]
+
+
+def _reward(entry: IndexedRow) -> float | None:
+    return entry.reward if entry.graded else None
+
+
+def _share(holds: Callable[[IndexedRow], bool]) -> Callable[[IndexedRow], float | None]:
+    return lambda entry: 100.0 * holds(entry)
+
+
+def _is_paid_hack(entry: IndexedRow) -> bool:
+    return entry.is_hack and entry.verdict is Verdict.PASSED
