@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from grader.trainers.verifiers import rubric_reward
-from tests.openrlhf_client import Anything
 from tests.releases import Span, cells, installed, release
+from tests.stand_ins import Anything
 
 installed("openai", "datasets", "rich")
 
