@@ -20,7 +20,10 @@ def make_outcome(stdout: bytes | str = b"", report: bytes = b"", **overrides: An
     defaults: dict[str, Any] = {
         "index": 0,
         "exit_code": None if {"exit_signal", "limit_hit"} & set(overrides) else 0,
+        "exit_signal": None,
         "stdout": stdout.encode() if isinstance(stdout, str) else stdout,
+        "stderr": b"",
+        "dropped_bytes": 0,
         "report": report,
         "usage": Usage(cpu_time_s=0.5, wall_time_s=0.75, peak_memory_bytes=9 * 1024 * 1024),
     }

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -134,12 +134,12 @@ class CheckingJob:
 
     def _written(self, tally: "CheckSummary", index: "ProblemIndex") -> Iterator[str]:
         """Write the requested files, and yield a line about each."""
+        from grader.offline.output import write_whole
+
         if self.keep is not None and self.min_strength is not None:
             kept = tally.kept(self.min_strength)
-            with _open(self.keep) as file:
-                file.writelines(
-                    (index.text(each) or b"").strip() + b"\n" for each in index if each in kept
-                )
+            lines = ((index.text(each) or b"").strip() + b"\n" for each in index if each in kept)
+            write_whole(self.keep, lines)
             yield (
                 f"Kept {len(kept):,} of {tally.problems:,} problems, those with a strength of "
                 f"{self.min_strength:g} or more: {visible(str(self.keep))}"
@@ -147,8 +147,7 @@ class CheckingJob:
         if self.report is not None:
             from grader.report.checked import page
 
-            with _open(self.report) as file:
-                file.write(page(self.problems.name, tally).encode())
+            write_whole(self.report, [page(self.problems.name, tally).encode()])
             yield f"The page of {tally.problems:,} problems: {visible(str(self.report))}"
 
     def _calibrated(self, seen: "_CheckedProblems", chosen: Chosen) -> Iterator[str]:
@@ -194,11 +193,3 @@ class _CheckedProblems:
         self.tally.add(found)
         if found.measured is not None:
             self.measured[found.tests] = found.measured
-
-
-def _open(path: Path) -> BinaryIO:
-    try:
-        return path.open("wb")
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}"
-        raise ConfigurationError(message) from error

@@ -64,6 +64,13 @@ def grade(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue OUT where an earlier run stopped.")
     ] = False,
+    retry_ungraded: Annotated[
+        bool,
+        typer.Option(
+            "--retry-ungraded",
+            help="As --resume, and grade the rows again that could not be graded.",
+        ),
+    ] = False,
     force: ForceOption = False,
     completion_key: Annotated[
         str | None,
@@ -105,6 +112,7 @@ def grade(
         grader grade samples.jsonl -o graded.jsonl
         grader grade samples.jsonl -o graded.jsonl --problems problems.jsonl
         grader grade samples.jsonl -o graded.jsonl --resume
+        grader grade samples.jsonl -o graded.jsonl --retry-ungraded
         grader grade samples.parquet -o graded.jsonl --set cpu_time_s=5
         grader grade answers.jsonl -o graded.jsonl --task math --label-key answer
 
@@ -117,6 +125,7 @@ def grade(
     - 130: stopped with Ctrl-C; `--resume` continues
     """
     show_log(verbose=verbose)
+    resume = resume or retry_ungraded
     if resume and force:
         message = "--resume keeps the rows of OUT and --force replaces them; choose one"
         raise ConfigurationError(message)
@@ -148,7 +157,9 @@ def grade(
         limit=limit,
     )
     with stoppable(_advice(out)) as cut_off:
-        all_graded = job.run(resume=resume, force=force, cut_off=cut_off)
+        all_graded = job.run(
+            resume=resume, force=force, retry_ungraded=retry_ungraded, cut_off=cut_off
+        )
     if not all_graded:
         raise typer.Exit(3)
 

@@ -18,7 +18,7 @@ from grader.model.verdict import Verdict
 
 if TYPE_CHECKING:
     from grader.model import GradeReport
-    from grader.offline.resume import DoneRow, DoneRows
+    from grader.offline.resume import DoneRow
     from grader.offline.rows import RowRules, RowSample
     from grader.offline.source import RowSource
 
@@ -41,7 +41,12 @@ class GradingJob:
     """Most rows that are graded."""
 
     def run(
-        self, *, resume: bool, force: bool, cut_off: Callable[[Callable[[], None]], None]
+        self,
+        *,
+        resume: bool,
+        force: bool,
+        retry_ungraded: bool,
+        cut_off: Callable[[Callable[[], None]], None],
     ) -> bool:
         """Grade and print the summary; return whether each row was graded, and there was one."""
         from grader.offline.output import STDOUT, Output
@@ -59,6 +64,7 @@ class GradingJob:
             from grader.model import wire
             from grader.offline.finder import SuiteFinder
             from grader.offline.problems import load_problems
+            from grader.offline.resume import continue_output
             from grader.offline.run import grade_rows
 
             problems = (
@@ -70,7 +76,13 @@ class GradingJob:
             graders.check()
             rules = self._rules()
             seen = _GradedRows(progress("Grading", things="rows", good="passed"))
-            done = self._done(rules, seen) if resume else None
+            done = (
+                continue_output(
+                    output, self.rows, rules.run, seen.before, retry_ungraded=retry_ungraded
+                )
+                if resume
+                else None
+            )
             stack.callback(seen.print_summary, err=self.out == STDOUT)
             stack.enter_context(seen.progress.shown())
             grade_rows(
@@ -106,14 +118,6 @@ class GradingJob:
             task=settings.task,
             limits=limits,
         )
-
-    def _done(self, rules: "RowRules", seen: "_GradedRows") -> "DoneRows":
-        """Return the rows of the earlier run, after checking that it had the same settings."""
-        from grader.offline.resume import read_done
-
-        done = read_done(self.out, rules.run, seen.before)
-        done.check(self.rows, self.out)
-        return done
 
     def _refuse_own_input(self) -> None:
         """Refuse to write over an input file."""

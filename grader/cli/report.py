@@ -8,7 +8,7 @@ import typer
 from grader.cli.console import note, terminal
 from grader.cli.options import ForceOption
 from grader.cli.runs import RUN_HELP, open_run
-from grader.model.errors import ConfigurationError, InputError
+from grader.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from grader.report.document import Document
@@ -22,7 +22,10 @@ def report(
     ] = None,
     *,
     to: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="The page to write.")
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="The page to write; - is standard output."
+        ),
     ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page, with every sample, instead.")
@@ -58,6 +61,7 @@ def report(
 
     - 0: written
     - 2: bad usage, or a file that cannot be read or written
+    - 3: the disk is full
     - 130: served until Ctrl-C
     """
     if (to is None) is not serve:
@@ -66,6 +70,7 @@ def report(
     if to is not None and to.exists() and not force:
         message = f"{to} exists; replace it with --force, or name another file with -o"
         raise ConfigurationError(message)
+    from grader.offline.output import write_whole
     from grader.report.document import Document
 
     document = Document(open_run(out), None if other is None else open_run(other))
@@ -73,11 +78,7 @@ def report(
         _serve(document, host, port)
         return
     page = _with_progress(document)
-    try:
-        to.write_text(page, "utf-8")
-    except OSError as error:
-        message = f"cannot write {to}: {error.strerror}"
-        raise InputError(message) from error
+    write_whole(to, [page.encode()])
     shown, count = document.pages_held, len(document.file.entries)
     left = "" if shown == count else f"; the pages of {count - shown:,} samples had no room"
     note(f"{to}: {count:,} samples, {len(page.encode()) / 1e6:.1f} MB{left}")

@@ -154,9 +154,7 @@ class GradingEngine(Closing):
             except GradingStoppedError:
                 if run.is_stopped or not clock.is_stopped:
                     raise
-                # What the program wrote until then is lost.
-                usage = Usage(wall_time_s=time.monotonic() - begun)
-                return RunOutcome(index=0, usage=usage, limit_hit=LimitKind.WALL_TIME)
+                return _out_of_time(time.monotonic() - begun)
             except SandboxError as error:
                 if not error.retryable or left == 0 or run.is_stopped:
                     raise
@@ -245,3 +243,18 @@ def _stopped_at(run: StopHandle, deadline: float) -> Iterator[None]:
         yield
     finally:
         alarm.cancel()
+
+
+def _out_of_time(wall_time_s: float) -> RunOutcome:
+    """Return the outcome of a program that was stopped at `answer_by`. Its output is lost."""
+    return RunOutcome(
+        index=0,
+        exit_code=None,
+        exit_signal=None,
+        stdout=b"",
+        stderr=b"",
+        dropped_bytes=0,
+        report=b"",
+        usage=Usage(wall_time_s=wall_time_s),
+        limit_hit=LimitKind.WALL_TIME,
+    )

@@ -1,8 +1,10 @@
-"""The output file of graded rows. It never holds a partial row, even if the run is stopped."""
+"""The files that commands write. None holds a partial row, even if the run is stopped."""
 
 import fcntl
 import os
 import stat
+import sys
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from grader.model.errors import ConfigurationError, GraderError
@@ -11,6 +13,9 @@ from grader.process.closing import Closing
 STDOUT = Path("-")
 """The path that means standard output."""
 _OTHER_FORMATS = frozenset({".parquet", ".gz", ".csv", ".xz", ".zst"})
+
+
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 
 class OutputError(GraderError):
@@ -68,6 +73,34 @@ class Output(Closing):
             message = f"cannot write {self.path}: {error.strerror}"
             raise OutputError(message) from error
 
+    def drop(self, lines: Collection[int]) -> None:
+        """Remove lines, given by their numbers from 1. If that fails, the file is as before.
+
+        Raises:
+            OutputError: The file without these lines cannot be written.
+        """
+        path = self.path.resolve()
+        temporary = path.with_name(f".{path.name}.resumed")
+        try:
+            fd = os.open(temporary, _FLAGS | os.O_TRUNC, stat.S_IMODE(os.fstat(self._fd).st_mode))
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with path.open("rb") as old, open(fd, "ab", closefd=False) as new:
+                    new.writelines(
+                        line for number, line in enumerate(old, start=1) if number not in lines
+                    )
+                os.fsync(fd)
+                temporary.replace(path)
+            except BaseException:
+                os.close(fd)
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            message = f"cannot write {temporary}: {error.strerror}"
+            raise OutputError(message) from error
+        os.close(self._fd)
+        self._fd = fd
+
     def close(self) -> None:
         """Close the file and release the lock. Repeats harmlessly."""
         if self._fd >= 0:
@@ -77,12 +110,11 @@ class Output(Closing):
             self._fd = -1
 
     def _open(self, path: Path) -> int:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
             try:
-                fd = os.open(path, flags | os.O_EXCL, 0o666)
+                fd = os.open(path, _FLAGS | os.O_EXCL, 0o666)
             except FileExistsError:
-                return os.open(path, flags, 0o666)
+                return os.open(path, _FLAGS, 0o666)
         except OSError as error:
             message = f"cannot write {path}: {error.strerror}"
             raise ConfigurationError(message) from error
@@ -90,11 +122,14 @@ class Output(Closing):
         return fd
 
     def _prepare(self, *, resume: bool, force: bool) -> None:
+        message = f"{self.path} is being written by another run"
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            message = f"{self.path} is being written by another run"
+            is_same = os.fstat(self._fd).st_ino == self.path.stat().st_ino
+        except (BlockingIOError, FileNotFoundError) as error:
             raise ConfigurationError(message) from error
+        if not is_same:  # The other run has replaced the file.
+            raise ConfigurationError(message)
         size = os.fstat(self._fd).st_size
         if resume:
             os.ftruncate(self._fd, _end_of_last_line(self._fd, size))
@@ -106,6 +141,37 @@ class Output(Closing):
                 "or name another file with -o"
             )
             raise ConfigurationError(message)
+
+
+def write_whole(path: Path, data: Iterable[bytes]) -> None:
+    """Write a file, or leave a plain one as it is if that fails; `-` is standard output.
+
+    Raises:
+        ConfigurationError: A file of that name cannot be made.
+        OutputError: It could not be written, for example because the disk is full.
+    """
+    if path == STDOUT:
+        sys.stdout.buffer.writelines(data)
+        return
+    # Not replaced, but written through: links and devices, such as /dev/stdout, which is both.
+    is_special = path.is_symlink() or (path.exists() and not path.is_file())
+    target = path if is_special else path.with_name(f".{path.name}.new")
+    try:
+        file = target.open("wb")
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise ConfigurationError(message) from error
+    try:
+        with file:
+            file.writelines(data)
+        if not is_special:
+            target.replace(path)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}"
+        raise OutputError(message) from error
+    finally:
+        if not is_special:
+            target.unlink(missing_ok=True)
 
 
 def _refuse_other_format(path: Path) -> None:

@@ -168,9 +168,6 @@ def decode_result(body: bytes) -> ProgramResult:
         hit = told.pop("limit_hit")
         return ProgramResult(
             outcome=RunOutcome(
-                exit_code=told.pop("exit_code"),
-                exit_signal=told.pop("exit_signal"),
-                dropped_bytes=told.pop("dropped_bytes"),
                 usage=Usage(**told.pop("usage")),
                 limit_hit=None if hit is None else LimitKind(hit),
                 forbidden_calls=tuple(told.pop("forbidden_calls")),

@@ -85,12 +85,6 @@ SYNTAX = (
 )
 """Kinds of syntax that are always allowed; others need a rule in `by_value`."""
 
-TYPE_SYNTAX = (
-    *(ast.Attribute, ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.Load, ast.Name),
-    *(ast.Subscript, ast.Tuple, ast.UnaryOp, ast.USub),
-)
-"""Kinds of syntax in an annotation that only names types."""
-
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SAME_WHEREVER = (type(None), bool, type(...))
 STAR = "*"

@@ -36,7 +36,6 @@ from grader.source.allowed import (
     SYNTAX,
     TAKE_FUNCTIONS,
     TEST_MODULES,
-    TYPE_SYNTAX,
     asks_type,
     is_builtin,
     is_same_wherever,
@@ -47,7 +46,6 @@ from grader.source.names import (
     holds_constants,
     is_fixture,
     is_made_here,
-    is_main,
     parametrised,
     targets_of,
     top_level_names,
@@ -84,26 +82,6 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         return _Reading([tree for tree in trees if tree], solution=solution).apart()
     except (SuiteError, _NotAllowed):
         return None  # source that does not parse is refused elsewhere
-
-
-def _require_type(annotation: ast.expr | None) -> None:
-    """Make sure that an annotation, which is executed too, only names types.
-
-    Raises:
-        _NotAllowed: It does something else.
-    """
-    if annotation is None:
-        return
-    for node in walk(annotation):
-        match node:
-            case ast.Name(id=name) if name in OTHER_BUILTINS or name.startswith("__"):
-                _deny(name)
-            case ast.Attribute(attr=attr) if attr.startswith(LEADING_ON):
-                _deny(f".{attr}")
-            case _ if not isinstance(node, TYPE_SYNTAX):
-                _deny(f"{type(node).__name__} in an annotation")
-            case _:
-                pass
 
 
 class _Reading:
@@ -330,10 +308,8 @@ class _Reading:
             loop: The loop that contains it.
         """
         match node:
-            case ast.If(test=test, orelse=orelse) if is_main(test):
-                for statement in orelse:  # the rest is not executed
-                    self._visit(statement, loop)
-                return
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                return  # true in a script, not in an imported module
             case _ if holds_constants(node):
                 return
             case ast.Import() | ast.ImportFrom():
@@ -359,11 +335,11 @@ class _Reading:
                 for target in targets:
                     self._bind(target, value)
                     self._come_from(target, value)
-            case ast.AnnAssign(target=target, value=value, annotation=annotation):
+            case ast.AnnAssign(target=target, value=value):
                 self._bind(target, value)
                 self._come_from(target, value)
-                _require_type(annotation)
-                for part in [target, *([value] if value else [])]:
+                parts = [target, *([value] if value else [])]
+                for part in parts:  # without its annotation, which has no effect
                     self._visit(part, loop)
                 return
             case ast.AugAssign(target=ast.Name() as target):
@@ -388,9 +364,8 @@ class _Reading:
                 return
             case ast.ClassDef():
                 self._visit_class(node)
-            case ast.arg(arg=name, annotation=annotation):
+            case ast.arg(arg=name):
                 self._visit_names([name])
-                _require_type(annotation)
                 self._fresh[name] = False
                 return
             case ast.Subscript():
@@ -579,7 +554,6 @@ class _Reading:
                 self._loads.update(names)  # each row of one is combined with each of the other
         if makes_fixture:
             self._origins[node.name] |= {n for part in node.body for n in self._data_names(part)}
-        _require_type(node.returns)
         own = frozenset(bound_names([node]))
         for part in (*node.decorator_list, node.args, *node.body):
             self._visit(part, own)

@@ -43,19 +43,6 @@ def is_made_here(value: ast.expr) -> bool:
             return False
 
 
-def is_main(test: ast.expr) -> bool:
-    """Tell whether an expression is `__name__ == "__main__"`, which is false in every suite."""
-    match test:
-        case ast.Compare(
-            left=ast.Name(id="__name__"),
-            ops=[ast.Eq()],
-            comparators=[ast.Constant(value="__main__")],
-        ):
-            return True
-        case _:
-            return False
-
-
 def is_fixture(node: ast.FunctionDef) -> bool:
     """Tell whether a function is a fixture of pytest's."""
     return any("fixture" in ast.unparse(decorator) for decorator in node.decorator_list)

@@ -63,7 +63,8 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in FILES.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
-    Path("good.jsonl.gz").write_bytes(gzip.compress(FILES["good.jsonl"].encode()))
+    for name in ("good.jsonl", "graded.jsonl"):
+        Path(f"{name}.gz").write_bytes(gzip.compress(FILES[name].encode()))
 
 
 @pytest.mark.parametrize(
@@ -137,6 +138,11 @@ def test_grade_says_what_it_makes_of_its_rows(
             "explain graded.jsonl @9", 2, "no row on line 9; its last row is @1", id="line"
         ),
         pytest.param("explain graded.jsonl b", 2, "there are, for example: a", id="id"),
+        pytest.param("report graded.jsonl -o -", 0, "</html>", id="page to standard output"),
+        pytest.param("report graded.jsonl.gz -o -", 0, "</html>", id="page of a gzipped file"),
+        pytest.param("report graded.jsonl -o /dev/full", 2, "/dev/full exists", id="there"),
+        pytest.param("report graded.jsonl -o /dev/full --force", 3, "No space left", id="full"),
+        pytest.param("report graded.jsonl -o no/page.html", 2, "No such file", id="no folder"),
         pytest.param("explain good.jsonl a", 2, "no field 'report'", id="ungraded"),
     ],
 )

@@ -157,6 +157,7 @@ class _Steps:
         return RunOutcome(
             index=0,
             exit_code=None if hit else 0,
+            exit_signal=None,
             stdout=stdout.content,
             stderr=stderr.content,
             dropped_bytes=dropped,

@@ -8,11 +8,20 @@ from hypothesis import strategies as st
 
 from grader.judging.ending import Finding
 from grader.judging.expressions import judge_expressions, shown_values
-from grader.model import ExpressionCase, Verdict
+from grader.model import ExpressionCase, Usage, Verdict
 from grader.sandbox.contract import RunOutcome
 
 CASES = tuple(ExpressionCase(id=str(n), actual=f"f({n})", expected=str(n)) for n in range(3))
-OUTCOME = RunOutcome(index=0, exit_code=0)
+OUTCOME = RunOutcome(
+    index=0,
+    exit_code=0,
+    exit_signal=None,
+    stdout=b"",
+    stderr=b"",
+    dropped_bytes=0,
+    report=b"",
+    usage=Usage(),
+)
 
 
 @pytest.mark.parametrize(

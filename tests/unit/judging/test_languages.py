@@ -8,11 +8,20 @@ from hypothesis import strategies as st
 
 from grader.judging.languages import find_compile_error, find_runtime_error
 from grader.languages import COMPILE_LIMITS, languages
-from grader.model import Limits
+from grader.model import Limits, Usage
 from grader.model.verdict import LimitKind, Verdict
 from grader.sandbox.contract import COMPILING, RunOutcome
 
-ENDED = RunOutcome(index=COMPILING, exit_code=1)
+ENDED = RunOutcome(
+    index=COMPILING,
+    exit_code=1,
+    exit_signal=None,
+    stdout=b"",
+    stderr=b"",
+    dropped_bytes=0,
+    report=b"",
+    usage=Usage(),
+)
 LIMITS = Limits()
 
 

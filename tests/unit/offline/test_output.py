@@ -1,12 +1,14 @@
+import errno
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from grader.model.errors import ConfigurationError
-from grader.offline.output import STDOUT, Output
+from grader.offline.output import STDOUT, Output, OutputError, write_whole
 
 
 def test_lines_are_there_as_soon_as_they_are_written(tmp_path: Path) -> None:
@@ -111,3 +113,36 @@ def test_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
     )
     assert done.stdout == "did not fit\n", done.stderr
     assert path.read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize("before", [{}, {"page.html": b"old"}])
+def test_page_that_cannot_be_written_leaves_what_was_there(
+    tmp_path: Path, before: dict[str, bytes]
+) -> None:
+    def until_the_disk_is_full() -> Iterator[bytes]:
+        yield b"part"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(OutputError, match=r"cannot write .*page.html: No space left"):
+        write_whole(tmp_path / "page.html", until_the_disk_is_full())
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_page_goes_where_its_name_leads(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "link.html").symlink_to("page.html")
+    write_whole(tmp_path / "link.html", [b"one", b"two"])
+    assert (tmp_path / "page.html").read_bytes() == b"onetwo"
+    assert (tmp_path / "link.html").is_symlink()
+    write_whole(Path("/dev/stdout"), [b"three"])
+    assert capfdbinary.readouterr().out == b"three"
+    with pytest.raises(ConfigurationError, match=r"cannot write .*: No such file or directory"):
+        write_whole(tmp_path / "nowhere" / "page.html", [])
+
+
+def test_nothing_is_left_of_an_output_without_rows(tmp_path: Path) -> None:
+    Output(tmp_path / "out").close()
+    assert list(tmp_path.iterdir()) == []

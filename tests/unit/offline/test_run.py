@@ -17,7 +17,7 @@ from grader.model import GradeReport, LimitOverrides, Limits
 from grader.model.errors import ConfigurationError, InputError
 from grader.offline.finder import SuiteFinder
 from grader.offline.output import Output
-from grader.offline.resume import DoneRow, read_done, run_key
+from grader.offline.resume import DoneRow, continue_output, run_key
 from grader.offline.rows import RowRules, RowSample
 from grader.offline.run import grade_rows
 from grader.offline.source import Row, open_rows
@@ -33,7 +33,13 @@ def key_of(settings: Settings = SETTINGS, **changes: Any) -> str:
 
 
 def run(
-    samples: Path, out: Path, grader: ScriptedGrader, *, resume: bool = False, key: str = ""
+    samples: Path,
+    out: Path,
+    grader: ScriptedGrader,
+    *,
+    resume: bool = False,
+    retry_ungraded: bool = False,
+    key: str = "",
 ) -> list[str]:
     """Grade a file as the command does; return what an observer sees."""
     key = key or key_of()
@@ -47,9 +53,11 @@ def run(
 
     rows = open_rows(samples)
     with Output(out, resume=resume) as output:
-        done = read_done(out, key, before) if resume else None
-        if done is not None:
-            done.check(rows, out)
+        done = (
+            continue_output(output, rows, key, before, retry_ungraded=retry_ungraded)
+            if resume
+            else None
+        )
         grade_rows(
             rows,
             grader=grader,
@@ -187,6 +195,63 @@ def test_output_of_another_input_is_refused(
     with pytest.raises(ConfigurationError, match=problem):
         run(samples, out, ScriptedGrader(), resume=True)
     assert out.read_bytes() == before
+
+
+LOST = {"id": "lost", "completion": "no tests", "label": {"what": 1}}
+GOOD = {"id": "lost", "completion": "x", "label": LABEL}
+SEVERAL = {"id": "lost", "completion": ["x", "y"], "label": LABEL}
+
+
+@pytest.mark.parametrize(
+    ("corrected", "expected"),
+    [
+        pytest.param(GOOD, [None], id="one completion"),
+        pytest.param(SEVERAL, [0, 1], id="several"),
+        pytest.param({**LOST, "label": {"where": 1}}, [None], id="still wrong"),
+    ],
+)
+def test_corrected_row_is_graded_again(
+    tmp_path: Path, corrected: dict[str, Any], expected: list[int | None]
+) -> None:
+    samples, out = write_rows(tmp_path / "in", [*some_rows(2), LOST]), tmp_path / "out"
+    run(samples, out, ScriptedGrader())
+    kept = [line for line in out.read_bytes().splitlines() if b"no tests" not in line]
+    write_rows(samples, [*some_rows(2), corrected])
+    grader = ScriptedGrader()
+    seen = run(samples, out, grader, resume=True)
+    assert len(seen) == 2 + len(expected)
+    assert places(out) == Counter([(1, None), (2, None), *((3, each) for each in expected)])
+    assert out.read_bytes().splitlines()[:2] == kept
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
+
+
+def test_ungraded_rows_are_graded_again_on_request_also_with_other_settings(
+    tmp_path: Path,
+) -> None:
+    samples, out = write_rows(tmp_path / "in", [LOST, LOST]), tmp_path / "out"
+    run(samples, out, ScriptedGrader())
+    other = key_of(replace(SETTINGS, policy="binary"))
+    with pytest.raises(ConfigurationError, match="other settings: policy changed"):
+        run(samples, out, ScriptedGrader(), resume=True, key=other)
+    run(samples, out, ScriptedGrader(), resume=True, retry_ungraded=True, key=other)
+    assert [row["_grader"]["run"] for row in read_rows(out)] == [other, other]
+
+
+def test_only_lost_samples_of_a_row_are_graded_again(tmp_path: Path) -> None:
+    samples, out = write_rows(tmp_path / "in", [SEVERAL]), tmp_path / "out"
+    run(samples, out, ScriptedGrader())
+    first, second = read_rows(out)
+    second["report"] |= {"verdict": "internal_error", "graded": False}
+    write_rows(out, [first, second])
+    grader = ScriptedGrader()
+    run(samples, out, grader, resume=True)
+    assert grader.graded == []
+    run(samples, out, grader, resume=True, retry_ungraded=True)
+    assert len(grader.graded) == 1
+    assert places(out) == Counter([(1, 0), (1, 1)])
+    write_rows(samples, [{**SEVERAL, "prompt": "another"}])
+    with pytest.raises(ConfigurationError, match="row 1 differs"):
+        run(samples, out, grader, resume=True, retry_ungraded=True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from grader.config.rewards import AgentReward, AgentSettings, ChatTemplate, MathSettings
 from grader.config.settings import Settings
-from grader.model import CaseResult, Limits
+from grader.model import CaseResult, Limits, Usage
 from grader.model.verdict import LimitKind, Verdict
 from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.agents.maths import MathAgent
@@ -192,7 +192,9 @@ def test_episode_is_over_when_solved_or_out_of_steps() -> None:
 
 
 def outcome_of(stdout: bytes, **ending: Any) -> RunOutcome:
-    return RunOutcome(index=0, stdout=stdout, **{"exit_code": 42, **ending})
+    values: dict[str, Any] = {"exit_code": 42, "exit_signal": None, "dropped_bytes": 0}
+    values |= {"stderr": b"", "report": b"", "usage": Usage()}
+    return RunOutcome(index=0, stdout=stdout, **{**values, **ending})
 
 
 class OneSlot:

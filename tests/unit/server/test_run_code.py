@@ -13,8 +13,17 @@ from grader.server.programs.fetching import FetchedRun, FetchingRun
 
 
 def outcome(**values: Any) -> RunOutcome:
-    defaults = {"exit_code": 0, "stdout": b"out", "usage": Usage(wall_time_s=0.5)}
-    return RunOutcome(index=0, **{**defaults, **values})
+    whole: dict[str, Any] = {
+        "index": 0,
+        "exit_code": 0,
+        "exit_signal": None,
+        "stdout": b"out",
+        "stderr": b"",
+        "dropped_bytes": 0,
+        "report": b"",
+        "usage": Usage(wall_time_s=0.5),
+    }
+    return RunOutcome(**{**whole, **values})
 
 
 @pytest.mark.parametrize(
