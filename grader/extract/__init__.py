@@ -1,6 +1,6 @@
-"""Find the code in what a model wrote. Pure, linear in the text, and never raises.
+"""Finds the code in a completion. Pure, takes linear time, and never raises.
 
-docs/extraction.md has the rules for a reader who wants to know why a text was taken.
+docs/extraction.md explains which code is taken, and why.
 """
 
 from dataclasses import dataclass, replace
@@ -26,11 +26,11 @@ class Extraction:
     """The code of a completion, and how it was found."""
 
     code: str | None
-    """None where there is none; never blank, and always encodable as UTF-8."""
+    """None if none was found; never blank, and always encodable as UTF-8."""
     note: str
-    """One sentence: what was taken, or why nothing was found."""
+    """One sentence that says what was taken, or why nothing was found."""
     language: str = PYTHON
-    """What the code is in."""
+    """The language of the code."""
 
 
 def extract(
@@ -47,13 +47,13 @@ def extract(
 
     Args:
         completion: Raw model output, or a query that starts with `prompt` or with its end.
-        prompt: The text that the model was given. Only used to tell its words from the
-            model's; never a source of code, save where it ends in code that the model continues.
+        prompt: The text that the model was given. It tells the prompt's words from the model's.
+            Its code is not taken, except at its end, if the model continues that.
         rule: Which of several candidates is the code.
         entry_point: The function or class that the tests use, or `Class.method`.
-        continues: The suite's code prompt, which the code may be a mere continuation of.
-        is_program: Whether the tests run the code and look at what it prints.
-        language: What the code is in, or `ANY` for what the answer's fences say; see
+        continues: The suite's code prompt, which the completion may continue.
+        is_program: Whether the tests run the code and compare what it prints.
+        language: The language of the code; `ANY` if the answer's fences tell it. See
             `grader.languages.named`.
 
     Returns:
@@ -118,7 +118,7 @@ class _Extractor:
     # ------------------------------------------------------------ other languages
 
     def run_other(self, completion: str, rule: ExtractionRule, language: str) -> Extraction | None:
-        """Find a program of another language; None if it may be in any, and is in Python."""
+        """Find a program in another language; None if `language` is `ANY` and it is in Python."""
         rest = after_prompt(completion, self._prompt)
         answer = completion if rest is None else rest
         turns = assistant_turns(answer, self._reader, answer_first=rest is not None)
@@ -147,7 +147,7 @@ class _Extractor:
         return found
 
     def _continued(self, code: str) -> str:
-        """Return code of another language, behind the prompt's code where it goes on from there."""
+        """Return code in another language, after the prompt's code if it continues that."""
         entry_point = self._wanted.entry_point
         if not self._continues or entry_point is None or mention(entry_point).search(code):
             return code
@@ -156,7 +156,7 @@ class _Extractor:
     # ------------------------------------------------------------ AUTO
 
     def _plain(self, answer: str) -> Extraction | None:
-        """Take an answer that is code from end to end, whatever its strings look like."""
+        """Take an answer that is code as a whole; its strings may look like fences or tags."""
         if opens_thinking(self._prompt):
             return None
         reading = self._reader.read(answer)
@@ -193,7 +193,7 @@ class _Extractor:
         return without_thinking(turn, self._reader, opened=opens_thinking(self._prompt))
 
     def _continuing_prompt(self, answer: str) -> Choice | None:
-        """Read the answer as the continuation of code that the prompt ends with."""
+        """Read the answer as the continuation of code at the end of the prompt."""
         if not self._prompt.strip() or not answer.strip() or len(answer) > MAX_PARSE_CHARS:
             return None
         wanted = replace(self._wanted, stub=None)
@@ -237,7 +237,7 @@ class _Extractor:
 
 
 def _pool(blocks: list[Block]) -> list[Block]:
-    """Return the blocks among which position decides: closed ones, of Python, if there are any."""
+    """Return the blocks to choose from by position: closed ones and Python's, if there are any."""
     for candidates in ([b for b in blocks if b.closed], blocks):
         python = [block for block in candidates if block.tag is not Tag.OTHER]
         if python or candidates:

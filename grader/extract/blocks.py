@@ -1,11 +1,10 @@
-"""Find the code blocks of a text: Markdown fences and the markers that models use like them.
+"""Finds the code blocks of a text: Markdown fences, and markers that models use like fences.
 
-CommonMark's rules hold where they matter: a fence closes at one of the same character that is
-at least as long, bears no tag and is indented by less than four columns more. Three departures
-serve what models write. A fence may be indented by any amount, and may end a line of prose. A
-line that opens a Python block inside another one ends that one, which somebody forgot to close,
-unless the outer fence is longer. A fence inside a docstring closes nothing, where the block
-parses with the docstring whole.
+As in CommonMark, a fence is closed by a fence of the same character that is at least as long, has
+no tag and is indented by less than four columns more. Three rules differ, because of what models
+write. A fence may be indented by any amount, and may be at the end of a line of prose. If a Python
+block opens inside another block, the outer one was not closed and ends there, unless its fence is
+longer. A fence inside a docstring closes nothing if the block parses with the whole docstring.
 """
 
 import re
@@ -16,17 +15,17 @@ from grader.extract.source import SourceReader
 from grader.source.syntax import MAX_PARSE_CHARS
 
 MAX_MARKS = 5000
-"""Lines with a fence or marker that are looked at: the last ones."""
+"""The most lines with a fence or marker that are read; earlier ones are ignored."""
 _EXTENSION_MARKS = 16
-"""How far a docstring's end is looked for, in marks."""
+"""The number of marks among which the end of a docstring is searched."""
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^\n]*)")
 _GLUED_OPENER = re.compile(r"[^`\n]*(`{3,})[ \t]*((?:python|py)[\d.]*)?[ \t]*", re.IGNORECASE)
 _MAX_PROSE_CHARS = 2000
-"""Of a line of prose that may end in an opening fence."""
+"""The longest line of prose that may end in an opening fence."""
 _PYTHON_TAG = re.compile(r"(?:c|i|micro)?python[\d.]*|py[\d.]*|pypy[\d.]*", re.IGNORECASE)
 _TAG = re.compile(r"<[/|]?\w|\[/\w|◁")
-"""What may follow a closing fence in its line, such as `</answer>`; no language is called so."""
+"""A tag that may follow a closing fence in its line, such as `</answer>`."""
 _TAG_WORD = re.compile(r"[ \t{.]*([^\s,:;{}=(]*)")
 _OPEN_MARKERS = ("[PYTHON]", "<code>", "<python>", "<answer>", "<solution>")
 _CLOSE_MARKERS = ("[/PYTHON]", "</code>", "</python>", "</answer>", "</solution>")
@@ -47,12 +46,12 @@ class Block:
 
     tag: Tag
     start: int
-    """Of the content: behind the opening line."""
+    """Start of the content, after the opening line."""
     end: int
-    """Of the content: before the closing line, without the newline ahead of it."""
+    """End of the content, without the newline before the closing line."""
     closed: bool
     indent: int
-    """Columns by which the opening fence is indented, and usually each line of the content."""
+    """Columns by which the opening fence is indented; usually also each line of the content."""
     opener: int
     """Start of the opening line."""
     word: str = ""
@@ -78,14 +77,14 @@ class _Mark:
     length: int = 0
     indent: int = 0
     opens: Tag | None = None
-    """The tag of the block that the line can open; None where it can only close."""
+    """The tag of the block that the line can open; None if it can only close one."""
     closes: bool = False
     content: int = 0
-    """Where the content of the opened block starts."""
+    """Start of the content of the opened block."""
     content_end: int = 0
-    """Where the content of the closed block ends."""
+    """End of the content of the closed block."""
     weak: bool = False
-    """Whether any fence may open inside the block that it opens."""
+    """Whether any fence inside the block that it opens ends that block."""
     word: str = ""
     """The language that it names, in lower case."""
 
@@ -157,7 +156,7 @@ def _replaces(opener: _Mark, mark: _Mark) -> bool:
 def _past_docstring(
     text: str, marks: list[_Mark], opener: int, first: int, reader: SourceReader
 ) -> int:
-    """Return the mark that really ends the block, `first` unless that stands in a docstring."""
+    """Return the mark that ends the block: `first`, or a later one if `first` is in a docstring."""
     start, stop = marks[opener].content, marks[first].start
     quotes = _triple_quotes(text, start, stop)
     if quotes % 2 == 0 or marks[opener].opens is Tag.OTHER:
@@ -206,7 +205,7 @@ def _line_starts(text: str, needle: str) -> list[int]:
 def _marks_of_line(text: str, start: int, end: int) -> list[_Mark]:
     fence = _FENCE.fullmatch(text, start, end)
     if fence and _TAG.match(fence[3]):
-        # The tag ends what the fence closes; its line may end in the fence of the next block.
+        # The fence closes a block; the rest of the line may end in the fence of the next block.
         closing = replace(_fence_mark(fence, start, end), opens=None, closes=True)
         return [closing, *_glued_marks(text, fence.start(3), end)]
     if fence and fence[2][0] == "`" and "`" in fence[3]:
@@ -276,7 +275,7 @@ def _marker_marks(text: str, start: int, end: int) -> list[_Mark]:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of a line without the blanks at both its ends."""
+    """Return the bounds of a line without blanks at its ends."""
     line = text[start:end]
     left = len(line) - len(line.lstrip())
     return start + left, start + len(line.rstrip())

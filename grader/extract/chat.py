@@ -1,6 +1,6 @@
-"""Take the assistant's words out of a chat transcript, and its thinking out of its words.
+"""Finds the assistant's turns in a chat transcript, and removes the thinking from them.
 
-A special token counts only outside closed code blocks: inside, it is the program's business.
+A special token counts only outside closed code blocks; inside a block it belongs to the program.
 """
 
 import re
@@ -13,12 +13,12 @@ from grader.extract.source import SourceReader
 from grader.extract.text import without_leading_tokens
 
 MAX_TOKENS = 5000
-"""Of each kind that are looked at; a text with more is no chat."""
+"""The most tokens of each kind that are read; a chat does not have more."""
 _MAX_LOOKS = 8
-"""Parts of an answer of which it is looked where their code blocks are."""
+"""The most parts of an answer in which code blocks are searched."""
 
 _ASSISTANT = frozenset({"assistant", "model", "chatbot", "gpt", "bot", "response", "start"})
-"""Among them the words of `### Response:` and `<|START_RESPONSE|>`."""
+"""Names of the assistant's role, with the words of `### Response:` and `<|START_RESPONSE|>`."""
 _THINKING_CHANNELS = frozenset({"analysis", "commentary", "thinking"})
 
 _HEADER = re.compile(
@@ -62,7 +62,7 @@ _BACKTICKS = re.compile(r"`+")
 _FENCES = ("```", "~~~")
 _PROMPT = -1
 _MAX_LINE_CHARS = 2000
-"""How much of a line is looked at, on either side of a tag, for what may quote it."""
+"""How much of a line is searched for quotes on each side of a tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +70,16 @@ class _Token:
     start: int
     end: int
     role: str | None
-    """Of the turn that the token begins; None where it ends one."""
+    """The role of the turn that the token begins; None if the token ends a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What is left of an answer without its thinking."""
+    """An answer without its thinking."""
 
     text: str
     unfinished: bool
-    """Whether the text ran out before a thinking section ended."""
+    """Whether the text ends inside a thinking section."""
 
 
 def cut_at_end(code: str) -> str:
@@ -92,7 +92,7 @@ def cut_at_end(code: str) -> str:
 
 
 class _Programs:
-    """Knows which parts of an answer are programs, whose text holds no tag."""
+    """Knows which parts of an answer are programs; text like a tag is none inside a program."""
 
     def __init__(self, text: str, reader: SourceReader) -> None:
         self._text = text
@@ -104,21 +104,21 @@ class _Programs:
         self._whole = False
 
     def begin(self, start: int) -> None:
-        """Look anew from `start` on: fences before it have no say."""
+        """Search for programs from `start` on, ignoring fences before it."""
         self._from, self._rest, self._blocks, self._whole = start, "", [], False
         if self._looks == 0:
             return
         self._looks -= 1
         self._rest = self._text[start:]
-        # From end to end a program: then nothing in it is a tag.
+        # If all of it is a program, nothing in it is a tag.
         self._whole = _is_program(self._rest, self._reader)
         self._blocks = [block for block in find_blocks(self._rest, self._reader) if block.closed]
 
     def own(self, start: int, end: int) -> bool:
         """Tell whether a tag belongs to a program.
 
-        A tag may stand in what only looks like a code block, because a draft before it left a
-        fence open: then the block does not parse, and what follows the tag is in order.
+        If a draft before the tag has left a fence open, the tag may seem to be in a code block.
+        Then that block does not parse, and all blocks after the tag are closed.
         """
         if self._whole:
             return True
@@ -140,12 +140,11 @@ class _Programs:
 def assistant_turns(text: str, reader: SourceReader, *, answer_first: bool) -> list[str]:
     """Return the texts that may be the answer, the likeliest first.
 
-    Text before any turn's header is the answer where the prompt was cut off it
-    (`answer_first`) and where no turn of the assistant follows. It is the answer, too, where it
-    holds code and the next turn is somebody else's: what comes then was made up by the model.
-    Otherwise, or with a begin-of-text token ahead of it, it is a system prompt: the text is a
-    transcript, and the assistant's last turn counts; an earlier one only if the later ones hold
-    no code.
+    Text before the first turn's header is the answer if the prompt was cut off before it
+    (`answer_first`), or if no turn of the assistant follows. It is also the answer if it has code
+    and the next turn is not the assistant's: the model has made up what follows. Otherwise, and if
+    the text starts with a begin-of-text token, it is a system prompt, and the text a transcript.
+    Then the assistant's last turn counts; an earlier one counts only if no later one has code.
     """
     whole, text = text, without_leading_tokens(text)
     text = _final_channel(text)
@@ -184,7 +183,7 @@ def _is_program(text: str, reader: SourceReader) -> bool:
 
 
 def _final_channel(text: str) -> str:
-    """Return the final channel of a harmony answer that was decoded without its tokens."""
+    """Return the final channel of an answer in the harmony format, decoded without its tokens."""
     if not text.startswith("analysis"):
         return text
     _, found, answer = text.rpartition("assistantfinal")
@@ -237,20 +236,20 @@ def opens_thinking(prompt: str) -> bool:
 def without_thinking(text: str, reader: SourceReader, *, opened: bool) -> Words:
     """Drop the thinking sections of an answer.
 
-    A closing tag that nothing opened ends a section that began with the answer (its opening tag
-    was in the prompt), or, after other sections, a section that mentioned the closing tag; with
-    nothing behind it, it is a slip. An opening tag in the middle of a line that nothing closes
-    is a mention. So is a tag in quotes or in a code span, and the text of a program is its own;
-    inside a section, where a closing tag that is missed would cost the answer, only one that
-    the quotes or the span enclose tightly.
+    A closing tag without an opening one ends a section that began with the answer, since its
+    opening tag was in the prompt. After other sections, it ends a section that mentioned the
+    closing tag before; if nothing follows it, it is ignored. These tags are only mentions: an
+    opening tag in the middle of a line that is never closed, a tag in quotes or in a code span, and
+    a tag in a program. Inside a section, where missing the closing tag would lose the answer, a
+    quoted tag is a mention only if the quotes or the span directly enclose it.
 
     Args:
         text: One answer.
-        reader: Its budget is used for telling what is code.
+        reader: Tells what is code, within its budget.
         opened: Whether the answer starts inside a section.
     """
     tags = _think_tags(text)
-    if not tags:  # nearly always; what follows looks for code blocks
+    if not tags:  # nearly always; the search for code blocks below takes time
         return Words(text="" if opened else text, unfinished=opened)
     partners = _partners(text, tags)
     last_closing = max((start for start, tag in tags if tag not in _OPENINGS), default=-1)
@@ -290,10 +289,10 @@ def without_thinking(text: str, reader: SourceReader, *, opened: bool) -> Words:
 
 
 def _partners(text: str, tags: list[tuple[int, str]]) -> dict[int, int]:
-    """Return which closing tag each opening one is paired with, as indices of `tags`.
+    """Return the closing tag of each opening tag, both as indices of `tags`.
 
-    `_PROMPT` stands for an opening tag in the prompt. A pair that the text ends with is none:
-    there has to be an answer.
+    `_PROMPT` stands for an opening tag in the prompt. A closing tag at the end of the text does not
+    count, since an answer has to follow.
     """
     open_tags, partners, part = [_PROMPT], dict[int, int](), 0
     for index, (position, tag) in enumerate(tags):
@@ -327,14 +326,14 @@ def _begins_line(text: str, start: int, position: int) -> bool:
 
 
 def _is_quoted(text: str, part: int, start: int, end: int, *, tightly: bool) -> bool:
-    """Tell whether a tag stands between the two ends of quotes or of a code span in its line.
+    """Tell whether a tag is inside quotes or a code span in its line.
 
     Args:
-        text: All of it.
-        part: Where the text begins that nothing before can quote: behind another tag.
-        start: Of the tag.
-        end: Of the tag.
-        tightly: Whether the ends have to touch it.
+        text: The whole text.
+        part: End of the tag before, since a quote does not reach across a tag.
+        start: Start of the tag.
+        end: End of the tag.
+        tightly: Whether the quotes or the span must directly enclose the tag.
     """
     before = text[max(part, start - _MAX_LINE_CHARS) : start].rpartition("\n")[2]
     after = text[end : end + _MAX_LINE_CHARS].partition("\n")[0]
@@ -352,18 +351,18 @@ def _is_quoted(text: str, part: int, start: int, end: int, *, tightly: bool) -> 
 
 
 def _is_open(line: str, left: str, right: str) -> bool:
-    """Tell whether a quote that is opened in a part of a line is not closed in it."""
+    """Tell whether a part of a line opens a quote without closing it."""
     if left == right:
         return line.count(left) % 2 == 1
     return line.rfind(left) > line.rfind(right)
 
 
 def _is_in_span(before: str, after: str) -> bool:
-    """Tell whether a code span begins in a part of a line and ends in the part that follows."""
+    """Tell whether a code span begins in a part of a line and ends in the next part."""
     opener = ""
     for run in _BACKTICKS.finditer(before):
         if not opener and run[0].startswith(_FENCES[0]) and not before[: run.start()].strip():
-            continue  # A fence, which ends with its line.
+            continue  # a fence, which does not open a span
         if not opener:
             opener = run[0]
         elif run[0] == opener:

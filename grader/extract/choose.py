@@ -1,6 +1,6 @@
-"""Choose the code of one answer among its blocks and its plain text: the rule AUTO.
+"""Chooses the code of one answer from its blocks and its plain text, by the rule AUTO.
 
-docs/extraction.md states the order. Each step below looks at the last candidate first.
+docs/extraction.md states the order. Each step below starts with the last candidate.
 """
 
 import re
@@ -24,7 +24,7 @@ from grader.extract.source import (
 from grader.extract.together import complete
 
 MAX_BLOCKS = 64
-"""Blocks that are looked at: the last ones."""
+"""The most blocks that are read; earlier ones are ignored."""
 _MAX_CONTINUATIONS = 8
 
 _STRAY_MARK = re.compile(r"```|~~~|</(?:answer|code|python|solution)>|\[/PYTHON\]")
@@ -36,16 +36,16 @@ class Grade(IntEnum):
 
     NOTHING = 0
     BROKEN = 1
-    """Code that does not parse, or may be none."""
+    """It does not parse, or may not be code."""
     FRAGMENT = 2
-    """Parses, but lacks the entry point, or is no whole program where none is named."""
+    """It parses, but lacks the entry point or, without one, is not a whole program."""
     WHOLE = 3
-    """Defines the entry point, or is a whole program where none is named."""
+    """It defines the entry point or, without one, is a whole program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Some code, or none, with the sentence that explains it."""
+    """The code that was chosen, if any, with a sentence that explains the choice."""
 
     grade: Grade
     note: str
@@ -57,14 +57,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the answer should hold."""
+    """What the answer should contain."""
 
     entry_point: str | None
     stub: Stub | None
     prompt: str
-    """Code that stands word for word in it was quoted."""
+    """Code that is in it word for word counts as quoted."""
     is_program: bool = False
-    """Whether it has to do something by itself, beside defining things."""
+    """Whether the code must do something besides defining things."""
 
     def quoted(self, code: str) -> bool:
         """Tell whether `code` only repeats a part of the prompt."""
@@ -111,7 +111,7 @@ class Chooser:
     # ------------------------------------------------------------ candidates
 
     def _read_blocks(self, *, all_of_them: bool = False) -> list[_Candidate]:
-        """Read the blocks that may hold Python, the last first, up to one that is the answer."""
+        """Read the blocks that may be Python, the last first, until one is the answer."""
         python = [block for block in self._blocks if block.tag is not Tag.OTHER]
         blocks = (python or self._blocks)[-MAX_BLOCKS:]
         candidates: list[_Candidate] = []
@@ -129,7 +129,7 @@ class Chooser:
         return candidates
 
     def _read_block(self, block: Block) -> SourceReading:
-        """Read a block, mending what models do to one where it does not parse as it stands."""
+        """Read a block; if it does not parse, without usual faults of models."""
         content = block.content(self._text).removeprefix("\ufeff")
         if block.tag is Tag.NONE and (tag := _TAG_LINE.match(content)):
             content = content[tag.end() :]
@@ -147,7 +147,7 @@ class Chooser:
         return as_it_stands
 
     def _read_leading(self, code: str) -> SourceReading:
-        # With a name to look for, a broken statement behind its definition is no loss.
+        # If an entry point is wanted, a broken statement after its definition does not matter.
         return self._reader.read_leading(code, drop_code=self._wanted.entry_point is not None)
 
     @staticmethod
@@ -160,7 +160,7 @@ class Chooser:
             yield ended
 
     def _is_answer(self, reading: SourceReading) -> bool:
-        """Tell whether a reading is whole: what is looked for, complete."""
+        """Tell whether a reading defines the entry point or, without one, is a whole program."""
         if self._wanted.entry_point is not None:
             return reading.defines(self._wanted.entry_point)
         return reading.substantial and reading.is_program
@@ -187,16 +187,16 @@ class Chooser:
         return None
 
     def _put_together(self, candidate: _Candidate) -> Choice:
-        """Return a whole block, with what it takes of other blocks."""
+        """Return a whole block, together with what it uses of other blocks."""
         if self._wanted.entry_point is not None:
             return self._completed(candidate) or self._block_choice(Grade.WHOLE, candidate)
         if self._wanted.is_program and not candidate.reading.acts:
-            # As it is it would print nothing; perhaps a later block uses what it defines.
+            # It would print nothing by itself; perhaps a later block uses what it defines.
             return self._driver() or self._block_choice(Grade.WHOLE, candidate)
         return self._block_choice(Grade.WHOLE, candidate)
 
     def _driver(self) -> Choice | None:
-        """Return the last block that does something with what other blocks define."""
+        """Return the last block that does something, with what it uses of other blocks."""
         if not self._wanted.is_program or self._wanted.entry_point is not None:
             return None
         for candidate in self._read_blocks(all_of_them=True):
@@ -207,7 +207,7 @@ class Chooser:
         return None
 
     def _completed(self, candidate: _Candidate) -> Choice | None:
-        """Put before a block what it uses of others; None where that is nothing."""
+        """Return a block after what it uses of other blocks; None if it uses nothing of them."""
         if len(self._blocks) == 1 or not candidate.reading.missing:
             return None
         candidates = self._read_blocks(all_of_them=True)
@@ -233,13 +233,13 @@ class Chooser:
         )
 
     def _tag_classes(self) -> tuple[frozenset[Tag], ...]:
-        """Return which tags compete: without an entry point an untagged block may be output."""
+        """Return which tags compete; without an entry point, an untagged block may be output."""
         if self._wanted.entry_point is not None:
             return (frozenset(Tag),)
         return frozenset({Tag.PYTHON}), frozenset({Tag.NONE, Tag.OTHER})
 
     def _plain_code(self) -> Choice | None:
-        """Look at the text outside blocks: before a stray closing fence, or between prose."""
+        """Read the text outside blocks: before a stray closing fence, or between prose."""
         text = self._text
         if self._blocks and self._blocks[0].tag is Tag.NONE:
             head = self._reader.read(text[: self._blocks[0].opener])

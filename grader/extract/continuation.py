@@ -1,9 +1,9 @@
-"""Join a completion to the code prompt that it continues, or may continue.
+"""Joins a completion to the code prompt that it may continue.
 
-The harness of record runs prompt + completion. That is what comes out for a completion which
-is the rest of a function body. A completion that defines the entry point anew stands alone;
-in front of it goes what the prompt defines besides (imports, helper functions) and the
-completion does not, because the tests may use it.
+The harness of record runs prompt + completion. The result is the same here if the completion is the
+rest of a function's body. If the completion defines the entry point itself, it is complete. Then
+other definitions of the prompt (imports, helper functions) that it lacks are put before it, because
+the tests may use them.
 """
 
 import ast
@@ -27,15 +27,15 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stub:
-    """A code prompt that ends inside the function which a completion is to fill."""
+    """A code prompt that ends inside the function that a completion is to continue."""
 
     source: str
     """Ends with a newline."""
     entry_point: str
-    """The function that is left open, dotted where it is a method."""
+    """The unfinished function, dotted if it is a method."""
     body_indent: int
     others: tuple["Definition", ...]
-    """What it defines besides, in order; `from __future__` imports apart."""
+    """Its other definitions, in order, without `from __future__` imports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ class Definition:
 
 @lru_cache(maxsize=1024)
 def read_stub(source: str) -> Stub | None:
-    """Understand a code prompt; None where it does not end inside a function or class.
+    """Read a code prompt; None if it does not end inside a function or class.
 
-    Remembered: many completions of one prompt come together.
+    Cached, since a prompt has many completions.
     """
     reader = SourceReader()
     source = source.rstrip() + "\n"
@@ -80,7 +80,7 @@ def definitions(
 ) -> Iterator[tuple[ast.stmt, str, frozenset[str]]]:
     """Yield the statements that bind names, each with its text and these names.
 
-    `from __future__` imports are none.
+    `from __future__` imports are left out.
     """
     lines = source.split("\n")
     for node in body:
@@ -91,7 +91,7 @@ def definitions(
 
 
 def _open_definition(reading: SourceReading) -> list[_Definition]:
-    """Return the definitions, outermost first, that the end of a text stands in."""
+    """Return the definitions around the end of a text, outermost first."""
     body: list[ast.stmt] = reading.tree.body if reading.tree else []
     path: list[_Definition] = []
     while body and isinstance(body[-1], _Definition):
@@ -104,10 +104,10 @@ def _open_definition(reading: SourceReading) -> list[_Definition]:
 
 
 def join(stub: Stub, completion: str, reader: SourceReader, *, trim: bool) -> SourceReading | None:
-    """Return stub + completion where that parses and the function's body grew by it.
+    """Return stub + completion if that parses and adds to the function's body, else None.
 
-    The indentation that stripping took from the first line, or from all, is put back. With
-    `trim`, an incomplete rest behind the function is dropped where that makes it parse.
+    If the first line or all lines lost their indentation, it is added again. With `trim`, an
+    incomplete rest after the function is dropped if the text parses without it.
     """
     if not completion.strip() or len(completion) > MAX_PARSE_CHARS:
         return None
@@ -120,12 +120,12 @@ def join(stub: Stub, completion: str, reader: SourceReader, *, trim: bool) -> So
 
 
 def glue(stub: Stub, completion: str) -> str:
-    """Return stub + completion for a completion that parses in no way."""
+    """Return stub + completion for a completion that `join` could not join."""
     return stub.source + next(_indented(completion, stub.body_indent))
 
 
 def is_indented(completion: str) -> bool:
-    """Tell whether the first line of `completion` that is not blank is indented."""
+    """Tell whether the first line of `completion`, apart from empty lines, is indented."""
     return completion.lstrip("\n")[:1] in {" ", "\t"}
 
 
@@ -145,7 +145,10 @@ def _indented(completion: str, width: int) -> Iterator[str]:
 
 
 def _grew(stub: Stub, reading: SourceReading) -> bool:
-    """Tell whether the stub's function got statements that do something, and got them all."""
+    """Tell whether the stub's function got statements that do something, and no text lies outside.
+
+    A `return` at the top of the module shows that a part of the body is outside the function.
+    """
     tree = reading.tree
     if tree is None or any(isinstance(node, ast.Return) for node in module_level(tree.body)):
         return False
@@ -164,9 +167,9 @@ def _grew(stub: Stub, reading: SourceReading) -> bool:
 
 
 def with_prompt_definitions(stub: Stub, code: SourceReading) -> str:
-    """Put in front of `code` what the stub defines besides its open function and `code` does not.
+    """Put the stub's other definitions that `code` lacks before it.
 
-    Code that nobody parsed is returned as it is.
+    Code that was not parsed is returned as it is.
     """
     return put_before(
         code, [other.source for other in stub.others if not other.names <= code.bound]
@@ -174,9 +177,9 @@ def with_prompt_definitions(stub: Stub, code: SourceReading) -> str:
 
 
 def put_before(code: SourceReading, parts: list[str]) -> str:
-    """Put statements in front of code, but behind `from __future__` imports, which stay first.
+    """Put statements before code, but after its `from __future__` imports.
 
-    Code that nobody parsed is returned as it is.
+    Code that was not parsed is returned as it is.
     """
     if code.tree is None or not parts:
         return code.code

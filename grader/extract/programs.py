@@ -1,7 +1,7 @@
-"""Find a program of another language than Python among the code blocks of an answer.
+"""Finds a program in another language than Python among the code blocks of an answer.
 
-Nothing is parsed here: fences say which language a block is in, and a language may say how a whole
-program is told from a part of one.
+Nothing is parsed here: fences name the language of a block, and a language may have a pattern that
+only whole programs match.
 """
 
 import re
@@ -14,7 +14,7 @@ from grader.languages import Language
 from grader.model.overrides import ExtractionRule
 
 _MAX_BLOCKS = 64
-"""Blocks that are looked at: the last ones."""
+"""The most blocks that are read; earlier ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +26,10 @@ class FoundProgram:
 
 
 def language_of(text: str, reader: SourceReader) -> Language | None:
-    """Return the language of the program in an answer that may be in any; None for Python.
+    """Return the language of the program in an answer that may be in any language; None for Python.
 
-    It is that of the last block with a whole program. Of languages whose programs nothing marks,
-    the last block counts, and only where no block of Python's is.
+    It is the language of the last block with a whole program. If there is none, and no block of
+    Python, it is the language of the last block that names one.
     """
     blocks = find_blocks(text, reader)[-_MAX_BLOCKS:]
     named = [(block, languages.find(block.word)) for block in blocks]
@@ -54,13 +54,13 @@ def find_program(
     """Return the code of an answer.
 
     Args:
-        text: The answer, without what is no part of it.
-        language: What it is in.
-        reader: For what the text has of Python.
+        text: The answer, without thinking.
+        language: The language of the code.
+        reader: Reads the text's Python, to find the ends of blocks.
         rule: `AUTO` takes the last block with a whole program or, if a function is wanted, the
-            longest one with its name; the rules of position take what they say.
+            longest block with its name. The other rules take a block by its position.
         entry_point: The function that is wanted; None for a program.
-        continues: Whether the answer may be what follows its definition's beginning.
+        continues: Whether the answer may continue the beginning of that function.
     """
     whole = language.program if entry_point is None else mention(entry_point)
     blocks = find_blocks(text, reader)[-_MAX_BLOCKS:]
@@ -106,5 +106,5 @@ def _choose(
 
 
 def mention(name: str) -> re.Pattern[str]:
-    """Return what finds a name in code of any language."""
+    """Return a pattern that finds a name in code of any language."""
     return re.compile(rf"\b{re.escape(name)}\b")

@@ -1,7 +1,7 @@
-"""Look at hostile source text without ever running it, crashing on it or waiting for it.
+"""Reads hostile source text without running it, and in bounded time and memory.
 
-The parser is the only part of Python that sees a submission inside the trusted process. So
-`grader.source.syntax` keeps away from it what is known to hurt it, and bounds what it reads.
+The parser is the only part of Python that gets a submission's code in the trusted process. So
+`grader.source.syntax` refuses text that is known to crash it, and bounds what it reads.
 """
 
 import ast
@@ -17,7 +17,7 @@ from grader.source.names import bound_names, names_read
 from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
 
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
-"""Over all the texts that one extraction tries."""
+"""For all texts together that one extraction tries."""
 _CODE_LINE = re.compile(
     r"[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+[\w.]+[ \t]+import\b|(?:if|elif|while|for|with)\b.*:[ \t]*(?:#.*)?$"
@@ -33,14 +33,14 @@ class Syntax(Enum):
     VALID = auto()
     BROKEN = auto()
     UNREAD = auto()
-    """Too large, too deep or past the budget: nobody looked."""
+    """Too large, too deep or past the budget, so it was not parsed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceReading:
     """A text with what the parser made of it.
 
-    Without slots: what it says about the tree is worked out when somebody asks, and kept.
+    Without slots, since its properties are computed when they are first needed, and kept.
     """
 
     code: str
@@ -48,7 +48,7 @@ class SourceReading:
     tree: ast.Module | None = None
     """Only, and always, with `Syntax.VALID`."""
     error_line: int = 0
-    """Counted from 1 in a broken text; 0 where the parser named none."""
+    """The line of the error, from 1; 0 if the parser named none, or the text is not broken."""
 
     @property
     def valid(self) -> bool:
@@ -62,17 +62,17 @@ class SourceReading:
 
     @cached_property
     def substantial(self) -> bool:
-        """Whether anything would happen: some statement is more than a bare name or constant."""
+        """Whether any statement is more than a bare name or constant."""
         if self.tree is None:
             return self._seems_code
         return any(not is_idle(node) for node in self.tree.body)
 
     @cached_property
     def is_program(self) -> bool:
-        """Whether it could be a whole answer: uses no name it does not bind, and yields something.
+        """Whether it could be a whole answer.
 
-        Yielding something is printing, or defining a function or class. An explanation's fragment
-        or an example call of a function from another block is no program.
+        Then it binds all names that it uses, and prints something or defines a function or class. A
+        fragment in an explanation, or an example call of another block's function, does not.
         """
         if self.tree is None:
             return self._seems_code
@@ -80,7 +80,7 @@ class SourceReading:
 
     @cached_property
     def missing(self) -> frozenset[str]:
-        """The names that it uses and neither binds anywhere nor has from Python."""
+        """The names that it uses and does not bind anywhere, without builtins."""
         if self.tree is None or "*" in (bound := set(bound_names([self.tree]))):
             return frozenset()
         return frozenset(names_read(self.tree) - bound - _BUILTINS)
@@ -99,19 +99,19 @@ class SourceReading:
 
     @cached_property
     def _seems_code(self) -> bool:
-        """Whether a text that nobody parsed has to be taken for code."""
+        """Whether a text that was not parsed looks like code."""
         return self.syntax is Syntax.UNREAD and looks_like_code(self.code)
 
 
 class SourceReader:
-    """Parses texts within one budget; one per extraction, not shared between threads."""
+    """Parses texts within one budget: one reader per extraction, not shared between threads."""
 
     def __init__(self) -> None:
         self._budget = PARSE_BUDGET_CHARS
         self._seen: dict[str, SourceReading] = {}
 
     def read(self, code: str) -> SourceReading:
-        """Parse `code`, or say that it was not looked at. Never raises."""
+        """Parse `code`, or return it as `Syntax.UNREAD`. Never raises."""
         if len(code) > MAX_PARSE_CHARS:
             return SourceReading(code=code, syntax=Syntax.UNREAD)
         known = self._seen.get(code)
@@ -123,10 +123,10 @@ class SourceReader:
         return known
 
     def read_leading(self, code: str, *, drop_code: bool, attempts: int = 6) -> SourceReading:
-        """Parse the longest run of whole top-level statements that `code` begins with.
+        """Parse the longest run of whole top-level statements at the start of `code`.
 
-        Only prose is dropped behind them, or with `drop_code` broken statements too. Where no
-        attempt parses, the reading is that of the whole text.
+        Prose after them is dropped and, with `drop_code`, broken statements, too. If no attempt
+        parses, the reading is that of the whole text.
         """
         whole = reading = self.read(code)
         for _ in range(attempts):
@@ -154,7 +154,7 @@ def _parse(code: str) -> SourceReading:
 
 
 def _cost(reading: SourceReading) -> int:
-    """Return what a parse took out of the budget: the text up to the error, at least a share."""
+    """Return the characters of the budget that a parse took: those up to the error, or a share."""
     size = len(reading.code)
     if not reading.error_line:
         return size
@@ -163,7 +163,7 @@ def _cost(reading: SourceReading) -> int:
 
 
 def _statement_start(code: str, line: int) -> int:
-    """Return where the top-level statement starts that `line` (from 1) is in or breaks."""
+    """Return the start of the top-level statement that contains `line`, counted from 1."""
     ends = [match.start() for match in re.finditer("\n", code)]
     starts = [0, *(end + 1 for end in ends)]
     for index in range(min(line, len(starts)) - 1, 0, -1):
@@ -194,7 +194,7 @@ def module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 def _dotted_names(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names bound by `body`, with the members of its classes.
 
-    The member "*" stands for those that a base class may give.
+    The member "*" stands for those that a base class may have.
     """
     names = own_names(body)
     for node in module_level(body):
@@ -230,7 +230,7 @@ def own_names(body: Iterable[ast.stmt]) -> set[str]:
 
 
 def _names_of(node: ast.AST) -> Iterator[str]:
-    """Yield the names that `node` itself binds, assignment targets apart."""
+    """Yield the names that `node` itself binds, other than by assignment."""
     if isinstance(node, _DEFINITION):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -254,7 +254,7 @@ def _targets(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def is_idle(node: ast.stmt) -> bool:
-    """Tell whether a statement only mentions values, as "8", "YES" or "yes, it" do when parsed."""
+    """Tell whether a statement only mentions values, as do "8", "YES" and "yes, it"."""
     if isinstance(node, ast.AnnAssign):
         return node.value is None  # "Answer: yes" parses as an annotation
     if not isinstance(node, ast.Expr):
@@ -282,11 +282,11 @@ def mentions(code: str, entry_point: str) -> bool:
 
 
 def code_starts(text: str) -> Iterator[int]:
-    """Yield where code may start in prose: lines at the margin, the likeliest first.
+    """Yield the places where code may start in prose: unindented lines, the likeliest first.
 
-    First the text's start, if that is a statement; then a line that can only be code (an import,
-    a definition) with the statements right above it; then that line alone; then the first line
-    that has the form of a statement.
+    First the start of the text, if that is a statement; then a line that can only be code (an
+    import, a definition) with the statements directly above it; then that line alone; then the
+    first line that has the form of a statement.
     """
     text = text[:_MAX_PROSE_CHARS]
     if _is_statement(text.lstrip().partition("\n")[0]):
@@ -310,7 +310,7 @@ def code_starts(text: str) -> Iterator[int]:
 
 
 def definition_start(text: str) -> int:
-    """Return where the first line stands that can only be code; the text's end without one."""
+    """Return the start of the first line that can only be code, or the text's end."""
     certain = _TOP_LEVEL.search(text[:_MAX_PROSE_CHARS])
     return certain.start() if certain else len(text)
 
@@ -322,7 +322,7 @@ def _is_statement(line: str) -> bool:
 _MAX_LINES_ABOVE = 100
 _MAX_MENTIONS = 1000
 _MAX_PROSE_CHARS = 256 * 1024
-"""In which the start of code that no fence marks is looked for."""
+"""How much text is searched for the start of code without a fence."""
 _STATEMENT = re.compile(rf"^(?![ \t])(?:{_CODE_LINE.pattern})", re.MULTILINE)
 _TOP_LEVEL = re.compile(
     r"^(?:@\w[\w.]*(?:\(.*)?$|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:]"

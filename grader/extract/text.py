@@ -1,9 +1,9 @@
-"""Make a completion clean text, and cut the prompt off a query."""
+"""Cleans the text of a completion, and removes the prompt from a query."""
 
 import re
 
 MIN_OVERLAP = 32
-"""A left-truncated prompt is recognised by at least as many characters at the query's start."""
+"""A left-truncated prompt is recognised by at least this many characters at the query's start."""
 _MAX_OVERLAP_TRIES = 64
 _MAX_JOINED_SURROGATES = 10_000
 _BLANK_BEHIND_TOKEN = re.compile(r"(</?s>|<\|[a-z_]{1,30}\|>) ")
@@ -14,7 +14,7 @@ _LEADING_TOKENS = re.compile(
 
 
 def encodable(text: str) -> str:
-    """Join surrogate pairs and put "?" for lone ones, so that the text has a UTF-8 form."""
+    """Join surrogate pairs and replace lone ones by "?", so that the text has a UTF-8 form."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -27,9 +27,9 @@ def encodable(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return `text` as Python itself would read it: no BOM, newlines, no NUL, encodable.
+    """Return `text` as Python would read it: newlines as line ends, no BOM, and encodable.
 
-    NUL bytes are padding that a tokenizer left; no source that holds one compiles.
+    NUL characters, which do not compile and are a tokenizer's padding, are removed.
     """
     if "\0" in text:
         text = text.replace("\0", "")
@@ -45,10 +45,10 @@ def without_leading_tokens(text: str) -> str:
 
 
 def _end_of_prompt(query: str, prompt: str) -> int | None:
-    """Return where the prompt ends that a query starts with; None where it does not.
+    """Return the end of the prompt that a query starts with; None if it does not start so.
 
-    But for the blanks behind special tokens: a tokenizer of Llama's kind makes "<s> [INST]" of
-    "<s>[INST]" in every query that it decodes.
+    Blanks after special tokens are ignored: tokenizers such as Llama's turn "<s>[INST]" into
+    "<s> [INST]" in every query that they decode.
     """
     prompt = _BLANK_BEHIND_TOKEN.sub(r"\1", prompt)
     at = done = 0
@@ -64,11 +64,10 @@ def _end_of_prompt(query: str, prompt: str) -> int | None:
 
 
 def after_prompt(query: str, prompt: str) -> str | None:
-    """Return what follows the prompt at the start of `query`; None where it does not start so.
+    """Return what follows the prompt at the start of `query`; None if it does not start with it.
 
-    Only the start counts: a prompt that the answer repeats further down is part of the answer.
-    A prompt that was truncated on its left is recognised by the longest part of its end, of
-    at least `MIN_OVERLAP` characters, that the query starts with.
+    A prompt that the answer repeats further down is part of the answer. If the prompt was truncated
+    on its left, the query starts with its end; at least `MIN_OVERLAP` characters must be left.
     """
     if not prompt.strip():
         return None
@@ -88,7 +87,7 @@ def after_prompt(query: str, prompt: str) -> str | None:
             return None
         if query.startswith(prompt[start:]):
             rest = query[len(prompt) - start :]
-            # A text that is nothing but the prompt's end is an answer that repeats it.
+            # A text that is only the prompt's end is an answer that repeats it.
             return rest if rest.strip() else None
         start = prompt.find(probe, start + 1)
     return None

@@ -1,7 +1,7 @@
-"""Put together blocks of one answer that need each other: a helper in one, its use in the next.
+"""Joins blocks of one answer that need each other, such as a helper in one and its use in the next.
 
-Only what a block uses and does not define is taken from the others, statement by statement, so
-that what these print or try out stays out.
+Only the statements that define what a block uses and lacks are taken from other blocks. So what
+these print or try out is left out.
 """
 
 import ast
@@ -25,17 +25,17 @@ class _Part:
 def complete(
     code: SourceReading, earlier: Sequence[SourceReading], later: Sequence[SourceReading]
 ) -> str | None:
-    """Put before some code what it uses of other blocks.
+    """Return code after what it uses of other blocks.
 
-    Of two blocks that define a name, the nearest earlier one counts, or else the nearest later one.
+    If several blocks define a name, the nearest earlier one counts, else the nearest later one.
 
     Args:
         code: A block that parses.
-        earlier: Those before it that parse, the nearest first.
-        later: Those behind it that parse, the nearest first.
+        earlier: The blocks before it that parse, the nearest first.
+        later: The blocks after it that parse, the nearest first.
 
     Returns:
-        None where they define nothing of what it lacks.
+        None if they define nothing that it lacks.
     """
     blocks = {-number: _parts(other) for number, other in enumerate(earlier, start=1)}
     blocks |= {number: _parts(other) for number, other in enumerate(later, start=1)}
@@ -59,7 +59,7 @@ def complete(
 
 
 def _parts(reading: SourceReading) -> dict[str, list[_Part]]:
-    """Return the statements of a block that bind names, by these."""
+    """Return the statements of a block that bind names, by these names."""
     body: list[ast.stmt] = reading.tree.body if reading.tree else []
     found: dict[str, list[_Part]] = {}
     for node, source, names in definitions(reading.code, body):
