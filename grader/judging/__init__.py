@@ -1,1 +1,1 @@
-"""From what runs left behind to verdicts; `verdicts` is the way in, the rest are its parts."""
+"""Turns the outcomes of runs into verdicts. `verdicts` is the entry; the rest are its parts."""

@@ -1,4 +1,4 @@
-"""How a run ended, as a verdict and as words: limits, compile errors, exceptions, exit status."""
+"""Turns the end of a run into a verdict and words: limit, compile error, exception, exit status."""
 
 import re
 import signal
@@ -22,16 +22,16 @@ _MISSING_NAME = re.compile(r"cannot import name '([^']{1,100})'")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a run, or one case of it, comes to, and why."""
+    """The verdict of a run or of one of its cases, with the reason."""
 
     verdict: Verdict
     feedback: str
 
 
 def find_fault(outcome: RunOutcome, report: Report, limits: Limits) -> Finding | None:
-    """Return why a run did not end in order, or None where it did.
+    """Return why a run did not end in order, or None if it did.
 
-    A limit comes first: what a program that is being killed still reports is an effect of it.
+    A limit comes first, since what a killed program reports may be an effect of the limit.
     """
     if outcome.dialogue is not None and outcome.dialogue.deadlock:
         return Finding(verdict=Verdict.TIME_LIMIT, feedback=_DEADLOCK)
@@ -61,15 +61,15 @@ def limit_hit(outcome: RunOutcome) -> LimitKind | None:
 
 
 def finding_of(trouble: Trouble) -> Finding:
-    """Return what an uncaught exception makes of the code that it ended."""
-    # numpy raises a kind of its own where memory runs out.
+    """Return the finding for code that an uncaught exception ended."""
+    # numpy raises an exception of its own if memory runs out.
     memory = trouble.type in ("MemoryError", "_ArrayMemoryError")
     verdict = Verdict.MEMORY_LIMIT if memory else Verdict.RUNTIME_ERROR
     return Finding(verdict=verdict, feedback=exception_words(trouble))
 
 
 def exception_words(trouble: Trouble) -> str:
-    """Return an exception as one line: what, and the last line of the submission's own code."""
+    """Return an exception as one line, with the last line of the submission in its traceback."""
     words = inert(trouble.type, 80) or "an exception"
     message = " ".join(trouble.message[: 4 * _MESSAGE_CHARS].split())
     if message:
@@ -79,7 +79,7 @@ def exception_words(trouble: Trouble) -> str:
         return f"the tests need {quote(missing[1])}, which the code does not define ({words})"
     full = _NO_SPACE.match(trouble.message) if trouble.type == "OSError" else None
     if full is not None:
-        # A file that cannot be made is named; one that cannot grow is not.
+        # The message names the file if it cannot be made, but not if it cannot grow.
         limit = "work_files, the number of files" if full[1] else "work_bytes, the bytes"
         words = f"{words}: limit {limit} in the work area, hit"
     own_line = trouble.traceback.rstrip().rpartition("\n")[2].strip()
@@ -100,9 +100,9 @@ def exit_words(outcome: RunOutcome) -> str:
 
 
 def _compile_words(trouble: Trouble) -> str:
-    where = "" if trouble.line is None else f" on line {trouble.line}"
+    place = "" if trouble.line is None else f" on line {trouble.line}"
     kind, message = inert(trouble.type, 80), inert(trouble.message, _MESSAGE_CHARS)
-    return f"the code does not compile{where}: {kind}: {message}"
+    return f"the code does not compile{place}: {kind}: {message}"
 
 
 def _limit_verdict(kind: LimitKind) -> Verdict:
@@ -145,7 +145,7 @@ def _limit_words(kind: LimitKind, outcome: RunOutcome, limits: Limits) -> str:
 
 
 def total_time_words(limits: Limits) -> str:
-    """Return what is said of a case for which no time was left."""
+    """Return the feedback for a case for which no time was left."""
     return (
         f"time limit of {limits.total_time_s:g} s for all cases together hit before this case began"
     )

@@ -1,8 +1,8 @@
-"""Evidence for people, bounded: what a case was given, what was wanted and what came back.
+"""Evidence for people: the input, the expected value and the output of a case, all bounded.
 
-A text keeps its start and its end, since an answer differs early and a traceback tells at its
-end. All evidence of one report together has a budget, so that a graded file stays a few times
-as large as its completions, whatever submissions print.
+A long text keeps its start and its end: answers mostly differ early, and the end of a traceback
+says the most. All evidence of one report has a common budget, so that a graded file is at most a
+few times as large as its completions, whatever submissions print.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from grader.text.inert import show
 TEXT_CHARS = 2_000
 """The longest text of evidence."""
 PASSED_CHARS = 300
-"""The longest text of a case that passed, of which nobody asks why."""
+"""The longest text of a case that passed, for which less is needed."""
 REPORT_CHARS = 16_000
-"""What the evidence of one report has room for; what does not fit is left out, case by case."""
+"""The budget of one report; the evidence of cases that do not fit is left out."""
 
 _VALUE_CHARS = 1_000
 _TAIL_SHARE = 3
@@ -39,7 +39,7 @@ def shortened(text: str | bytes, limit: int = TEXT_CHARS) -> tuple[str, bool]:
 
 
 def evidence(*, limit: int = TEXT_CHARS, **texts: str | bytes | None) -> Evidence:
-    """Return evidence of the texts given by name, each shortened to about `limit` characters."""
+    """Return evidence with these texts, each shortened to about `limit` characters."""
     kept = {name: shortened(text, limit) for name, text in texts.items() if text is not None}
     return Evidence(
         **{name: text for name, (text, _) in kept.items()},
@@ -57,7 +57,7 @@ def of_stdin(case: StdinCase, outcome: RunOutcome, *, passed: bool) -> Evidence:
 
 
 def of_call(case: CallCase, outcome: RunOutcome, *, got: str | None, passed: bool) -> Evidence:
-    """Return the evidence of one call; `got` is what it returned, as `shown` has it."""
+    """Return the evidence of one call; `got` is the returned value as text, from `shown`."""
     limit = PASSED_CHARS if passed else _VALUE_CHARS
     arguments = [show(arg, limit) for arg in case.args]
     arguments += [f"{name}={show(arg, limit)}" for name, arg in case.kwargs.items()]
@@ -71,18 +71,18 @@ def of_call(case: CallCase, outcome: RunOutcome, *, got: str | None, passed: boo
 
 
 def shown(value: object) -> str:
-    """Return a value that a call returned as evidence shows it."""
+    """Return the text of evidence for a value that a call returned."""
     return show(value, _VALUE_CHARS)
 
 
 def with_source(result: CaseResult, source: str, report: Report, key: int | str) -> CaseResult:
-    """Return the result of a case that is code, with its source, which says what it wants.
+    """Return the result of a case that is code, with its source as evidence.
 
     Args:
-        result: Of the case; one that was not run stays without evidence.
-        source: Of the case.
-        report: Of the run.
-        key: What the report calls the case.
+        result: The case's result; if the case was not run, it stays without evidence.
+        source: The case's source.
+        report: The report of the run.
+        key: The key of the case in the report.
     """
     if result.verdict is Verdict.SKIPPED:
         return result
@@ -96,22 +96,22 @@ def with_source(result: CaseResult, source: str, report: Report, key: int | str)
 
 
 def _traceback(report: Report, key: int | str) -> str:
-    """Return the traceback of a case as reported, or of what ended its run; "" for none."""
+    """Return the reported traceback of a case, or of what ended its run; "" if there is none."""
     own = next((event.trouble.traceback for event in report.cases if event.key == key), "")
     return own or (report.uncaught.traceback if report.uncaught else "")
 
 
 def of_output(outcome: RunOutcome) -> Evidence | None:
-    """Return what a run printed whose process all cases shared; None where it printed nothing."""
+    """Return what a run of all cases printed, or None if it printed nothing."""
     if not outcome.stdout and not outcome.stderr:
         return None
     return evidence(stdout=outcome.stdout, stderr=outcome.stderr)
 
 
 def fit(cases: Sequence[CaseResult], room: int = REPORT_CHARS) -> tuple[CaseResult, ...]:
-    """Return the cases with as much evidence as there is room for.
+    """Return the cases with as much evidence as fits into `room` characters.
 
-    Those that did not pass come first, each kind in the order of the suite.
+    Cases that did not pass take room first, then the others, both in the order of the suite.
     """
     order = sorted(range(len(cases)), key=lambda i: cases[i].verdict is Verdict.PASSED)
     fitting = list(cases)

@@ -1,4 +1,4 @@
-"""What compilers and runtimes of other languages than Python say, as a verdict and as words."""
+"""Turns messages of compilers and runtimes of languages other than Python into verdicts."""
 
 import re
 
@@ -15,12 +15,12 @@ _MESSAGE_CHARS = 300
 
 
 def find_compile_error(outcome: RunOutcome, language: Language, limits: Limits) -> Finding | None:
-    """Return why nothing came of compiling, or None if something did.
+    """Return why compiling failed, or None if it did not.
 
     Args:
-        outcome: The compiler's.
-        language: Of the code.
-        limits: Under which it was compiled.
+        outcome: The outcome of the compiler's run.
+        language: The language of the code.
+        limits: The limits of the compiler's run.
     """
     kind = limit_hit(outcome)
     if kind is not None:
@@ -28,9 +28,9 @@ def find_compile_error(outcome: RunOutcome, language: Language, limits: Limits) 
     said = _read(outcome.stderr) + "\n" + _read(outcome.stdout)
     if outcome.exit_code != 0:
         message, line = _matched(language.compile_words, said)
-        where = "" if line is None else f" on line {line}"
+        place = "" if line is None else f" on line {line}"
         words = message or _first_line(said) or f"the compiler {exit_words(outcome)}"
-        return _compile_error(f"the code does not compile{where}: {words}")
+        return _compile_error(f"the code does not compile{place}: {words}")
     trouble = read_report(outcome.report).compile_error
     if trouble is not None:
         return _compile_error(inert(trouble.message, _MESSAGE_CHARS))
@@ -38,23 +38,23 @@ def find_compile_error(outcome: RunOutcome, language: Language, limits: Limits) 
 
 
 def find_runtime_error(outcome: RunOutcome, language: Language, limits: Limits) -> Finding | None:
-    """Return what a program's own end says, beyond its exit code; None if that says nothing.
+    """Return the runtime error that a program's own output describes, or None if it does not.
 
     Args:
-        outcome: Of a run that hit no limit and did not end with exit code 0.
-        language: Of the code.
-        limits: Under which it ran.
+        outcome: The outcome of a run that hit no limit and did not end with exit code 0.
+        language: The language of the code.
+        limits: The limits of the run.
     """
     said = _read(outcome.stderr)
     message, line = _matched(language.runtime_words, said)
-    where = "" if line is None else f" (at line {line})"
+    place = "" if line is None else f" (at line {line})"
     if any(words in said for words in language.out_of_memory):
         size = f"memory limit of {limits.memory_bytes // (1024 * 1024)} MiB hit"
-        words = f"{size}: {message}{where}" if message else size
+        words = f"{size}: {message}{place}" if message else size
         return Finding(verdict=Verdict.MEMORY_LIMIT, feedback=words)
     if not message:
         return None
-    words = f"{message}{where}; the program {exit_words(outcome)}"
+    words = f"{message}{place}; the program {exit_words(outcome)}"
     return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
 
 
@@ -81,7 +81,7 @@ def _read(stream: bytes) -> str:
 
 
 def _matched(words: ErrorWords, said: str) -> tuple[str, str | None]:
-    """Return the message and the number of its line, as far as they are found."""
+    """Return the message and the number of the line that it is about, as far as they are found."""
     message = words.message.search(said)
     line = words.line.search(said) if words.line is not None else None
     groups = [group for group in message.groups() if group] if message else []

@@ -1,4 +1,4 @@
-"""Judge a pytest run: hold what was collected and reported against the suite's own tests."""
+"""Judges a pytest run: compares what was collected and reported with the suite's own tests."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from grader.model import CaseResult, Limits, PytestTests
 from grader.model.verdict import Verdict
 from grader.sandbox.contract import RunOutcome
 from grader.source.pytest_sources import source_of
-from grader.source.pytest_tests import ExpectedTests
+from grader.source.pytest_tests import ExpectedTests, base_id
 from grader.text.inert import inert
 
 _ID_CHARS = 300
@@ -28,22 +28,23 @@ def judge_pytest(
 
     Args:
         tests: The suite.
-        outcome: Its one run.
-        limits: Under which it ran, for feedback.
+        outcome: The outcome of its only run.
+        limits: The limits of the run, for feedback.
         expected: What `find_tests` says of the suite.
         stop_early: Whether the run was to end after the first test that did not pass.
 
     Returns:
-        One result per collected test of the suite, parameters included, and one per expected
-        test that was not collected; never empty. Tests that the suite itself takes out (see
-        `ExpectedTests.waived`) have none.
+        One result for each collected test of the suite, with its parameters, and one for each
+        expected test that was not collected; never empty. Tests that the suite itself skips or
+        expects to fail (see `ExpectedTests.waived`) have no result.
     """
     report = read_report(outcome.report)
     collected = dict.fromkeys(report.collected)
     cases = _expected_cases(tests, expected, report, collected)
     fault = find_fault(outcome, report, limits)
     if fault is None and report.collect_errors and not any(case.obstacle for case in cases):
-        fault = finding_of(report.collect_errors[0][1])  # of no expected test, but it ended the run
+        # No expected test is in this module, but the error ended the run.
+        fault = finding_of(report.collect_errors[0][1])
     run = SharedRun(report=report, outcome=outcome, fault=fault, stop_early=stop_early)
     strangers = [id for id in collected if _path_of(id) not in tests.test_paths]
     strangers += [str(event.key) for event in report.cases if event.key not in collected]
@@ -59,53 +60,48 @@ def judge_pytest(
 def _expected_cases(
     tests: PytestTests, expected: ExpectedTests, report: Report, collected: Iterable[str]
 ) -> list[ExpectedCase]:
-    """Return the collected tests that count, then the expected ones that are not among them.
+    """Return the collected tests that count, then the expected ones that were not collected.
 
-    A test that the suite merely imported from the submission does not count.
+    A test that the suite only imported from the submission does not count.
     """
-    taken_out = _skips_of_the_suite(expected, report)
+    skipped = _skips_of_the_suite(expected, report)
     required = set(expected.required)
     dynamic = expected.dynamic_paths.intersection(tests.test_paths)
     counted = [
         id
         for id in collected
-        if (base := _base_of(id)) in required
+        if (base := base_id(id)) in required
         or (_path_of(id) in dynamic and base not in expected.waived)
     ]
-    cases = [ExpectedCase(key=id, id=inert(id, _ID_CHARS)) for id in counted if id not in taken_out]
-    seen = {_base_of(id) for id in counted}
+    cases = [ExpectedCase(key=id, id=inert(id, _ID_CHARS)) for id in counted if id not in skipped]
+    seen = {base_id(id) for id in counted}
     obstacles = {_path_of(id): finding_of(trouble) for id, trouble in report.collect_errors}
     cases += [
         ExpectedCase(key=base, id=base, obstacle=obstacles.get(_path_of(base)))
         for base in expected.required
         if base not in seen
     ]
-    if not cases:  # a suite that makes its tests at run time, and has made none
+    if not cases:  # the suite makes its tests at run time, and has made none
         path = tests.test_paths[0]
         cases.append(ExpectedCase(key=path, id=path, obstacle=obstacles.get(path)))
     return cases
 
 
 def _skips_of_the_suite(expected: ExpectedTests, report: Report) -> set[Key]:
-    """Return the cases that the suite itself skips, by a reason that its source gives.
+    """Return the cases that the suite itself skips, for a reason that is in its source.
 
-    Only where the same test passed with other parameters: a submission can raise a skip too.
+    A submission can raise a skip, too. So a skip counts only if the same test passed with other
+    parameters.
     """
-    passed = {_base_of(str(event.key)) for event in report.cases if event.outcome == "passed"}
+    passed = {base_id(str(event.key)) for event in report.cases if event.outcome == "passed"}
     return {
         event.key
         for event in report.cases
         if event.outcome == "skipped"
-        and (base := _base_of(str(event.key))) in passed
+        and (base := base_id(str(event.key))) in passed
         and event.trouble.message.removeprefix("Skipped: ") in expected.skip_reasons.get(base, ())
     }
 
 
 def _path_of(id: str) -> str:
     return id.partition("::")[0]
-
-
-def _base_of(id: str) -> str:
-    """Return a node id without its parameters, which may hold any text."""
-    path, separator, name = id.partition("::")
-    return f"{path}{separator}{name.partition('[')[0]}"

@@ -1,10 +1,10 @@
-"""Read what a runner wrote on its private descriptor, believing none of it.
+"""Reads what a runner wrote to its private descriptor, without trusting it.
 
-In shared mode a submission can write there too: lines may be forged, repeated, cut, endless or
-no JSON at all. A line that is not one of the events below does not exist, and neither does
-anything past the caps; what an honest run would have had to report is then missing, which never
-helps a submission. A line is looked at by its bytes before it is decoded, since what is made of it
-takes some fifty times its memory.
+If tests and submission share a process, the submission can write there, too: lines may be forged,
+repeated, cut, endless or not JSON. Lines that are not one of the events below, and everything past
+the caps, are ignored. Then something is missing that an honest run reports, which never helps a
+submission. The values of a line are counted in its bytes before it is decoded, since decoding takes
+about 50 times its memory.
 """
 
 import json
@@ -16,25 +16,25 @@ from typing import Any
 MAX_REPORT_BYTES = 32 * 1024 * 1024
 MAX_EVENTS = 50_000
 MAX_NODES = 500_000
-"""Values in all lines together; half a million take a tenth of a second."""
+"""Limit for the values in all lines together; reading this many takes 0.1 s."""
 _LONG_NUMBER = b"0" * 1000
 _TO_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _ESCAPED = (b"\\\\", b'\\"')
 _QUOTES_PER_NODE = 4
-"""Of a field with a name and a text."""
+"""The quotes of a field with a name and a text."""
 _MAX_TEXT_CHARS = 100_000
 _SHORT_BYTES = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """An exception as the runner saw it; all of it is the submission's word."""
+    """An exception as the runner reported it; the submission may have made up all of it."""
 
     type: str = ""
     message: str = ""
     traceback: str = ""
     line: int | None = None
-    """Of a compile error."""
+    """The line of a compile error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +53,11 @@ class Report:
 
     compile_error: Trouble | None = None
     exceptions: dict[str, Trouble] = field(default_factory=dict)
-    """The first uncaught exception by where it rose: "load", "setup" or "call"."""
+    """The first uncaught exception of each phase: "load", "setup" or "call"."""
     values: list[Any] = field(default_factory=list)
     """Encoded results of a call; honest runs have at most one."""
     unencodable: Trouble | None = None
-    """The type of a result that is no plain data, and the reason."""
+    """The type of a result that is not plain data, and the reason."""
     collected: list[str] = field(default_factory=list)
     collect_errors: list[tuple[str, Trouble]] = field(default_factory=list)
     """Paths of test modules that pytest could not collect, and why."""
@@ -66,15 +66,15 @@ class Report:
     cases: list[CaseEvent] = field(default_factory=list)
     done: bool = False
     oversized: bool = False
-    """Whether a line was left out as there would have been too many values."""
+    """Whether a line was left out because there would have been too many values."""
     forged_frame: bool = False
-    """Whether the judge met what no honest candidate sends."""
+    """Whether the judge got something that an honest candidate never sends."""
     looked: set[str] = field(default_factory=set)
-    """At what the submission looked: frames, objects, tests."""
+    """What the submission looked at: frames, objects, tests."""
     refused: str | None = None
     """Why the tests need more of the submission than plain data."""
     exit_status: int = 0
-    """Of the pytest session, where it came to its end."""
+    """The status of the pytest session, if that came to its end."""
 
     @property
     def uncaught(self) -> Trouble | None:
@@ -83,14 +83,14 @@ class Report:
 
 
 def read_report(report: bytes, *, max_nodes: int = MAX_NODES) -> Report:
-    """Return the events in `report`; never raises, whatever it holds.
+    """Return the events in `report`. Never raises.
 
-    Shared with others who read the same: not to be changed.
+    The result may be shared with other callers: do not change it.
 
     Args:
         report: What the runner wrote.
-        max_nodes: As many values there may be, in all lines together; never less than the 4,096
-            that fit into a short report.
+        max_nodes: Limit for the values in all lines together; at least the 4,096 that fit into a
+            short report.
     """
     return _read_short(report) if len(report) <= _SHORT_BYTES else _read(report, max_nodes)
 
@@ -114,7 +114,7 @@ def _read(report: bytes, max_nodes: int = MAX_NODES) -> Report:
 
 
 _read_short = lru_cache(maxsize=256)(_read)
-"""Several look at a report, and those of submissions that pass are all the same."""
+"""Cached, since a report is read several times, and those of passing submissions are equal."""
 
 
 def _lines(report: bytes) -> Iterator[bytes]:
@@ -123,10 +123,10 @@ def _lines(report: bytes) -> Iterator[bytes]:
 
 
 def _count_nodes(line: bytes, most: int) -> int:
-    """Return about how many values some JSON holds, or any number past `most`.
+    """Return about how many values some JSON has; any number above `most` if there are more.
 
-    A number of a thousand digits, which no runner writes, is past any: reading it takes quadratic
-    time where the process allows it.
+    A line with a number of 1,000 digits has too many: no runner writes one, and reading it may take
+    quadratic time.
     """
     nodes = _count_separators(line)
     if nodes <= most and not _has_long_number(line):
@@ -135,7 +135,7 @@ def _count_nodes(line: bytes, most: int) -> int:
         line = line.replace(escaped, b"")
     if line.count(b'"') > _QUOTES_PER_NODE * most:
         return most + 1
-    bare = b"".join(line.split(b'"')[::2])  # without what stands in texts
+    bare = b"".join(line.split(b'"')[::2])  # without the contents of texts
     return most + 1 if _has_long_number(bare) else _count_separators(bare)
 
 

@@ -1,7 +1,7 @@
-"""Settle the cases of a run that many cases shared, from positive evidence only.
+"""Decides the cases of a run that many cases shared, from positive evidence only.
 
-A case passes where it was reported exactly once, as passed, in a report that fits the suite and
-a run that came to its end in order. Whatever is missing from that is not a pass.
+A case passes if it was reported exactly once, as passed, the report fits the suite, and the run
+ended in order. If any of this is missing, it does not pass.
 """
 
 from collections import defaultdict
@@ -21,10 +21,10 @@ from grader.sandbox.contract import RunOutcome
 from grader.text.inert import inert
 
 Key = int | str
-"""What a runner calls a case: its number in a script, its pytest node id."""
+"""The key of a case in a report: its number in a script, or its pytest node id."""
 
 _ORDERLY_STATUSES = (0, 1, 5)
-"""Of a pytest session that was neither interrupted nor broken: passed, failed, no tests."""
+"""Statuses of a pytest session that was not interrupted or broken: passed, failed, no tests."""
 
 _MAX_NAMED_STRANGERS = 3
 
@@ -38,12 +38,12 @@ class ExpectedCase:
     points: float = 1.0
     group: str | None = None
     obstacle: Finding | None = None
-    """Why it cannot have run, such as a module that was not collected."""
+    """Why it cannot have run, for example because its module was not collected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRun:
-    """One run of many cases, as it is known after its end."""
+    """A run of many cases, after its end."""
 
     report: Report
     outcome: RunOutcome
@@ -63,8 +63,8 @@ def settle(
     Args:
         run: The run that they shared.
         expected: At least one case, in the order in which they run.
-        strangers: Names in the report that no honest run of the suite reports: something else
-            than the runner has written to it, so that no pass in it is believed.
+        strangers: Keys in the report that an honest run of the suite never reports. If there are
+            any, something other than the runner has written to it, and no pass is believed.
     """
     events = _events_by_key(run.report)
     settled = {case.key: _reported(events[case.key]) for case in expected if case.key in events}
@@ -124,7 +124,7 @@ def _reported(events: Sequence[CaseEvent]) -> Finding:
 def _settle_missing(
     run: SharedRun, missing: Sequence[ExpectedCase], settled: Mapping[Key, Finding]
 ) -> dict[Key, Finding]:
-    """Return what the cases come to that were not reported, by how the run ended."""
+    """Return the findings for cases that were not reported, by how the run ended."""
     found = {case.key: case.obstacle for case in missing if case.obstacle is not None}
     rest = [case.key for case in missing if case.obstacle is None]
     not_run = Finding(verdict=Verdict.SKIPPED, feedback="not run")
@@ -132,7 +132,7 @@ def _settle_missing(
         interrupted = run.report.started if run.report.started in rest else next(iter(rest), None)
         later = _later(run.fault)
         found.update((key, run.fault if key == interrupted else later) for key in rest)
-    elif found or (run.stop_early and _lost(settled)):
+    elif found or (run.stop_early and _any_failed(settled)):
         found.update((key, not_run) for key in rest)
     elif run.report.done and run.report.exit_status in _ORDERLY_STATUSES:
         words = "the run came to its end without this case"
@@ -143,7 +143,7 @@ def _settle_missing(
 
 
 def _later(fault: Finding) -> Finding:
-    """Return what cases come to that were still to run when a run was lost."""
+    """Return the finding for cases that were still to run when a fault ended the run."""
     if fault.verdict in LIMIT_VERDICTS:
         return Finding(verdict=Verdict.SKIPPED, feedback="not run: a limit ended the run before")
     if fault.verdict is Verdict.COMPILE_ERROR:
@@ -152,10 +152,10 @@ def _later(fault: Finding) -> Finding:
 
 
 def _settle_ending(run: SharedRun, settled: Mapping[Key, Finding]) -> Finding | None:
-    """Return what spoils a run in which every case was reported."""
+    """Return why a run in which every case was reported does not count, or None if it counts."""
     if run.fault is not None:
         return run.fault
-    if run.stop_early and _lost(settled):
+    if run.stop_early and _any_failed(settled):
         return None
     if not run.report.done:
         return _ended_early(run.outcome)
@@ -170,7 +170,7 @@ def _ended_early(outcome: RunOutcome) -> Finding:
     return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
 
 
-def _lost(settled: Mapping[Key, Finding]) -> bool:
+def _any_failed(settled: Mapping[Key, Finding]) -> bool:
     return any(finding.verdict is not Verdict.PASSED for finding in settled.values())
 
 

@@ -1,7 +1,7 @@
-"""Signs that a submission worked on its grader and not on its problem.
+"""Signs that a submission attacked its grader instead of solving its problem.
 
-A sign is no proof and changes no verdict: honest programs end early too. Counted over a run of
-training, they show hacking rise.
+A sign is not proof and changes no verdict, since honest programs end early, too. Counted during
+training, signs show whether attacks become more frequent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ def find_suspicion(
     """Return the signs in the runs of one submission, each once.
 
     Args:
-        outcomes: The runs.
-        reports_end: Whether an honest run says when it is over: all but stdin programs.
-        tampered: Whether a case passed that expected something wrong.
-        calls: How many calls a run makes at most.
+        outcomes: The outcomes of the runs.
+        reports_end: Whether an honest run reports its end, as all but stdin programs do.
+        tampered: Whether a case passed although it expected something wrong.
+        calls: The most calls that a run makes.
     """
     found = set(_signs(outcomes, reports_end=reports_end, calls=calls))
     if tampered:
@@ -51,7 +51,7 @@ def _signs(outcomes: Iterable[RunOutcome], *, reports_end: bool, calls: int) -> 
 
 
 def _ended_early(outcome: RunOutcome, report: Report) -> bool:
-    """Tell whether a process ended by itself, with neither a crash nor the end of its tests."""
+    """Tell whether a process exited without a crash before the end of its tests."""
     explained = report.done or report.uncaught or report.compile_error or report.unencodable
     failed = any(event.outcome != "passed" for event in report.cases) or report.collect_errors
     return outcome.exit_code is not None and not explained and not failed

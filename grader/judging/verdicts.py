@@ -1,9 +1,8 @@
-"""From what runs left behind to a verdict per case and one for the submission.
+"""Turns the outcomes of runs into a verdict for each case and one for the submission.
 
-The trusted side: nothing of the submission runs here, and nothing that it wrote is believed
-further than the style of the suite allows. Standard output and returned values are answers,
-compared here with expectations that never entered the sandbox. Reports of scripts and of pytest
-come from a process that the submission shared, and have to be complete and consistent to count.
+Nothing of the submission runs here. Standard output and returned values are compared here with
+expected values that never entered the sandbox. Reports of scripts and of pytest come from a process
+that the submission may have shared, so they count only if they are complete and consistent.
 
     stdin     judge_stdin, once per run
     call      judge_call, or judge_calls, once per run
@@ -11,8 +10,8 @@ come from a process that the submission shared, and have to be complete and cons
     pytest    find_tests once per suite, judge_pytest
     any       summarise
 
-If a checker program of the suite decides (`grader.judging.compare.needs_checker`), the caller
-runs it on each outcome for which `find_failure` returns None, and hands its result in.
+If a checker of the suite decides (`grader.judging.compare.needs_checker`), the caller runs it on
+each outcome for which `find_failure` returns None, and passes its result as `checked`.
 """
 
 from collections.abc import Sequence
@@ -63,11 +62,11 @@ __all__ = [
 
 _INPUT_CHARS = 120
 _SMALL_NODES = 20_000
-"""Of any result so many values are read, which takes some milliseconds."""
+"""So many values are read of every report; it takes a few milliseconds."""
 _REFERENCE_NODES = 4_000_000
-"""Of the results of a suite's own reference so many values are read, which may take a second."""
+"""So many values are read of a report of the suite's own reference; it may take a second."""
 _NODES_PER_VALUE = 4
-"""Brackets and commas that an encoded value has at most: a tuple among others."""
+"""The most brackets and commas that an encoded value has, which is a tuple among others."""
 
 _ARRAY = Finding(
     verdict=Verdict.FAILED, feedback="returned an array, which `==` compares item by item"
@@ -78,14 +77,14 @@ _Case = StdinCase | CallCase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a submission's cases come to together."""
+    """The verdict of all cases of a submission together."""
 
     verdict: Verdict
     limit_hit: LimitKind | None
     feedback: str
-    """Of the case that decided, with how many passed."""
+    """How many cases passed, and the feedback of the case that decided."""
     usage: Usage
-    """Times added up over all runs; memory of the largest process in any of them."""
+    """The sum of the times of all runs, and the memory of the largest process in any of them."""
 
 
 # ---------------------------------------------------------------- one case per run
@@ -103,15 +102,15 @@ def judge_stdin(
     """Judge one run of a program by how it ended and what it printed.
 
     Args:
-        case: The input it was given, and the output expected for it.
+        case: The case.
         comparison: How to compare.
-        outcome: The run.
-        limits: Under which it ran, for feedback.
-        checked: What the suite's checker program said, where one decides.
-        language: What the program is in; None for Python.
+        outcome: The outcome of the run.
+        limits: The limits of the run, for feedback.
+        checked: The result of the suite's checker, if it has one.
+        language: The language of the program; None for Python.
 
     Raises:
-        ValueError: The comparison needs a checker program and `checked` is not given.
+        ValueError: The comparison needs a checker and `checked` is not given.
     """
     failure = find_failure(case, outcome, limits, language)
     if failure is not None:
@@ -124,9 +123,9 @@ def judge_stdin(
 def find_failure(
     case: StdinCase, outcome: RunOutcome, limits: Limits, language: Language | None = None
 ) -> CaseResult | None:
-    """Return the result of a run that failed whatever it printed, or None.
+    """Return the result of a run that fails whatever it printed, or None if the output decides.
 
-    Right output does not make up for a crash, an exit code other than 0 or a limit.
+    A crash, an exit code other than 0, or a limit fails the case even if the output is right.
     """
     fault = find_fault(outcome, read_report(outcome.report), limits)
     if fault is not None and fault.verdict is Verdict.RUNTIME_ERROR and language is not None:
@@ -139,8 +138,8 @@ def judge_uncompiled(case: StdinCase, compiled: RunOutcome, why_not: Finding) ->
 
     Args:
         case: The case.
-        compiled: How the compiler ended.
-        why_not: What `grader.judging.languages.find_compile_error` made of it.
+        compiled: The outcome of the compiler's run.
+        why_not: What `grader.judging.languages.find_compile_error` returned for it.
     """
     return _result(case, compiled, why_not)
 
@@ -148,10 +147,10 @@ def judge_uncompiled(case: StdinCase, compiled: RunOutcome, why_not: Finding) ->
 def judge_call(
     case: CallCase, comparison: Comparison, outcome: RunOutcome, limits: Limits
 ) -> CaseResult:
-    """Judge a run that made one call by the value that came back, compared as plain data.
+    """Judge a run that made one call, by the returned value.
 
     Raises:
-        ValueError: The comparison needs a checker program, which takes text only.
+        ValueError: The comparison needs a checker, which can only read text.
     """
     room = _room([case], outcome)
     report = read_report(outcome.report, max_nodes=room)
@@ -165,11 +164,11 @@ def judge_call(
 def judge_calls(
     cases: Sequence[CallCase], comparison: Comparison, outcome: RunOutcome, limits: Limits
 ) -> list[CaseResult]:
-    """Judge a run that made the calls of all cases, in order, by the values that came back.
+    """Judge a run that made the calls of all cases in order, by the returned values.
 
-    What ended the run is the result of the first case without a value, or of the last one;
-    those after it are skipped. As `==` has no truth value for an array, none equals anything.
-    There may be thousands of cases, and those that pass have no evidence.
+    If the run did not end in order, that is the result of the first case without a value, or of the
+    last case; later cases are skipped. A returned array is wrong, since `==` with it is neither
+    true nor false. There may be thousands of cases, so cases that pass have no evidence.
 
     Raises:
         ValueError: As `judge_call`.
@@ -189,7 +188,7 @@ def judge_calls(
 
 
 def why_no_values(outcome: RunOutcome, calls: int, limits: Limits) -> str | None:
-    """Return why a run has not one plain value for each of its calls, or None if it has."""
+    """Return why a run does not have one plain value for each of its calls, or None if it does."""
     report = read_report(outcome.report, max_nodes=_REFERENCE_NODES)
     finding = find_fault(outcome, report, limits)
     if finding is None and report.oversized:
@@ -210,7 +209,7 @@ def returned_values(report: bytes) -> list[Any]:
     """Return the values that the calls of a run returned.
 
     Raises:
-        sandbox_images.harness.wire.values.ValueDecodeError: One is no encoded value.
+        sandbox_images.harness.wire.values.ValueDecodeError: One cannot be decoded.
     """
     return [
         values.decode(value) for value in read_report(report, max_nodes=_REFERENCE_NODES).values
@@ -231,7 +230,7 @@ def _judge_value(
 def _compare(
     case: CallCase, comparison: Comparison, value: Any, room: int
 ) -> tuple[CheckResult, str | None]:
-    """Return what an encoded value is found to be, and how evidence shows it."""
+    """Compare an encoded value; return the result and, if it differs, the text for evidence."""
     try:
         got = values.decode(value, max_nodes=room)
     except values.ValueDecodeError as error:
@@ -246,9 +245,9 @@ def _compare(
 
 
 def _room(cases: Sequence[CallCase], outcome: RunOutcome) -> int:
-    """Return as many values as a report is read for.
+    """Return how many values to read of a report.
 
-    Only what is about as large as the answers can be right, and the rest costs us time.
+    A result that is much larger than the expected values is wrong, and reading it would take time.
     """
     if len(outcome.report) <= _SMALL_NODES:
         return _SMALL_NODES
@@ -257,13 +256,13 @@ def _room(cases: Sequence[CallCase], outcome: RunOutcome) -> int:
 
 
 def _find_no_value(report: Report, calls: int) -> Finding | None:
-    """Return why a run that ended in order has not exactly one value for each call, or None."""
+    """Return why an orderly run does not have exactly one value for each call, or None."""
     if report.oversized:
         words = "returned far more values than the expected answer has"
         return Finding(verdict=Verdict.FAILED, feedback=words)
     if report.unencodable is not None:
         reason = inert(report.unencodable.message or report.unencodable.type)
-        words = f"returned something that is no plain data: {reason}"
+        words = f"returned something that is not plain data: {reason}"
         return Finding(verdict=Verdict.FAILED, feedback=words)
     count = len(report.values)
     if count > calls:
@@ -279,13 +278,13 @@ def _find_no_value(report: Report, calls: int) -> Finding | None:
 def judge_checked(
     case: _Case, outcome: RunOutcome, checked: CheckResult, got: str | None = None
 ) -> CaseResult:
-    """Return the result of a case by what it was found to be, however the run ended.
+    """Return the result of a case from the comparison alone.
 
     Args:
         case: The case.
-        outcome: Its run.
-        checked: What was found.
-        got: What a call returned, as evidence shows it.
+        outcome: The outcome of its run.
+        checked: The result of the comparison.
+        got: The text, for evidence, of what a call returned.
     """
     if checked.equal:
         return _result(case, outcome, Finding(verdict=Verdict.PASSED, feedback=""))
@@ -329,9 +328,9 @@ def not_run(cases: Sequence[_Case], limits: Limits, *, out_of_time: bool) -> lis
     """Return the results of the cases that were not run.
 
     Args:
-        cases: Perhaps none.
-        limits: Under which the others ran.
-        out_of_time: Whether that is so because these had taken all of the submission's time.
+        cases: These cases; may be empty.
+        limits: The limits of the other cases.
+        out_of_time: Whether they were not run because the others had used up `total_time_s`.
     """
     results = [
         CaseResult(
@@ -359,8 +358,8 @@ def judge_script(
 
     Args:
         tests: The suite; it has at least one case.
-        outcome: The run.
-        limits: Under which it ran, for feedback.
+        outcome: The outcome of the run.
+        limits: The limits of the run, for feedback.
         stop_early: Whether the run was to end after the first case that did not pass.
     """
     report = read_report(outcome.report)
@@ -386,14 +385,14 @@ def judge_script(
 
 
 def summarise(cases: Sequence[CaseResult], outcomes: Sequence[RunOutcome]) -> Judgement:
-    """Return what the cases of one submission come to.
+    """Return the judgement of one submission.
 
     Args:
-        cases: At least one; those that were not run are among them.
-        outcomes: The runs that there were.
+        cases: The results of all cases, including those that were not run.
+        outcomes: The outcomes of all runs.
 
     Raises:
-        ValueError: There is no case.
+        ValueError: `cases` is empty.
     """
     verdict = overall(case.verdict for case in cases)
     passed = sum(case.verdict is Verdict.PASSED for case in cases)
@@ -411,7 +410,7 @@ def _limit_of(verdict: Verdict, outcomes: Sequence[RunOutcome]) -> LimitKind | N
         case Verdict.TIME_LIMIT:
             times = (LimitKind.CPU_TIME, LimitKind.WALL_TIME)
             return next((kind for kind in hit if kind in times), LimitKind.TOTAL_TIME)
-        case Verdict.MEMORY_LIMIT:  # also where Python said so itself: an uncaught MemoryError
+        case Verdict.MEMORY_LIMIT:  # also for an uncaught MemoryError, without a hit limit
             return LimitKind.MEMORY
         case Verdict.OUTPUT_LIMIT:
             return LimitKind.OUTPUT

@@ -1,9 +1,9 @@
-"""Find the tests of a pytest suite by reading it, before any of it runs.
+"""Finds the tests of a pytest suite by reading it, before any of it runs.
 
-What pytest says it collected comes from a process in which the submission runs, so it cannot
-say what should have been collected. This look at the suite's own files can: it finds test
-functions, `Test*` classes and unittest cases with the methods they inherit in the module. It
-cannot see tests that are made at run time; a module with signs of such may have more.
+The submission runs in the process in which pytest collects, so the collected tests cannot be
+trusted to be all. The suite's own files can: this module finds test functions, `Test*` classes and
+unittest cases with the methods that they inherit in the module. It cannot find tests that are made
+at run time; a module with signs of such tests may have more.
 """
 
 import ast
@@ -25,20 +25,26 @@ _SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedTests:
-    """The tests that a suite has, by base id: a pytest node id without its parameters."""
+    """The tests that a suite has, by `base_id`."""
 
     required: tuple[str, ...]
     """In the order of the files."""
     waived: frozenset[str] = frozenset()
-    """Marked in the suite, without a condition, as skipped or expected to fail: no evidence."""
+    """Tests that the suite marks as skipped or expected to fail, without a condition."""
     skip_reasons: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """What a test says where it skips itself, by base id; such a case is no evidence either."""
+    """For tests that skip themselves: the reasons that they may give."""
     dynamic_paths: frozenset[str] = frozenset()
-    """Modules that may have tests which reading them does not show."""
+    """Modules that may have more tests than their source shows."""
+
+
+def base_id(id: str) -> str:
+    """Return a pytest node id without its parameters, which may hold any text."""
+    path, separator, name = id.partition("::")
+    return f"{path}{separator}{name.partition('[')[0]}"
 
 
 def find_tests(tests: PytestTests) -> ExpectedTests:
-    """Return the tests that `tests` should have; look once per suite, since this parses it.
+    """Return the tests of a suite. Call it once per suite, since it parses all modules.
 
     Raises:
         SuiteError: A module is missing or does not parse, or there is no test to pass.
@@ -87,21 +93,21 @@ class _Test:
 
 @dataclass(slots=True, kw_only=True)
 class _Class:
-    """What matters of a class, inherited members included."""
+    """A class with its inherited members."""
 
     members: "dict[str, _Test | _Class]" = field(default_factory=dict)
     unittest: bool = False
     waived: bool = False
     collected: bool = True
-    """What `__test__` says."""
+    """The value of `__test__`."""
     has_constructor: bool = False
     runs_itself: bool = False
-    """Whether it has unittest's `runTest`, which counts where there is no test method."""
+    """Whether it has unittest's `runTest`, which counts if there is no test method."""
     unknown_base: bool = False
 
 
 class _Module:
-    """One test module as reading it shows it: the names it ends up with, and what they are."""
+    """The names that a test module defines, and what they are, as far as its source shows."""
 
     def __init__(self, solution: str) -> None:
         self.dynamic = False
@@ -110,7 +116,7 @@ class _Module:
         self._waived = False
 
     def read(self, module: ast.Module) -> None:
-        """Take in the statements of the module in order."""
+        """Read the statements of the module in order."""
         for statement in module.body:
             self._read_statement(statement)
 
@@ -139,17 +145,16 @@ class _Module:
     def _read_other(
         self, statement: ast.stmt, members: "dict[str, _Test | _Class]"
     ) -> frozenset[str]:
-        """Take in a statement that defines no function or class; return the names it binds."""
+        """Read a statement other than a function or class; return the names that it binds."""
         bound = frozenset(_names_bound(statement))
         self.dynamic |= any(map(_looks_like_test, bound)) and not _binds_literal(statement)
-        if not isinstance(statement, _COMPOUND):  # which may leave names as they were
+        if not isinstance(statement, _COMPOUND):  # those may leave names as they were
             for name in bound.union(_names_deleted(statement)):
                 members.pop(name, None)
         return bound
 
     def _read_import(self, statement: ast.Import | ast.ImportFrom) -> None:
-        # Tests that come from the submission's own module are not tests of the suite, and what
-        # unittest exports, `TestCase` above all, holds none.
+        # Tests from the submission's module are not tests of the suite, and unittest exports none.
         sources = (self._solution, "unittest")
         if isinstance(statement, ast.ImportFrom) and statement.module not in sources:
             names = [alias.asname or alias.name for alias in statement.names]
@@ -237,7 +242,7 @@ def _test_of(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> _Test:
 
 
 def _is_waiver(decorator: ast.expr) -> bool:
-    """Return whether a decorator or mark takes its test out, whatever the circumstances."""
+    """Tell whether a decorator or mark always skips its test or expects it to fail."""
     name = _dotted_name(decorator)
     last = name.rpartition(".")[2]
     if last == "xfail":  # its positional argument is a condition
@@ -246,9 +251,9 @@ def _is_waiver(decorator: ast.expr) -> bool:
 
 
 def _skip_reasons(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield the reasons of skips that the submission has no say in.
+    """Yield the reasons of skips that the submission cannot influence.
 
-    They stand under no condition but ones about parameters and the standard library.
+    Their conditions, if any, are only about parameters and the standard library.
     """
     known = sys.stdlib_module_names.union(
         *(_parametrised(decorator) for decorator in definition.decorator_list)
@@ -300,7 +305,7 @@ def _dotted_name(expression: ast.expr) -> str:
 
 
 def _names_bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement gives a value in the scope where it stands."""
+    """Yield the names that a statement binds in its own scope."""
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
@@ -333,7 +338,7 @@ def _names_bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _binds_literal(statement: ast.stmt) -> bool:
-    """Tell whether a statement gives names a literal, which is no test whatever it is called."""
+    """Tell whether a statement binds names to a literal, which cannot be a test."""
     match statement:
         case ast.Assign(targets=targets, value=value):
             return isinstance(value, _LITERALS) and all(isinstance(t, ast.Name) for t in targets)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
+from grader.source.pytest_tests import base_id
 from grader.twins.found import Where
 from grader.twins.sites import Site, find_sites, joint_sites, sites_of
 from grader.twins.source import Edit, edited
@@ -179,7 +180,7 @@ def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str
 
 def _places(ids: Collection[str]) -> dict[str, Where]:
     """Return which case each id means: the test and the number of its parameters."""
-    bases = [(id, _base_of(id)) for id in ids]
+    bases = [(id, base_id(id)) for id in ids]
     counts = Counter(base for id, base in bases if base != id)
     seen: Counter[str] = Counter()
     places = {}
@@ -190,12 +191,6 @@ def _places(ids: Collection[str]) -> dict[str, Where]:
             places[id] = Where(base, seen[base], counts[base])
             seen[base] += 1
     return places
-
-
-def _base_of(id: str) -> str:
-    """Return a node id without its parameters."""
-    path, separator, rest = id.partition("::")
-    return path + separator + rest.partition("[")[0] if separator else id
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
-"""Hold an output against the expected one: strictly, in linear time, whatever the output is.
+"""Compares outputs with expected ones, in linear time for any output.
 
-A comparator sees plain data only: bytes that a program printed, or a value of exact builtin
-types, as `sandbox_images.harness.wire.values.decode` makes it. Nothing of the submission runs
-here.
+A comparator gets plain data only: bytes that a program printed, or a value of exact builtin types
+from `sandbox_images.harness.wire.values.decode`. Nothing of the submission runs here.
 docs/verdicts.md says what each comparator accepts.
 """
 
@@ -15,5 +14,5 @@ __all__ = ["CheckResult", "compare_text", "compare_value", "count_values", "need
 
 
 def needs_checker(comparison: Comparison) -> bool:
-    """Return whether a program of the suite decides, which the functions here cannot run."""
+    """Return whether a checker of the suite decides, which the functions here cannot run."""
     return comparison.comparator is Comparator.CHECKER

@@ -1,8 +1,8 @@
 """EvalPlus's comparison on plain data: `numpy.allclose`, without numpy and without raising.
 
-Where numpy raises, for words, None or ragged lists, a suite's assertion fails: the values are not
-close. In one thing it is stricter. Numpy stretches shapes to fit, so that an empty list is close
-to any number, and a submission that returns nothing would pass; here shapes have to be the same.
+If numpy raises, as for texts, None or ragged lists, the suite's assertion fails, so the values are
+not close. In one respect this is stricter: numpy broadcasts shapes, so an empty list is close to
+any number, and a submission that returns one would pass. Here shapes must be equal.
 """
 
 import math
@@ -14,9 +14,9 @@ _FLOATS_ABS_TOL = 1e-6
 
 
 def is_close(comparison: Comparison, *, expected: Any, got: Any) -> bool:
-    """Return whether a suite of EvalPlus accepts a value that does not equal the expected one.
+    """Return whether EvalPlus accepts a value that does not equal the expected one.
 
-    It does within a tolerance, if its task has one or floats are expected.
+    It accepts a value within the tolerance, if its task has one or floats are expected.
     """
     abs_tol = comparison.abs_tol or (_FLOATS_ABS_TOL if _is_floats(expected) else 0.0)
     if not abs_tol:
@@ -36,7 +36,7 @@ def _is_floats(value: Any) -> bool:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of a value as an array; None if its rows are not alike."""
+    """Return the shape of a value as an array; None if its rows have different shapes."""
     if not isinstance(value, list | tuple):
         return ()
     shapes = {_shape(item) for item in value}

@@ -1,8 +1,8 @@
 """Comparators for what a program prints.
 
-Everything works on bytes, so that no decoding can make two outputs alike, and first reduces
-both sides to one canonical form by passes that run in C: hostile output of many megabytes
-costs neither Python objects per line nor anything worse than linear time.
+They work on bytes, so that decoding cannot make two different outputs equal. Both sides are first
+reduced to a canonical form by operations that run in C. So hostile output of many megabytes takes
+linear time, and no Python object per line.
 """
 
 import math
@@ -20,7 +20,7 @@ _WHITESPACE = _BLANKS + b"\n"
 _TO_SPACE = bytes.maketrans(_WHITESPACE, b" " * len(_WHITESPACE))
 
 # Without the look-behind, a long run of blanks inside a line would be tried from each of its
-# bytes: quadratic time.
+# bytes, in quadratic time.
 _TRAILING_BLANKS = re.compile(rb"(?<![ \t\r\v\f])[ \t\r\v\f]+(?=\n)")
 
 _TOKEN = re.compile(rb"[^ ]+")
@@ -31,26 +31,26 @@ _NUMBER = re.compile(
 )
 """Numbers as programs print them.
 
-`0011` is a grid, a code or a part of a date, and `12e4` the end of a hash: these are text.
+`0011` may be a grid, a code or a part of a date, and `12e4` the end of a hash, so these are text.
 """
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """Numbers in every notation that Python's `Decimal` reads."""
 _WITHOUT_TRAPS = Context(traps=[])
 _HALF = 0.5
 _MAX_NUMBER_BYTES = 1000
-"""Longer tokens are text: no double needs them, and reading them takes its time."""
+"""Longer tokens are text: a double needs fewer digits, and reading more would take time."""
 
 _UNORDERED_SLACK_BYTES = 64 * 1024
-"""How much longer than the expected lines an output may be that is looked at line by line."""
+"""An output longer than the expected one by more than this is not compared line by line."""
 
 
 def compare_text(comparison: Comparison, *, expected: str, got: bytes) -> CheckResult:
     """Compare what a program printed with what it should have printed.
 
-    Never raises for what `got` holds, and takes time in proportion to both lengths.
+    Takes time in proportion to both lengths, and never raises because of `got`.
 
     Raises:
-        ValueError: The comparison needs its checker program.
+        ValueError: The comparison needs a checker.
     """
     wanted = expected.encode("utf-8", "surrogatepass")
     match comparison.comparator:
@@ -113,7 +113,7 @@ def _compare_numbers(comparison: Comparison, wanted: bytes, got: bytes) -> Check
 
 
 def _tokens_match(comparison: Comparison, wanted: bytes, got: bytes) -> bool:
-    """Return whether two tokens that differ are the same number, as near as may be."""
+    """Return whether two tokens that differ are the same number within the tolerances."""
     if max(len(wanted), len(got)) > _MAX_NUMBER_BYTES:
         return False
     wanted_form, got_form = _NUMBER.fullmatch(wanted), _NUMBER.fullmatch(got)
@@ -124,7 +124,7 @@ def _tokens_match(comparison: Comparison, wanted: bytes, got: bytes) -> bool:
     if is_whole and got_form["whole"] is not None:
         # Exact: a relative tolerance would let 1000000007 pass for 1000000008.
         return number == other
-    if math.isinf(float(number)):  # past the range of a double, where tolerances mean nothing
+    if math.isinf(float(number)):  # too large for a double, so tolerances do not apply
         return number == other
     difference = float(_WITHOUT_TRAPS.subtract(number, other).copy_abs())
     return within(comparison, float(number), difference, is_whole=is_whole)
@@ -140,7 +140,7 @@ def within(
     Args:
         comparison: Has the tolerances.
         wanted: The expected number.
-        difference: How far the other one is from it; NaN is too far.
+        difference: The distance of the other number; NaN is too far.
         is_whole: Whether the expected number is written as an integer. The other one must then
             round to it, whatever the tolerances: 1000000008.0 is not 1000000007.
     """
@@ -195,7 +195,7 @@ def _are_one_decimal(*tokens: bytes) -> bool:
         return False
     try:
         number, other = (Decimal(token.decode()) for token in tokens)
-    except InvalidOperation:  # an exponent past what Decimal can hold
+    except InvalidOperation:  # an exponent that is too large for Decimal
         return False
     return number == other
 
@@ -228,9 +228,9 @@ def _differing_line(wanted: bytes, got: bytes, *, exact: bool = False) -> CheckR
         # One output ends with this line, and the other goes on.
         number, start = number + 1, wanted.find(b"\n", start) + 1 or got.find(b"\n", start) + 1
     skip = max(0, at - start - EXCERPT_CHARS // 2)
-    where = f"line {number}, from byte {skip + 1}" if skip else f"line {number}"
+    place = f"line {number}, from byte {skip + 1}" if skip else f"line {number}"
     shown = (_shown_piece(text, start, b"\n", skip, keep_end=exact) for text in (wanted, got))
-    return different("{}: expected {}, got {}".format(where, *shown))
+    return different("{}: expected {}, got {}".format(place, *shown))
 
 
 def _differing_token(wanted: bytes, got: bytes) -> CheckResult:
@@ -258,7 +258,7 @@ def _piece(text: bytes, start: int, separator: bytes, *, keep_end: bool = False)
 
 
 def _first_difference(left: bytes, right: bytes) -> int:
-    """Return the length of the common prefix, by halving, so that the comparing runs in C."""
+    """Return the length of the common prefix, by bisection, so that comparing runs in C."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,9 +1,8 @@
 """Comparators for values that a function of the submission returned.
 
-Both sides are plain data of exact builtin types, so `==` is Python's own. The walk keeps its own
-stack, because nesting must not end in a RecursionError, and it only ever looks up the
-submission's keys in the suite's tables: in a table of the submission's making, keys that
-all hash alike would cost quadratic time.
+Both sides are plain data of exact builtin types, so `==` is Python's own. The walk has its own
+stack, so that nested values do not raise a RecursionError. It looks up keys only in the suite's
+dicts: the submission's may have many keys with equal hashes, which would take quadratic time.
 """
 
 import math
@@ -28,7 +27,7 @@ _MAX_KEY_DEPTH = 200
 _MAX_PATH_STEPS = 8
 
 _SIMPLE = (int, str, bool, type(None))
-"""What needs no more than `==` against its own type, whatever the comparison."""
+"""Types whose values are compared with their own type by `==` in every comparison."""
 
 _ROOT = object()
 
@@ -39,12 +38,12 @@ _Pair = tuple[Any, Any, Any]
 def compare_value(comparison: Comparison, *, expected: Any, got: Any) -> CheckResult:
     """Compare a returned value with the expected one.
 
-    `EXACT`, and the comparators that mean text only, are `==`, so 1 equals 1.0 and True; what
-    `Comparison.tuples_as_lists` and `nan_equal` allow holds at any depth, but not inside sets
-    and dict keys. Never raises for what `got` holds; takes linear time.
+    `EXACT`, and comparators that are for text only, use `==`, so 1 equals 1.0 and True.
+    `Comparison.tuples_as_lists` and `nan_equal` apply at any depth, but not in sets and dict keys.
+    Takes linear time, and never raises because of `got`.
 
     Raises:
-        ValueError: The comparison needs its checker program.
+        ValueError: The comparison needs a checker.
     """
     if comparison.comparator is Comparator.CHECKER:
         message = "a checker program decides this comparison"
@@ -67,7 +66,7 @@ def compare_value(comparison: Comparison, *, expected: Any, got: Any) -> CheckRe
 
 
 def count_values(value: Any) -> int:
-    """Return how many values some plain data has, containers and what is in them."""
+    """Return how many values there are in plain data, containers included."""
     count = 0
     left = [value]
     while left:
@@ -82,7 +81,7 @@ def count_values(value: Any) -> int:
 
 
 class _Walk:
-    """One way to compare two values in step, item by item."""
+    """Compares two values item by item."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
@@ -95,7 +94,7 @@ class _Walk:
         )
 
     def compare(self, expected: Any, got: Any) -> CheckResult:
-        """Return the first difference in the order of the expected value."""
+        """Return the first difference, in the order of the expected value."""
         levels: list[Iterator[_Pair]] = [iter([(_ROOT, expected, got)])]
         path: list[Any] = []
         while levels:
@@ -109,7 +108,7 @@ class _Walk:
                     path.append(key)
                     break
                 if not items.equal:
-                    return different(_where([*path, key]) + items.difference)
+                    return different(_place([*path, key]) + items.difference)
             else:
                 levels.pop()
                 if path:
@@ -117,13 +116,13 @@ class _Walk:
         return EQUAL
 
     def same_kind(self, wanted: Any, found: Any) -> bool:
-        """Return whether two values are containers of one kind."""
+        """Return whether two values have the same type, or are both sequences if that is enough."""
         if self._comparison.tuples_as_lists and isinstance(wanted, _SEQUENCES):
             return isinstance(found, _SEQUENCES)
         return type(wanted) is type(found)
 
     def _items(self, wanted: Any, found: Any) -> CheckResult | Iterable[_Pair]:
-        """Return the verdict on two values, or the pairs of items that decide it."""
+        """Return the result for two values, or the pairs of items that decide it."""
         if isinstance(wanted, _SEQUENCES) and self.same_kind(wanted, found):
             if len(wanted) != len(found):
                 counts = f"expected {len(wanted)} items, got {len(found)}"
@@ -159,7 +158,7 @@ class _Walk:
         return all(self._numbers_match(item, other) for item, other in pairs)
 
     def _numbers_match(self, wanted: Any, found: Any) -> bool:
-        """Return whether two leaves match; integers, and bools, only where they are equal."""
+        """Return whether two leaves match; integers and bools match only if they are equal."""
         kinds = {type(wanted), type(found)}
         if bool in kinds or kinds == {int} or not _are_numbers(wanted, found):
             return _equal(wanted, found)
@@ -169,7 +168,7 @@ class _Walk:
             doubles = float(wanted), float(found)
         except (OverflowError, ValueError):  # a huge int or Fraction, a signalling NaN
             return _equal(wanted, found)
-        if any(map(math.isinf, doubles)):  # an exact type past the range of a double is not inf
+        if any(map(math.isinf, doubles)):  # may be a Decimal that is too large for a double
             return _equal(wanted, found)
         is_whole = type(wanted) is int
         if is_whole and abs(wanted) > _SAFE_INT:  # a double would round it
@@ -188,7 +187,7 @@ class _Walk:
 
 
 def _same_set(expected: Any, got: Any) -> bool:
-    """Return `set(got) == set(expected)`, False if one of them has no set."""
+    """Return `set(got) == set(expected)`; False if one of them cannot be made a set."""
     try:
         missing = set(expected)
         met = set()
@@ -196,7 +195,7 @@ def _same_set(expected: Any, got: Any) -> bool:
             if item not in missing:
                 return False
             met.add(item)
-    except (TypeError, ArithmeticError):  # no items, or one without a hash
+    except (TypeError, ArithmeticError):  # not iterable, or an item without a hash
         return False
     return len(met) == len(missing)
 
@@ -206,7 +205,7 @@ def _found(value: Any) -> bool:
 
 
 def _compare_unordered(comparison: Comparison, expected: Any, got: Any) -> CheckResult:
-    """Match the items of two sequences one to one, by keys that are equal where they are."""
+    """Match the items of two sequences one to one, by `_key`."""
     if len(expected) != len(got):
         return different(f"expected {len(expected)} items in any order, got {len(got)}")
     try:
@@ -222,7 +221,7 @@ def _compare_unordered(comparison: Comparison, expected: Any, got: Any) -> Check
 
 
 def _key(comparison: Comparison, value: Any, depth: int) -> Any:
-    """Return something hashable that equals the key of another value where the values are equal."""
+    """Return a hashable key; two values have equal keys if and only if they match."""
     if depth > _MAX_KEY_DEPTH:
         raise RecursionError
     value = _plain(value)
@@ -245,14 +244,14 @@ def _key(comparison: Comparison, value: Any, depth: int) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a numpy array or scalar as the builtin values that it holds."""
+    """Return the builtin values of a numpy array or scalar; other values as they are."""
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return value.tolist()
     return value
 
 
 def _equal(wanted: Any, found: Any) -> bool:
-    """Return `wanted == found` for plain data; what cannot be compared is not equal."""
+    """Return `wanted == found` for plain data; values that cannot be compared are not equal."""
     try:
         return bool(wanted == found)
     except (RecursionError, ArithmeticError, ValueError, TypeError):
@@ -271,7 +270,7 @@ def _is_nan(value: Any) -> bool:
     return type(value) is float and math.isnan(value)
 
 
-def _where(path: list[Any]) -> str:
+def _place(path: list[Any]) -> str:
     keys = [key for key in path if key is not _ROOT]
     if not keys:
         return ""
@@ -280,7 +279,7 @@ def _where(path: list[Any]) -> str:
 
 
 def _both(wanted: Any, found: Any) -> str:
-    """Show both values, with their types where the values alone look alike."""
+    """Return both values as text, with their types if these differ or the texts are equal."""
     shown = show(wanted), show(found)
     if shown[0] == shown[1] or type(wanted) is not type(found):
         kinds = f" ({type(wanted).__name__})", f" ({type(found).__name__})"

@@ -321,7 +321,7 @@ def test_missing_report_does_not_meet_an_expected_none() -> None:
         ),
         pytest.param(
             [{"e": "unencodable", "type": "X", "reason": "an object of type X"}],
-            "returned something that is no plain data: an object of type X; "
+            "returned something that is not plain data: an object of type X; "
             'arguments: (3, "x", key=[1])',
             id="object",
         ),
