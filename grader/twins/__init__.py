@@ -1,14 +1,14 @@
 """Twins of suites: the same tests with a secret part of their expectations changed.
 
-A pass in the submission's own process is believed only where the changed tests fail: code that
-passes them all has fooled the tests. See docs/twins.md.
+A pass in a process that tests and submission share counts only if the changed tests fail: code that
+passes all of them has fooled the tests. See docs/twins.md.
 
-    find_sites     where a suite's expectations can be changed; once per suite
-    confirmable    which cases have such a place
-    make_twins     two changed suites that share out the cases between them
-    sites_to_doubt where to change cases that passed as they were changed
-    propose        changes that the suite's reference has to fail before they count
-    pair_cases     the cases of a changed suite by those of the original
+    find_sites     the sites of a suite, at which an expectation can be changed; once per suite
+    confirmable    the cases that have a site
+    make_twins     two changed suites; each case is changed in one of them
+    sites_to_doubt the sites for a second look at cases that passed although they were changed
+    propose        changes that count only if the suite's reference fails them
+    pair_cases     the cases of a changed suite with those of the original
 """
 
 from grader.twins.found import Where

@@ -1,4 +1,4 @@
-"""What may stand in the place of the literals that an expectation is made of."""
+"""Replacements for the literals of an expectation."""
 
 import ast
 import math
@@ -19,13 +19,16 @@ _TRIES = 24
 _JOINT_CHANGES = 8
 _JOINT_LEAVES = 60
 _JOINT_SHARE = 0.75
-"""Of the literals of an expectation. Code that knows some of them cannot wait for their change."""
+"""Share of an expectation's literals that change together.
+
+Not all change: code that knows a few of the literals must not be able to rely on their change.
+"""
 
 
 def literal_changes(
     found: Found, pool: Pool, rng: Random, *, certain: bool
 ) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
-    """Yield literals with others for them, and whether the test's name says which is right."""
+    """Yield sources with changes of one literal, and whether the test's name has that literal."""
     expectation = found.expectation
     expected = expectation.expected
     if expected is None:
@@ -63,7 +66,7 @@ def literal_changes(
 
 
 def _literals_near(found: Found, leaf: ast.expr) -> Iterator[tuple[ast.expr, str]]:
-    """Yield the literals of what is asked and expected, but for one."""
+    """Yield the literals of an expectation, and of what it asks, except `leaf`."""
     reached = found.expectation.reached
     asked = found.expectation.asked
     if isinstance(asked, ast.Name) and asked.id in reached.env:
@@ -76,7 +79,7 @@ def _literals_near(found: Found, leaf: ast.expr) -> Iterator[tuple[ast.expr, str
 
 
 def _is_sorted(value: object) -> bool:
-    """Tell whether a value is a list in order, as a reader may see."""
+    """Tell whether a value is a sorted list, which a reader may notice."""
     if not isinstance(value, list) or len(value) < 3:
         return False
     with suppress(TypeError):
@@ -85,7 +88,7 @@ def _is_sorted(value: object) -> bool:
 
 
 def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Names) -> bool:
-    """Tell whether two literals differ, whatever the expression makes of them."""
+    """Tell whether two literals differ by themselves, whatever the expression around them does."""
     if isinstance(leaf, ast.Name | ast.Attribute):
         return ast.dump(leaf) != ast.dump(other)
     values = Values(names)
@@ -95,7 +98,7 @@ def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Na
 def joint_changes(
     found: Found, pool: Pool, rng: Random
 ) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
-    """Yield what an expectation is made of with changes of most of its literals together."""
+    """Yield sources with changes of most literals of an expectation together."""
     expectation = found.expectation
     if expectation.expected is None:
         return
@@ -124,7 +127,7 @@ def joint_changes(
 def _joint_others(
     found: Found, source: SuiteSource, leaf: ast.expr, pool: Pool, rng: Random
 ) -> list[tuple[Edit, ast.expr]]:
-    """Return what may stand in the place of one literal of several, with its tree."""
+    """Return the edits that may replace a literal if others change, too, with their trees."""
     start, end = source.span(leaf)
     text = source.text(start, end)
     values = Values(found.names, found.expectation.reached.env)
@@ -146,7 +149,7 @@ def _joint_others(
 
 
 def _is_coarsely_apart(one: object, other: object) -> bool:
-    """Tell whether integers differ by no multiple of a small number, and texts in letters."""
+    """Tell whether integers differ by a number without factors up to 7, and texts in letters."""
     match one, other:
         case int(), int():
             return math.gcd(one - other, 2 * 3 * 5 * 7) == 1

@@ -1,4 +1,4 @@
-"""Within what tolerance values are compared, where that is not for equality."""
+"""The tolerances of comparisons that are not for equality."""
 
 import ast
 from typing import Any
@@ -11,7 +11,7 @@ class Closeness:
     """Reads comparisons within a tolerance."""
 
     def __init__(self, names: Names, values: Values) -> None:
-        """Set out, with what names mean and what they stand for."""
+        """Make a reader, with the meanings and the values of names."""
         self._names = names
         self._values = values
 
@@ -31,7 +31,7 @@ class Closeness:
         return Tolerance(absolute=first, relative=second)
 
     def of_assertion(self, name: str, call: ast.Call) -> Tolerance | None:
-        """Return that of an assertion about almost equal values; None where it cannot be told."""
+        """Return the tolerance of an assertion about almost equal values; None if it is unknown."""
         named = {k.arg: k.value for k in call.keywords}
         if None in named:
             return None
@@ -52,7 +52,7 @@ class Closeness:
     def approximated(
         self, expected: ast.expr, tolerance: Tolerance
     ) -> tuple[ast.expr, Tolerance | None]:
-        """Look into `pytest.approx`."""
+        """Return the value in `pytest.approx` and its tolerance; without it, both as given."""
         match expected:
             case ast.Call(args=[inner, *rest]) if (
                 self._names.library(expected.func) == "pytest.approx"
@@ -78,7 +78,7 @@ class Closeness:
                 found = self._tolerance((named.get("abs_tol"), 0.0), (named.get("rel_tol"), 1e-9))
             case "numpy.isclose" | "numpy.allclose":
                 if any(_has_empty(self._values.of(arg)) for arg in call.args[:2]):
-                    return None  # what an empty array is compared with is as empty, whatever it is
+                    return None  # numpy broadcasts, so an empty array is close to anything
                 found = self._tolerance(
                     (named.get("atol", rest.get(1)), 1e-8),
                     (named.get("rtol", rest.get(0)), 1e-5),

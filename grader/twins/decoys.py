@@ -1,8 +1,8 @@
-"""Other literals in the style of one that a suite has written.
+"""Decoys: other literals in the style of one that a suite has.
 
-A reader must not be able to tell a decoy from an original: it has the form, the length and the
-roundness of the one it replaces, or is one that the suite itself expects elsewhere. Whether a
-decoy is certainly unequal is for `grader.twins.values.apart` to say.
+A reader must not be able to tell a decoy from the original. So a decoy has the form, the length and
+the roundness of the literal that it replaces, or is a literal that the suite expects elsewhere.
+`grader.twins.values.apart` tells whether a decoy is certainly unequal.
 """
 
 import ast
@@ -27,22 +27,23 @@ _MAX_KEPT = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """What a suite expects, as written, by the kind of literal; decoys are taken from it."""
+    """The literals that a suite expects, from which decoys are taken."""
 
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The literals as written, by kind."""
     words: tuple[str, ...] = ()
-    """Of the texts that it expects."""
+    """The words in expected texts."""
     nearby: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What the same assertion has, by kind: what a program returns is often made of its input."""
+    """The literals of the same assertion by kind, since results are often made of inputs."""
 
     def like(self, kind: str, rng: Random, count: int) -> list[str]:
-        """Return some of a kind, in any order, those nearby first."""
+        """Return at most `count` literals of a kind in random order, nearby ones first."""
         near, known = self.nearby.get(kind, ()), self.texts.get(kind, ())
         found = rng.sample(near, min(count, len(near)))
         return found + rng.sample(known, min(count - len(found), len(known)))
 
     def near(self, expressions: Iterable[tuple[ast.expr, str]]) -> "Pool":
-        """Return a pool that has some expressions nearby."""
+        """Return this pool with the literals in `expressions` as nearby ones."""
         return replace(self, nearby=pool_of(expressions).texts)
 
 
@@ -63,7 +64,7 @@ def pool_of(expressions: Iterable[tuple[ast.expr, str]], exceptions: Iterable[st
 
 
 def kind_of(node: ast.expr) -> str | None:
-    """Return what kind of literal an expression is; None where it is none."""
+    """Return the kind of a literal, or None if the expression is not a literal."""
     match node:
         case ast.Constant(value=value):
             return type(value).__name__
@@ -78,13 +79,13 @@ def kind_of(node: ast.expr) -> str | None:
 
 
 def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
-    """Yield texts that may replace that of a literal, likely ones first; each has as many lines.
+    """Yield texts that may replace a literal, the likeliest first.
 
     Args:
         node: The literal.
-        text: As it is written.
-        pool: What the suite expects elsewhere.
-        rng: Decides which, and in what order.
+        text: The literal as written.
+        pool: The literals that the suite expects.
+        rng: Decides on the texts and their order.
     """
     value = _constant(node)
     match value:
@@ -110,7 +111,7 @@ def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
 
 
 def _mixed(rng: Random, own: Iterator[str], pool: Pool, kind: str) -> Iterator[str]:
-    """Yield made texts and borrowed ones, in an order that tells nothing."""
+    """Yield made texts and borrowed ones, in random order."""
     likely_own = 0.2 if pool.nearby.get(kind) else 0.6
     for other in pool.like(kind, rng, 4):
         while rng.random() < likely_own and (made := next(own, None)) is not None:
@@ -133,7 +134,7 @@ def _constant(node: ast.expr) -> Any:
 
 
 def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
-    """Yield near integers that are as round."""
+    """Yield integers that are near and equally round."""
     size = abs(value)
     digits = str(size) if size < 10**300 else ""
     zeros = len(digits) - len(digits.rstrip("0")) if size else 0
@@ -149,7 +150,7 @@ def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
 
 
 def steps_from(value: int, text: str) -> Iterator[str]:
-    """Yield near integers that differ by no multiple of a small number."""
+    """Yield near integers whose difference is not a multiple of a small number."""
     return (_written(value + step, text) for step in (1, -1, 11, -11, 13, -13))
 
 
@@ -170,7 +171,7 @@ def _written(value: int, like: str) -> str:
 
 
 def _floats(value: float, text: str, rng: Random) -> Iterator[str]:
-    """Yield floats that differ in a leading digit, written with as many digits."""
+    """Yield floats that differ in a leading digit and have the same number of digits."""
     if value == 0:
         yield from rng.sample([_filled_digits(text, d) for d in "12345"], 5)
         return
@@ -216,7 +217,7 @@ def _texts(value: str | bytes, text: str, pool: Pool, rng: Random) -> Iterator[s
 
 
 def _borrowed(value: str | bytes, text: str, pool: Pool, rng: Random) -> Iterator[str]:
-    """Yield what the suite expects elsewhere, in the quotes of this text."""
+    """Yield texts that the suite expects elsewhere, in the quotes of this text."""
     token = _TOKEN.fullmatch(text)
     if token is None or len(token["quote"]) != 1:
         return
@@ -233,7 +234,7 @@ def _borrowed(value: str | bytes, text: str, pool: Pool, rng: Random) -> Iterato
 
 
 def _reworded(text: str, pool: Pool, rng: Random) -> Iterator[str]:
-    """Yield a text with one word replaced by another one of the suite's."""
+    """Yield the text with one word replaced by another word of the suite."""
     found = [match for match in _matches(_WORD, text) if not _ESCAPE.match(match[0])]
     for match in rng.sample(found, min(3, len(found))):
         word = match[0]
@@ -244,7 +245,7 @@ def _reworded(text: str, pool: Pool, rng: Random) -> Iterator[str]:
 
 
 def _respelt(text: str, rng: Random) -> Iterator[str]:
-    """Yield a text with one character replaced by another one of its kind."""
+    """Yield the text with one character replaced by another of the same kind."""
     for attempt in range(24):
         pattern = re.compile(r"[0-9]" if attempt % 3 == 0 else r"[A-Za-z]")
         found = list(_matches(pattern, text))
@@ -277,7 +278,7 @@ def _case(word: str) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield matches inside the quotes of a text's tokens, and outside of escapes."""
+    """Yield matches inside the quotes of a text's tokens, but not inside escapes."""
     for token in _TOKEN.finditer(text):
         start, end = token.span("body")
         if "r" in token["prefix"].lower():
@@ -292,7 +293,7 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _filled(node: ast.expr, pool: Pool, rng: Random) -> Iterator[str]:
-    """Yield displays with something in them, to replace an empty one."""
+    """Yield displays with items, to replace an empty one."""
     kind = kind_of(node) or ""
     for text in pool.like(kind, rng, 4):
         if len(text) > 2 and len(text) < 40:
@@ -311,7 +312,7 @@ def _filled(node: ast.expr, pool: Pool, rng: Random) -> Iterator[str]:
 
 
 def parsed(text: str) -> ast.expr | None:
-    """Return the tree of an expression's text; None where it is none."""
+    """Return the tree of an expression; None if the text is not one expression."""
     try:
         tree = parse(f"(\n{text}\n)")
     except UNPARSABLE:

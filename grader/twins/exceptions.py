@@ -1,4 +1,4 @@
-"""Other exceptions than those that a test wants."""
+"""Replacements for the exceptions that a test expects."""
 
 import ast
 import builtins
@@ -25,25 +25,25 @@ _COMBINED: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (RuntimeError, OSError),
     (LookupError, ValueError),
 )
-"""Pairs from which some libraries and programs derive an exception of both kinds."""
+"""Pairs of exceptions that some class in libraries or programs derives from both."""
 
 
 def other_exceptions(
     node: ast.expr, names: Names, wanted: Collection[str], rng: Random
 ) -> tuple[list[str], bool]:
-    """Return exceptions as they may be written in the place of those that a test wants.
+    """Return the texts of exceptions that may replace those that a test expects.
 
     Args:
-        node: What a test wants.
-        names: What names mean.
-        wanted: Exceptions that tests of the suite want.
+        node: The exceptions that the test expects.
+        names: The meanings of names.
+        wanted: The exceptions that tests of the suite expect.
         rng: Decides on the order.
 
     Returns:
-        The exceptions, and whether they are likely ones: those that the suite wants elsewhere.
-        What is raised for `Exception`, or for a class of the submission, may be of any usual kind;
-        only what ends programs is not. None where what is raised, if it went on its way, would
-        end more than its test.
+        The texts, and whether they are likely: exceptions that the suite expects elsewhere. If the
+        test expects `Exception` or a class of the submission, any usual exception may be raised, so
+        the only replacement is `SystemExit`. There are no texts if the exception would end more
+        than its test when it is not caught.
     """
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     kinds = [getattr(builtins, names.builtin(each) or "", None) for each in parts]
@@ -69,7 +69,7 @@ _FATAL = (RecursionError, MemoryError)
 
 
 def _may_be_both(one: type[BaseException], other: type[BaseException]) -> bool:
-    """Tell whether an exception may be of two kinds."""
+    """Tell whether one exception may be an instance of both classes."""
     if issubclass(one, other) or issubclass(other, one):
         return True
     return any(

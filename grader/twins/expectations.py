@@ -1,4 +1,4 @@
-"""What an assertion expects, and in which ways that can be turned into something else."""
+"""The expectations of an assertion, and the ways to change them."""
 
 import ast
 import re
@@ -21,20 +21,20 @@ Changes = tuple[tuple[Edit, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """Something that must hold for a test to pass."""
+    """A condition that must hold for a test to pass."""
 
     reached: Reached
     expected: ast.expr | None = None
-    """What is compared with, whose literals can be others; None where only `turns` are there."""
+    """The expected value, whose literals can be changed; None if there are only `turns`."""
     asked: ast.expr | None = None
-    """What of the submission's is looked at."""
+    """The submission's side of the comparison."""
     tolerance: Tolerance = EXACT
     exceptions: Bound | None = None
     """The exceptions that must be raised."""
     turns: Changes = ()
     """Changes that make it expect the opposite."""
     telling: bool = False
-    """Whether a reader may take the opposite for less likely than the original."""
+    """Whether a reader may think that the opposite is less likely than the original."""
 
 
 _OPPOSITE = {
@@ -81,7 +81,7 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
 
 
 class ExpectationReader:
-    """Reads what is asserted at a place that was reached."""
+    """Reads the expectations of one statement that a test reaches."""
 
     def __init__(
         self,
@@ -91,14 +91,14 @@ class ExpectationReader:
         *,
         everything: bool = False,
     ) -> None:
-        """Set out.
+        """Make a reader.
 
         Args:
-            names: What names mean.
-            reached: The place.
+            names: The meanings of names.
+            reached: The statement.
             own_methods: Names of methods that the suite's classes define themselves.
-            everything: Whether to read also what is not certain: arguments of classes that may
-                leave them out of account, tolerances that are not known.
+            everything: Whether to read also what is not certain: arguments of classes whose
+                equality may ignore them, and tolerances that are unknown.
         """
         self._everything = everything
         self._names = names
@@ -177,7 +177,7 @@ class ExpectationReader:
             yield from self._turned(call.args, turns, telling=name not in _COMMON)
 
     def _renamed(self, call: ast.Call, names: tuple[str, ...]) -> Changes:
-        """Return the edits that call other methods of the same object."""
+        """Return the edits that replace the called method by others of the same object."""
         if not isinstance(call.func, ast.Attribute):
             return ()
         _, end = self._source.span(call.func)
@@ -189,17 +189,17 @@ class ExpectationReader:
     def _condition(
         self, test: ast.expr, *, holds: bool, call: ast.Call | None = None
     ) -> Iterator[Expectation]:
-        """Yield what a condition expects.
+        """Yield the expectations of a condition.
 
         Args:
             test: The condition.
-            holds: Whether it must be true, or else false.
-            call: The `assertTrue` or `assertFalse` that it is given to, if any.
+            holds: Whether it must be true; else it must be false.
+            call: The `assertTrue` or `assertFalse` around it, if any.
         """
         if holds and (falsified := self._falsified(test)) is not None:
             yield falsified
             if not _is_equality(test):
-                return  # what is turned round may still be believed
+                return  # a reader may still believe the opposite condition
         renamed: Changes = ()
         if call is not None:
             renamed = self._renamed(call, ("assertFalse" if holds else "assertTrue",))
@@ -239,7 +239,7 @@ class ExpectationReader:
                 pass
 
     def _falsified(self, test: ast.expr) -> Expectation | None:
-        """Return changes of literals of a condition that nothing which satisfies it survives."""
+        """Return the expectation with changes that make a condition false, if there are any."""
         if isinstance(test, ast.BoolOp | ast.Constant | ast.Name):
             return None
         witnesses = Witnesses(self._names, self._reached.env, self._source)
@@ -315,7 +315,7 @@ class ExpectationReader:
         tolerance: Tolerance = EXACT,
         turns: Changes = (),
     ) -> Iterator[Expectation]:
-        """Yield the expectation that two values are equal: each side that can be another."""
+        """Yield the expectation that two values are equal, with changes of one of them."""
         if self._is_constant(left) and self._is_constant(right):
             return
         for asked, expected in ((left, right), (right, left)):
@@ -340,7 +340,10 @@ class ExpectationReader:
         yield from self._turned([left, right], turns, telling=True)
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
-        """Return edits that make an object of the submission's class a tuple of other length."""
+        """Return edits that replace an instance of the submission's class by a tuple.
+
+        It has one item more than the class gets arguments, so that the instance cannot equal it.
+        """
         match expected:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if (
                 name[:1].isupper()
@@ -397,7 +400,7 @@ class ExpectationReader:
     # ------------------------------------------------------------ literals
 
     def leaves(self, expected: ast.expr) -> Iterator[Place]:
-        """Yield the literals that an expected value is made of and that can be others."""
+        """Yield the literals of an expected value that can be changed."""
         yield from leaves(self._bound(expected), self._names, everything=self._everything)
 
 
@@ -417,7 +420,7 @@ _LAYOUTS: dict[str | None, str] = {
     "int": "int", "bool": "int", "float": "float", "str": "str", "list": "list", "dict": "dict",
     "tuple": "tuple", "set": "set", "frozenset": "set", "bytes": "bytes", "complex": "complex",
 }  # fmt: skip
-"""Builtin types by what their instances are in memory: no object is of two kinds."""
+"""Builtin types by the memory layout of their instances: no object has two layouts."""
 _USUAL_TYPES = "int float str list dict tuple set".split()
 _COMMON = frozenset(
     "assertIsNone assertIsNotNone assertIn assertNotIn assertIs assertIsNot".split()

@@ -1,4 +1,4 @@
-"""What was found in a suite: its cases, and what they expect."""
+"""The expectations that were found in a suite, with their cases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from grader.twins.source import Edit, SuiteSource
 
 @dataclass(frozen=True, slots=True, order=True)
 class Where:
-    """A case, or all cases that the parameters of one test make."""
+    """A case, or all cases of one test with parameters."""
 
     base: str
     """The id of a script's case, or a pytest node id without parameters."""
     row: int | None = None
-    """Of the parameters, from 0; None: all of them."""
+    """The row of the parameters, from 0; None: all rows."""
     rows: int | None = None
-    """How many there are; other fixtures with parameters would make more cases of them."""
+    """The number of rows. If fixtures have parameters, too, the test has more cases than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """An expectation with the cases of the test that it was found in."""
+    """An expectation with the cases in which it was found."""
 
     where: tuple[Where, ...]
     expectation: Expectation
@@ -31,12 +31,12 @@ class Found:
     own: tuple[tuple[str, int, int], ...]
     """The parts of sources, by name and span, on which no other case depends."""
     row_span: tuple[int, int] | None = None
-    """Where the parameters of this case stand."""
+    """The span of the parameters of this case."""
     all_rows: tuple[Where, ...] = ()
-    """The cases that share what is not among these parameters."""
+    """The cases that depend on what is outside these parameters."""
 
     def owns(self, source: SuiteSource, change: Iterable[Edit]) -> bool:
-        """Tell whether no other case depends on what edits of a source replace."""
+        """Tell whether no other case depends on the text that edits replace."""
         return all(
             any(
                 name == source.name and start <= edit.start and edit.end <= end

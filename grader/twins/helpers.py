@@ -10,7 +10,7 @@ from grader.twins.source import SuiteSource
 
 
 class Helpers:
-    """The functions of sources that share their names, and the scopes in them."""
+    """The functions of sources that share a namespace, and their scopes."""
 
     def __init__(
         self, names: Names, sources: list[SuiteSource], outside: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Helpers:
         owner: ast.ClassDef | None,
         methods: Mapping[str, Function],
     ) -> Scope:
-        """Return the scope of a function, as a method of a class where it is one."""
+        """Return the scope of a function, which is a method if there is an `owner`."""
         return self._scope(function, source, owner, methods)
 
     def _scope(

@@ -1,4 +1,4 @@
-"""Which statements may end a test, or a loop in it, early, and which fail it."""
+"""Tells which statements may end a test or a loop in it early, and which make it fail."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from grader.twins.names import Function, call_name
 
 
 def may_leave(node: ast.AST) -> bool:
-    """Tell whether a statement may end the function that it is in without a failure."""
+    """Tell whether a statement may end its function without a failure."""
     return any(
         isinstance(inner, ast.Return) or (isinstance(inner, ast.Call) and leaves(inner))
         for inner in _own_nodes(node)
@@ -15,14 +15,14 @@ def may_leave(node: ast.AST) -> bool:
 
 
 def leaves_finally(node: ast.AST) -> bool:
-    """Tell whether a statement of a `finally` may drop the exception on its way."""
+    """Tell whether a statement in a `finally` may drop an exception."""
     return any(
         isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in _own_nodes(node)
     )
 
 
 def breaks(node: ast.AST) -> bool:
-    """Tell whether a statement may end the loop that it is in, or one of its rounds."""
+    """Tell whether a statement may end its loop, or one of the loop's rounds."""
     return any(isinstance(inner, ast.Break | ast.Continue) for inner in _own_nodes(node))
 
 
@@ -32,7 +32,7 @@ def leaves(call: ast.Call) -> bool:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and those inside of it, without what functions in it hold."""
+    """Yield a node and the nodes in it, without the contents of inner functions and classes."""
     yield node
     if isinstance(node, Function | ast.Lambda | ast.ClassDef):
         return
@@ -41,7 +41,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def fails(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether statements, run to their end, fail the test."""
+    """Tell whether the test fails if these statements run."""
     if not body or any(map(may_leave, body)) or any(map(breaks, body)):
         return False
     match body[-1]:
@@ -56,5 +56,5 @@ def fails(body: Sequence[ast.stmt]) -> bool:
 
 
 def is_generator(function: Function) -> bool:
-    """Tell whether calling a function runs none of its body."""
+    """Tell whether a function is a generator, so that calling it runs nothing."""
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for s in function.body for n in ast.walk(s))

@@ -1,4 +1,4 @@
-"""Where the literals stand that an expected value is made of."""
+"""Finds the literals of an expected value."""
 
 import ast
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ _MAX_DEPTH = 6
 def leaves(
     bound: Bound, names: Names, path: tuple[object, ...] = (), *, everything: bool = False
 ) -> Iterator[Place]:
-    """Yield the literals in an expression, through names that are only compared.
+    """Yield the literals in an expression, following names that are only compared.
 
     Args:
         bound: The expression.
-        names: What names mean where it stands.
+        names: The meanings of names in its source.
         path: Keys and indices of the part of its value that is wanted.
-        everything: Whether names count that the submission gives a meaning.
+        everything: Whether to yield also names that the submission defines.
     """
     deeper = partial(leaves, names=names, everything=everything)
     node, env, source = bound.node, bound.env, bound.source

@@ -1,4 +1,4 @@
-"""Suites with a secret, random part of their expectations changed."""
+"""Makes suites with a secret, random part of their expectations changed."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,7 @@ from grader.twins.tests import SETUP
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """A site with the way in which it is changed."""
+    """A site with the change that was chosen for it."""
 
     site: Site
     change: tuple[Edit, ...]
@@ -24,40 +24,40 @@ class Pick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Twin:
-    """A suite like another, with some expectations changed."""
+    """A suite with some expectations changed."""
 
     tests: ScriptTests | PytestTests
     changed: Mapping[str, Pick]
-    """The cases that a right program must fail, by their ids in the original; see `pair_cases`."""
+    """The changed cases, which a right program must fail, by their ids in the original suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """Changes of which it is not certain that a right program fails them, one a case."""
+    """Changes that a right program may not fail, one for each case."""
 
     twin: Twin
-    """The suite with all of them made."""
+    """The suite with all of these changes."""
     sites: Mapping[str, Site]
-    """Each with its one change, by the id of the case."""
+    """The sites, each with one change, by the id of the case."""
 
     def approved(self, failed: Collection[str]) -> tuple[Site, ...]:
         """Return the sites that the suite's reference failed.
 
         Args:
-            failed: Cases of the changed suite that the reference failed, by their ids in the
-                original; it must pass them there. None of a run that did not come to its end, in
-                which everything fails, whatever was changed.
+            failed: The cases that the reference passes in the original and fails in the changed
+                suite, by their ids in the original. Pass none if the run did not end in order,
+                since then all cases fail.
         """
         return tuple(site for id, site in self.sites.items() if id in set(failed))
 
 
 def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Random) -> Proposal:
-    """Propose a change for each case that has no certain one that tells nothing.
+    """Propose a change for each case that has no certain change, or only telling ones.
 
     Args:
         tests: The suite.
         collected: Ids of all its cases, in order.
-        rng: Where the secret comes from.
+        rng: The source of the secret.
     """
     known = {where for site in find_sites(tests) if not site.telling for where in site.cases}
     places = _places(collected)
@@ -77,9 +77,10 @@ def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Ran
 
 
 def confirmable(tests: ScriptTests | PytestTests, cases: Collection[str]) -> frozenset[str]:
-    """Return the cases, of those given by id in any order, of which an expectation can change.
+    """Return those of the given cases that have an expectation that can be changed.
 
-    Of a test with parameters, whose ids do not say which case has which, it is all or none.
+    The ids of a test with parameters do not say which case has which parameters. So either all of
+    its cases are returned or none.
     """
     known = {where for site in find_sites(tests) for where in site.cases}
     places = _places(cases)
@@ -103,22 +104,22 @@ def make_twins(
     sites: Sequence[Site] | None = None,
     last: bool = False,
 ) -> tuple[Twin, Twin]:
-    """Return two suites; each confirmable case is changed in one of them, which is left to chance.
+    """Return two suites; each confirmable case is changed in one of them, chosen at random.
 
-    A single case, or cases that can only be changed together, are changed in both, in different
-    ways where there are several.
+    If there is only one case, or all cases can only be changed together, they are changed in both
+    suites, in different ways if possible.
 
     Args:
         tests: The suite.
-        passed: Ids of the cases to be changed.
-        rng: Where the secret comes from; `random.SystemRandom()` outside of tests.
-        collected: Ids of all cases of the suite, in order; those that passed where it has no
-            others. The order says which case has which parameters.
-        sites: Where to change it: what `find_sites` says, by default, and perhaps what the
-            suite's reference has approved; see `propose`.
-        last: Whether to change the last expectation of a case that can be changed, and not any.
-            What a test does after a failure is not done, so that others may miss it; but code
-            that lies early and is right at the end is only found by changing any.
+        passed: Ids of the cases to change.
+        rng: The source of the secret; `random.SystemRandom()` outside of tests.
+        collected: Ids of all cases of the suite in order, which says which case has which
+            parameters; by default `passed`.
+        sites: The sites to choose from: by default those of `find_sites`. The caller may add
+            those that the suite's reference has approved; see `propose`.
+        last: Whether to change the last expectation of each case, instead of a random one. A test
+            ends at its first failure, so a change of an early expectation may affect other cases.
+            But code that is wrong early and right at the end is only found by changing any.
     """
     found = find_sites(tests) if sites is None else sites
     places = _places(passed if collected is None else collected)
@@ -143,17 +144,17 @@ def sites_to_doubt(
     believed: Mapping[str, Pick],
     rng: Random,
 ) -> list[Site]:
-    """Return where to change a suite for a second look at cases that passed as they were changed.
+    """Return the sites for a second look at cases that passed although they were changed.
 
-    They have further changes of the same statements, most of what is expected at once. An honest
-    program whose own equality left out what was changed fails those.
+    They change the same statements again, most of what each expects at once. An honest program
+    whose own equality ignores what was changed before fails these changes.
 
     Args:
         tests: The suite.
         collected: Ids of all its cases, in order.
-        sites: Where it was changed; they stay for the other cases.
-        believed: What was changed of those that passed, by the ids of the originals.
-        rng: Where the secret comes from.
+        sites: The sites of the first look; those of the other cases are returned, too.
+        believed: What was changed in the cases that passed, by their ids in the original.
+        rng: The source of the secret.
     """
     places = _places(collected)
     doubted = [places[id] for id in believed]
@@ -168,10 +169,10 @@ def sites_to_doubt(
 
 
 def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
-    """Return the ids of cases in the original suite by those in a changed one.
+    """Return the ids of cases in the original suite by their ids in a changed one.
 
-    Parameters are in the ids that pytest makes, so that a changed one may change an id; the order
-    of a test's cases stays. Cases that have no partner are left out.
+    pytest's ids have parameters in them, so changing a parameter may change an id. The order of a
+    test's cases stays the same. Cases without a partner are left out.
     """
     by_place = {place: id for id, place in _places(original).items()}
     pairs = {id: by_place.get(place) for id, place in _places(changed).items()}
@@ -179,7 +180,7 @@ def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str
 
 
 def _places(ids: Collection[str]) -> dict[str, Where]:
-    """Return which case each id means: the test and the number of its parameters."""
+    """Return the case that each id means: the test and the row of its parameters."""
     bases = [(id, base_id(id)) for id in ids]
     counts = Counter(base for id, base in bases if base != id)
     seen: Counter[str] = Counter()
@@ -195,12 +196,12 @@ def _places(ids: Collection[str]) -> dict[str, Where]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Sites any of which changes the same cases."""
+    """Sites that change the same cases."""
 
     sites: tuple[Site, ...]
 
     def pick(self, rng: Random, *, last: bool, but: Pick | None = None) -> Pick:
-        """Choose a site and a way to change it, another one than `but` if there is one."""
+        """Choose a site and a change, if possible other than `but`."""
         latest = max(site.order for site in self.sites)
         sites = [site for site in self.sites if site.order == latest] if last else self.sites
         every = [Pick(site, change) for site in sites for change in site.changes]
@@ -212,7 +213,7 @@ class _Group:
 def _groups(
     wanted: Mapping[str, Where], places: Mapping[str, Where], sites: Sequence[Site], rng: Random
 ) -> list[_Group]:
-    """Return groups of sites that share no case and together have all that can be changed."""
+    """Return groups of sites that have no case in common and cover all cases with sites."""
     sites_of: dict[Where, list[Site]] = {}
     for site in sites:
         for where in site.cases:
@@ -221,7 +222,7 @@ def _groups(
     done: set[Where] = set()
     order = [*wanted.values()]
     rng.shuffle(order)
-    # Sites of several cases first: what they change cannot be changed for one case alone.
+    # Sites of several cases come first, since their changes affect all of these cases.
     for place in order:
         own = _alone(sites_of.get(place, []), place)
         wide = sites_of.get(Where(place.base), []) if not own else []
@@ -244,7 +245,7 @@ def _groups(
 
 
 def _alone(sites: Sequence[Site], place: Where) -> list[Site]:
-    """Return the sites of one case alone, without those that may give themselves away."""
+    """Return the sites of one case alone, without telling ones if there are others."""
     own = [site for site in sites if site.cases == (place,)]
     return [site for site in own if not site.telling] or own
 

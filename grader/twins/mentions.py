@@ -1,4 +1,4 @@
-"""Messages, comments and names that repeat what is expected, and would give a change away."""
+"""Messages, comments and names that repeat an expected value and would reveal a change of it."""
 
 import ast
 import re
@@ -11,25 +11,25 @@ _QUOTED = re.compile(r"""^[bBrRuU]*('''|\"\"\"|'|\")(.*)\1$""", re.S)
 
 
 class Mentions:
-    """Where a source speaks about an assertion."""
+    """The places of a source that describe an assertion."""
 
     def __init__(self, source: SuiteSource, node: ast.AST) -> None:
-        """Look around an assertion.
+        """Read the surroundings of an assertion.
 
         Args:
-            source: Where it stands.
-            node: The `assert`, the call, or whatever else is to hold.
+            source: The source of the assertion.
+            node: The `assert`, the call, or other statement that asserts.
         """
         self._source = source
-        self._function = _function_around(source, node)
+        self._function = function_around(source, node)
         self._spans = [*self._messages(node), *self._comments(node)]
 
     def edits(self, old: str, new: str) -> list[Edit]:
-        """Return what keeps messages and comments in agreement with a changed literal.
+        """Return the edits that make messages and comments agree with a changed literal.
 
         Args:
             old: The literal as written.
-            new: As it will be.
+            new: The changed literal as written.
         """
         word, other = _bare(old), _bare(new)
         if not word or "\n" in other:
@@ -44,7 +44,7 @@ class Mentions:
         return list(found.values())
 
     def names(self, old: str) -> bool:
-        """Tell whether the test's own name says what is expected."""
+        """Tell whether the test's name has the expected value in it."""
         word = _bare(old).lower()
         name = "" if self._function is None else self._function.name.lower()
         return bool(word) and word in name.split("_")
@@ -79,7 +79,8 @@ class Mentions:
         yield from self._source.comments(first - 1, last)
 
 
-def _function_around(source: SuiteSource, node: ast.AST) -> Function | None:
+def function_around(source: SuiteSource, node: ast.AST) -> Function | None:
+    """Return the innermost function that contains a node, or None."""
     inside: ast.AST | None = node
     while inside is not None and not isinstance(inside, Function):
         inside = source.parent(inside)

@@ -1,4 +1,4 @@
-"""Modules of pytest and unittest tests: which functions run for which case, with what."""
+"""Modules of pytest and unittest tests: the functions and the parameters of each case."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ from grader.twins.values import Bound
 from grader.twins.walk import Frame, Walk
 
 _PLAIN_DECORATORS = ("pytest.mark.", "unittest.mock.", "unittest.skip", "mock.", "hypothesis.")
-"""What leaves a test's failure as it is."""
+"""Decorators that do not change a test's failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """A test function, in the class that it belongs to where it is a method."""
+    """A test function, with its class if it is a method."""
 
     function: Function
     owner: ast.ClassDef | None
@@ -59,7 +59,7 @@ class TestModule:
     def _definitions(
         self, body: list[ast.stmt], prefix: str, owner: ast.ClassDef | None
     ) -> Iterator[tuple[str, _Definition]]:
-        """Yield what may be a test with its id; some of them are never collected."""
+        """Yield the functions that may be tests, with their ids; pytest may not collect all."""
         methods = _functions(body) if owner is None else self._methods(owner, 0)
         for name, function in methods.items():
             if name.startswith("test"):
@@ -77,7 +77,7 @@ class TestModule:
         return _functions(owner.body, found)
 
     def _is_run(self, definition: _Definition) -> bool:
-        """Tell whether a test's body runs as it stands and its failure counts."""
+        """Tell whether a test runs without changes by decorators, and its failure counts."""
         decorators = [*definition.function.decorator_list]
         if definition.owner is not None:
             decorators += definition.owner.decorator_list
@@ -167,9 +167,9 @@ class TestModule:
     def _parameters(
         self, definition: _Definition
     ) -> list[tuple[dict[str, Bound], tuple[int, int]]] | None:
-        """Return what the parameters of a test are, row by row.
+        """Return the parameters of a test, row by row.
 
-        None where it has none, or where it cannot be told which case has which.
+        None if it has none, or if it is not clear which case has which row.
         """
         decorators = [*definition.function.decorator_list]
         if definition.owner is not None:
@@ -213,7 +213,7 @@ class TestModule:
 
 
 def _in_common(definitions: list[_Definition]) -> _Definition:
-    """Return a test as it is in all classes that have it."""
+    """Return a test with the methods that are the same in all classes that have the test."""
     first, *others = definitions
     methods = {
         name: method
@@ -224,7 +224,7 @@ def _in_common(definitions: list[_Definition]) -> _Definition:
 
 
 def _bends_failures(node: ast.AST) -> bool:
-    """Tell whether a module makes failures of all its tests, or comparisons, something else."""
+    """Tell whether a node changes what failures of all tests, or comparisons, mean."""
     match node:
         case ast.Assign(targets=[ast.Name(id="pytestmark")], value=value):
             marks = (n for n in ast.walk(value) if isinstance(n, ast.expr))
@@ -238,7 +238,7 @@ def _bends_failures(node: ast.AST) -> bool:
 def _functions(
     body: list[ast.stmt], inherited: Mapping[str, Function] | None = None
 ) -> dict[str, Function]:
-    """Return the functions that a body certainly ends up with, by name."""
+    """Return the functions that a body certainly defines, by name."""
     found = dict(inherited or {})
     for statement in body:
         if isinstance(statement, Function):
@@ -250,7 +250,7 @@ def _functions(
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement may bind or delete; `*` if they are not known."""
+    """Yield the names that a statement may bind or delete; `*` if they are unknown."""
     if isinstance(statement, ast.ClassDef):
         yield statement.name
         return

@@ -1,4 +1,4 @@
-"""What names of a source mean: builtins, things of libraries, or the suite's own."""
+"""The meanings of names in a source: builtins, names of libraries, or the suite's own."""
 
 import ast
 import builtins
@@ -13,10 +13,10 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 class Names:
-    """The imports and definitions of a source, wherever in it."""
+    """The imports and definitions anywhere in a source."""
 
     def __init__(self, sources: Iterable[SuiteSource], others: "Names | None" = None) -> None:
-        """Read sources that share their names, with each other and with others read before."""
+        """Read sources that share a namespace, with each other and with `others`."""
         self._own: set[str] = set() if others is None else set(others._own)
         self._origins: dict[str, str] = {} if others is None else dict(others._origins)
         for source in sources:
@@ -44,7 +44,7 @@ class Names:
                 pass
 
     def builtin(self, node: ast.expr) -> str | None:
-        """Return the name of the builtin that an expression means; None for anything else."""
+        """Return the name of the builtin that an expression means, or None."""
         match node:
             case ast.Name(id=name):
                 known = name in _BUILTINS and name not in self._own and name not in self._origins
@@ -55,7 +55,7 @@ class Names:
                 return None
 
     def library(self, node: ast.expr) -> str | None:
-        """Return the full name of something imported, such as "numpy.array"; None for others."""
+        """Return the full name of what is imported, such as "numpy.array", or None."""
         match node:
             case ast.Name(id=name):
                 if name in self._own:
@@ -70,7 +70,7 @@ class Names:
 
 
 def call_name(expression: ast.expr) -> str:
-    """Return the last part of the name of what is called."""
+    """Return the last part of the called name; "" if there is no name."""
     match expression:
         case ast.Call(func=inner):
             return call_name(inner)

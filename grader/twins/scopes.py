@@ -1,7 +1,7 @@
-"""What a suite does with its names: whether a value is only ever compared, or handed on as well.
+"""How a suite uses its names: whether a value is only compared, or also passed on.
 
-An expected value may be changed only where no code of the submission gets it as an input, and
-nothing else depends on it than comparisons in assertions, which may fail as they like.
+An expected value may be changed only if the submission does not get it as an input, and only
+comparisons in assertions depend on it.
 """
 
 import ast
@@ -19,7 +19,7 @@ _PURE = frozenset(
     "isinstance len list max min range repr round set sorted str sum tuple type zip "
     "Counter Decimal Fraction DataFrame Series".split()
 )
-"""Functions that only look at what they are given."""
+"""Functions that do not change their arguments."""
 _PURE_METHODS = frozenset(
     "copy count encode decode endswith index items keys lower split splitlines startswith strip "
     "upper values".split()
@@ -30,7 +30,7 @@ _TRANSPARENT = (
 )  # fmt: skip
 _MAX_DEPTH = 6
 RAISING = frozenset("assertRaises assertRaisesRegex raises".split())
-"""What wants an exception of the code in a block, or of a function that it is given."""
+"""Functions that expect an exception from a block, or from a function that they are given."""
 
 HelperOf = Callable[[ast.Call], "tuple[Function, Scope, int] | None"]
 
@@ -49,12 +49,12 @@ class Scope:
         """Read a function or a module.
 
         Args:
-            root: Which.
-            source: Where it stands.
-            names: What names mean there.
+            root: The function or module.
+            source: Its source.
+            names: The meanings of names in the source.
             helper_of: Finds the suite's own function that a call means, with its scope and how
                 many of its parameters the call leaves out.
-            outside: Names that other sources share.
+            outside: Names that other sources use, too.
         """
         self.source = source
         self._root = root
@@ -66,11 +66,11 @@ class Scope:
         self._known: dict[tuple[str, Path], bool] = {}
 
     def loads(self, name: str) -> list[ast.Name]:
-        """Return the places where a name is read."""
+        """Return the nodes that read a name."""
         return self._loads.get(name, [])
 
     def is_only_compared(self, name: str, path: Path = (), depth: int = 0) -> bool:
-        """Tell whether what a name holds, at a path of keys and indices, is only compared."""
+        """Tell whether a name's value, at a path of keys and indices, is only compared."""
         if name in self._spoiled or depth > _MAX_DEPTH:
             return False
         key = (name, path)
@@ -82,19 +82,19 @@ class Scope:
         return self._known[key]
 
     def is_table(self, name: str) -> bool:
-        """Tell whether one loop, or one test's parameters, go through what a name holds.
+        """Tell whether a name's value is iterated by one loop, or is one test's parameters.
 
-        Whatever else the name is used for only looks at it.
+        All its other uses must be comparisons.
         """
         uses = self._uses(name)
         return uses is not None and uses.count(_Use.WALKED) == 1
 
     def is_unchanged(self, name: str) -> bool:
-        """Tell whether what a name holds keeps its length."""
+        """Tell whether a name's value certainly keeps its length."""
         return self._uses(name) is not None
 
     def _uses(self, name: str) -> list["_Use"] | None:
-        """Return what a name is used for; None where that may be anything."""
+        """Return the uses of a name; None if one of them is unknown."""
         if name in self._spoiled:
             return None
         uses = [self._use(load, 0) for load in self.loads(name)]
@@ -126,7 +126,7 @@ class Scope:
                     self._spoiled.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
                 case _:
                     pass
-        if is_module:  # functions run in an order of their own
+        if is_module:  # functions may run in any order
             self._spoiled.update(name for name, count in stored.items() if count > 1)
 
     def _is_harmless(self, load: ast.Name, path: Path, depth: int) -> bool:
@@ -140,12 +140,12 @@ class Scope:
             and isinstance(parent.slice, ast.Constant)
         ):
             if parent.slice.value != keys.pop(0):
-                return True  # it is another part that is used here
+                return True  # another part of the value is used here
             node, parent = parent, self.source.parent(parent)
         return self._use(node, depth) is _Use.LOOKED_AT
 
     def _use(self, node: ast.AST, depth: int) -> "_Use":
-        """Return what becomes of the value of an expression."""
+        """Return how the value of an expression is used."""
         while True:
             parent = self.source.parent(node)
             match parent:
@@ -174,7 +174,7 @@ class Scope:
                     return _Use.OTHER
 
     def _use_in_call(self, call: ast.Call, arg: ast.AST, depth: int) -> "_Use | None":
-        """Return what a call does with an argument; None where its result is to be looked at."""
+        """Return how a call uses an argument; None if that depends on the use of its result."""
         name = call_name(call)
         if name == "parametrize":
             return _Use.WALKED
@@ -196,11 +196,11 @@ class Scope:
         return _Use.LOOKED_AT if compared else _Use.OTHER
 
     def _goes_out(self, call: ast.Call) -> bool:
-        """Tell whether what is printed goes to standard output, and not to what a test reads."""
+        """Tell whether a `print` goes to the standard output, and not to a stream of the test."""
         above = self.source.parent(call)
         while above is not None and not isinstance(above, ast.With | ast.AsyncWith):
             above = self.source.parent(above)
-        # A context, like a statement, may have put something of the submission in its place.
+        # A context or a statement may have replaced it by an object of the submission.
         return (
             above is None
             and all(keyword.arg in ("end", "sep") for keyword in call.keywords)
@@ -209,12 +209,12 @@ class Scope:
 
 
 class _Use(Enum):
-    """What becomes of a value."""
+    """How a value is used."""
 
     LOOKED_AT = auto()
-    """It is compared, in an assertion."""
+    """It is compared in an assertion."""
     WALKED = auto()
-    """A loop goes through it."""
+    """A loop iterates over it."""
     OTHER = auto()
 
 
@@ -247,7 +247,7 @@ def _parameter(function: Function, call: ast.Call, arg: ast.AST, skipped: int) -
 
 
 def _nodes(root: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield the nodes of a function or module with whether a function inside of it holds them."""
+    """Yield the nodes of a function or module, and whether an inner function or class has them."""
     pending = [(child, False) for child in ast.iter_child_nodes(root)]
     while pending:
         node, nested = pending.pop()

@@ -1,4 +1,4 @@
-"""Where a suite's expectations can be changed, so that a right program must fail."""
+"""Finds the sites of a suite: expectations that can be changed so that a right program fails."""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from grader.twins.decoys import Pool, pool_of
 from grader.twins.exceptions import other_exceptions
 from grader.twins.found import Found, Where
 from grader.twins.literals import named_expression
-from grader.twins.names import Function
+from grader.twins.mentions import function_around
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.tests import find_expectations
 from grader.twins.values import Values
@@ -24,7 +24,7 @@ _SITES_A_CASE = 12
 
 @dataclass(frozen=True, slots=True, order=True)
 class Statement:
-    """Where a statement of a suite stands."""
+    """The place of a statement in a suite."""
 
     source: str
     """The path of the file, or the id of the script's case."""
@@ -34,32 +34,32 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """An expectation of a suite, with others that can stand in its place."""
+    """An expectation of a suite, with the ways to change it."""
 
     cases: tuple[Where, ...]
-    """Which it belongs to."""
+    """The cases that it belongs to."""
     source: str
-    """The path of the file, or the id of the script's case, that the edits are for."""
+    """The path of the file, or the id of the script's case, to which the edits apply."""
     statement: Statement
-    """What fails for a right program once the expectation is changed."""
+    """The statement that fails for a right program if the expectation is changed."""
     changes: tuple[tuple[Edit, ...], ...]
-    """Ways to change it; each alone."""
+    """The possible changes; only one of them is made."""
     certain: bool
-    """Whether a right program is known to fail, by how the expectation is made."""
+    """Whether a right program certainly fails after a change, by the form of the expectation."""
     telling: bool
-    """Whether a reader of a changed source may guess that it was changed."""
+    """Whether a reader of the changed source may guess that it was changed."""
     order: int = 0
-    """Among the expectations of its case: the higher, the later it is evaluated."""
+    """Its position among the expectations of its case; later ones are evaluated later."""
 
 
 @lru_cache(maxsize=512)
 def find_sites(tests: ScriptTests | PytestTests) -> tuple[Site, ...]:
-    """Return the places where a suite can be changed; which ways are listed is left to chance."""
+    """Return the sites of a suite, each with randomly chosen changes."""
     rng = Random(SystemRandom().getrandbits(64))  # noqa: S311 - seeded from the system
     try:
         return tuple(sites_of(tests, rng))
     except RecursionError:
-        return ()  # what is nested that deep is not looked at
+        return ()  # code that is nested so deeply is not read
 
 
 def sites_of(
@@ -70,8 +70,8 @@ def sites_of(
     Args:
         tests: The suite.
         rng: Decides which changes are listed.
-        everything: Whether to yield instead those of which it is not certain that a right
-            program fails them.
+        everything: Whether to yield sites for which it is not certain that a right program fails,
+            in place of certain ones.
     """
     found = list(find_expectations(tests, everything=everything))
     pool = pool_of(_expected(found), _exceptions(found))
@@ -103,9 +103,9 @@ def joint_sites(
 ) -> Iterator[Site]:
     """Yield the sites of some statements, with changes of most of what each expects together.
 
-    What an object's own equality leaves out of account, such as one field or all multiples of a
-    number, hides a change of one literal, but hardly one of these. A reader may notice them, as
-    any exception is named in the place of another.
+    If an object's own equality ignores something, such as a field or multiples of a number, that
+    may hide a change of one literal, but hardly one of these. A reader may notice these changes,
+    for example since any exception may replace another.
     """
     with suppress(RecursionError):
         found = list(find_expectations(tests))
@@ -146,7 +146,7 @@ def _answers(found: Iterable[Found]) -> dict[str, int]:
 
 
 def _question(found: Found) -> str:
-    """Return what an expectation asks, if it is a call with known arguments; else ""."""
+    """Return the call that an expectation is about, as text; "" if its arguments are unknown."""
     asked: ast.expr | None = found.expectation.asked
     env = found.expectation.reached.env
     if isinstance(asked, ast.Name) and (bound := env.get(asked.id)) is not None:
@@ -161,7 +161,7 @@ def _question(found: Found) -> str:
 
 
 def _is_of_object(function: ast.expr) -> bool:
-    """Tell whether what is called is a method of an object, which may have changed meanwhile."""
+    """Tell whether a called function is a method of an object, whose state may have changed."""
     match function:
         case ast.Attribute(value=ast.Call(func=inner)):
             return _is_of_object(inner)
@@ -182,7 +182,7 @@ def _sites(
 ) -> Iterator[Site]:
     expectation = found.expectation
     source = expectation.reached.source
-    # Two answers to one question say that one of them is wrong.
+    # If the same call has two expected values, a reader knows that one of them is wrong.
     telling = asked.get(_question(found), 0) > 1
     if joint:
         changed = joint_changes(found, pool, rng)
@@ -213,13 +213,11 @@ def _sites(
 
 
 def _again(found: Found, source: SuiteSource, node: ast.expr) -> list[tuple[int, int]]:
-    """Return where a test names an exception again, after it has caught it."""
+    """Return the spans in which a test names an exception again after it has caught it."""
     reached = found.expectation.reached
     if source is not reached.source or not isinstance(node, ast.Name):
         return []
-    inside: ast.AST | None = node
-    while inside is not None and not isinstance(inside, Function):
-        inside = source.parent(inside)
+    inside = function_around(source, node)
     if inside is None:
         return []
     _, done = source.span(source.statement(reached.node))
@@ -239,14 +237,14 @@ def _site(
     telling: bool,
     certain: bool,
 ) -> Iterator[Site]:
-    """Yield the site of changes, if no case depends on their place but those that are known."""
+    """Yield a site with those of the changes that affect no other cases than the known ones."""
     usable = [change for change in changes if found.owns(source, change)]
     if not usable:
         return
     cases = found.where
     if found.row_span is not None:
         start, end = found.row_span
-        # What all rows share, such as the docstring, is left as it is for a change of one.
+        # For a change of one row, what all rows share, such as the docstring, stays as it is.
         within = [tuple(e for e in c if start <= e.start and e.end <= end) for c in usable]
         if all(within):
             usable = within

@@ -1,6 +1,6 @@
-"""The text of one source of a suite beside its tree: where nodes stand, and edits at such places.
+"""A source of a suite with its tree: the spans of nodes in the text, and edits of the text.
 
-Spans are in bytes of the text in UTF-8, which is how `ast` counts columns.
+Spans are in bytes of the UTF-8 text, since `ast` counts columns so.
 """
 
 import ast
@@ -19,23 +19,24 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """One replacement in a source; it adds and removes no line."""
+    """A replacement of a part of a source. The number of lines stays the same."""
 
     start: int
-    """In bytes, as `end`."""
+    """In bytes; so is `end`."""
     end: int
     text: str
 
 
 class SuiteSource:
-    """A source with its tree, which nobody may change."""
+    """A source with its tree. Do not change the tree."""
 
     def __init__(self, name: str, content: bytes) -> None:
         """Read a source.
 
         Args:
             name: The path of a file, or the id of a script's case.
-            content: The source in UTF-8; whatever else it is in has no tree.
+            content: The source in UTF-8. In any other encoding, or if it does not parse, its tree
+                is empty.
         """
         self.name = name
         self.content = content
@@ -52,18 +53,18 @@ class SuiteSource:
                 self._parents[child] = node
 
     def span(self, node: ast.expr | ast.stmt | ast.excepthandler) -> tuple[int, int]:
-        """Return where a node begins and ends."""
+        """Return the start and the end of a node."""
         if node.end_lineno is None or node.end_col_offset is None:
             raise AssertionError(node)
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
 
     def place(self, line: int, column: int) -> int:
-        """Return where a column of a line is, from 1 and from 0, in bytes."""
+        """Return the byte at a column (in bytes, from 0) of a line (from 1)."""
         return self._starts[line - 1] + column
 
     def comments(self, first_line: int, last_line: int) -> Iterator[tuple[int, int]]:
-        """Yield where the comments of some lines begin and end."""
+        """Yield the spans of the comments in some lines."""
         if self._comments is None:
             self._comments = dict(self._find_comments())
         for line in range(first_line, last_line + 1):
@@ -91,16 +92,16 @@ class SuiteSource:
         return self.text(*self.span(node))
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        """Return the node that holds another; None for the tree itself."""
+        """Return the node that directly contains another; None for the tree itself."""
         return self._parents.get(node)
 
     def line_end(self, place: int) -> int:
-        """Return where the line of a place ends."""
+        """Return the end of the line that contains a byte."""
         found = _LINE_END.search(self.content, place)
         return found.start() if found else len(self.content)
 
     def statement(self, node: ast.AST) -> ast.stmt:
-        """Return the statement that a node is part of."""
+        """Return the innermost statement that contains a node."""
         inside: ast.AST | None = node
         while inside is not None and not isinstance(inside, ast.stmt):
             inside = self.parent(inside)
@@ -109,12 +110,12 @@ class SuiteSource:
         return inside
 
     def holds(self, node: ast.AST) -> bool:
-        """Tell whether a node is one of this source."""
+        """Tell whether a node belongs to this source."""
         return node in self._parents
 
 
 def edited(content: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return a source with edits made, which must not overlap.
+    """Return a source after edits, which must not overlap.
 
     Raises:
         ValueError: Two edits overlap.

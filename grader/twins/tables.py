@@ -1,4 +1,4 @@
-"""What targets and loops bind to names, as far as the source shows."""
+"""The values that assignments and loops bind to names, as far as the source shows them."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ Row = Bound | tuple[Bound | None, ...]
 
 
 def resolved(bound: Bound) -> Bound:
-    """Follow names of tables to what they stand for."""
+    """Return the expression that a name stands for, with the names that led to it as tables."""
     for _ in range(_MAX_DEPTH):
         match bound.node:
             case ast.Name(id=name) if name in bound.env:
@@ -27,7 +27,7 @@ def resolved(bound: Bound) -> Bound:
 
 
 def bindings(target: ast.expr, bound: Bound) -> Iterator[tuple[str, Bound | None]]:
-    """Yield the names of a target with what each gets; None where that cannot be told."""
+    """Yield the names of a target with the expression that each gets; None if that is unknown."""
     match target:
         case ast.Name(id=name):
             yield name, bound
@@ -46,7 +46,7 @@ def bindings(target: ast.expr, bound: Bound) -> Iterator[tuple[str, Bound | None
 
 
 def row_bindings(target: ast.expr, row: Row) -> Iterator[tuple[str, Bound | None]]:
-    """Yield the names of a loop's target with what each gets in a row."""
+    """Yield the names of a loop's target with the expression that each gets from a row."""
     if isinstance(row, Bound):
         yield from bindings(target, row)
         return
@@ -60,7 +60,7 @@ def row_bindings(target: ast.expr, row: Row) -> Iterator[tuple[str, Bound | None
 
 
 def table_rows(table: Bound) -> list[Row] | None:
-    """Return what a loop over an expression goes through; None where that cannot be told."""
+    """Return the items that a loop over an expression iterates over; None if they are unknown."""
     found = resolved(table)
     match found.node:
         case ast.List(elts=items) | ast.Tuple(elts=items):
@@ -86,19 +86,19 @@ def table_rows(table: Bound) -> list[Row] | None:
 
 
 def _are_distinct(keys: Sequence[ast.expr | None]) -> bool:
-    """Tell whether keys of a display are constants, none of which takes the place of another."""
+    """Tell whether the keys of a display are different constants."""
     values = [key.value for key in keys if isinstance(key, ast.Constant)]
     return len(values) == len(keys) == len(set(values))
 
 
 def stays(row: Row) -> bool:
-    """Tell whether a row is there for certain: nothing may take it out of its table."""
+    """Tell whether a row certainly stays in its table."""
     cells = [row] if isinstance(row, Bound) else [cell for cell in row if cell is not None]
     return all(scope.is_unchanged(name) for cell in cells for scope, name in cell.tables)
 
 
 def _packed(row: Row) -> Bound | None:
-    """Return a row as one expression again; None where not all of it is known."""
+    """Return a row as one expression; None if a part of it is unknown."""
     if isinstance(row, Bound):
         return row
     cells = [cell for cell in row if cell is not None]
@@ -110,7 +110,7 @@ def _packed(row: Row) -> Bound | None:
 
 
 def _zipped(columns: Sequence[list[Row] | None]) -> list[Row] | None:
-    """Return the rows of a `zip`, which is as long as the shortest column: all must be known."""
+    """Return the rows of a `zip`; None if a column is unknown, which may be the shortest."""
     known = [column for column in columns if column is not None]
     if not known or len(known) != len(columns):
         return None

@@ -1,4 +1,4 @@
-"""The cases of a suite with what each reaches for certain."""
+"""Finds the expectations of a suite's cases."""
 
 import ast
 from collections import Counter
@@ -15,17 +15,17 @@ from grader.twins.source import SuiteSource
 from grader.twins.walk import Frame, Walk
 
 SETUP = ""
-"""The name of a script's setup as a source."""
+"""The name that a script's setup has as a source."""
 
 
 def find_expectations(
     tests: ScriptTests | PytestTests, *, everything: bool = False
 ) -> Iterator[Found]:
-    """Yield what the cases of a suite certainly look at, in the order of evaluation.
+    """Yield the expectations that the cases of a suite certainly evaluate, in that order.
 
     Args:
         tests: The suite.
-        everything: Whether to yield also what is looked at perhaps.
+        everything: Whether to yield also expectations that may not be evaluated.
     """
     if isinstance(tests, ScriptTests):
         yield from _of_script(tests, everything=everything)

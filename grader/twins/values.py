@@ -1,7 +1,7 @@
-"""What expected values are, as far as their source shows, and which of them are certainly unequal.
+"""Computes expected values from their source, and tells which of them are certainly unequal.
 
-Nothing of a suite is run: displays, constants, operators and a few constructors of the standard
-library are computed here, within bounds. Whatever else stands in an expression is `Opaque`.
+Nothing of a suite is run. Displays, constants, operators and a few constructors of the standard
+library are computed here, within bounds. Any other expression is `Opaque`.
 """
 
 import ast
@@ -26,19 +26,19 @@ _MAX_DEPTH = 60
 
 
 class NotComputable(Exception):
-    """An expression's value cannot be told."""
+    """The value of an expression cannot be computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that is not known, but is the same wherever the same node stands for it."""
+    """An unknown value; two of the same node are equal."""
 
     node: ast.AST
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a constructor that we do not call would make of its arguments, all of which count."""
+    """The result of a constructor that is not called here. Two are equal if all arguments are."""
 
     name: str
     parts: tuple[Any, ...]
@@ -46,16 +46,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a name stands for: an expression, and what the names in it stand for."""
+    """The expression that a name stands for, and those that the names in it stand for."""
 
     node: ast.expr
     env: "Mapping[str, Bound]"
     source: SuiteSource
-    """Where the expression stands."""
+    """The source of the expression."""
     scope: Scope | None = None
-    """Where the name was bound."""
+    """The scope that binds the name."""
     tables: "tuple[tuple[Scope, str], ...]" = ()
-    """Names of the tables that it was taken from."""
+    """The tables that it was taken from, by scope and name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ _FAULTS = (
 
 
 class Values:
-    """Computes expressions, with names that stand for others."""
+    """Computes the values of expressions."""
 
     def __init__(
         self,
@@ -114,19 +114,19 @@ class Values:
         env: Mapping[str, Bound] | None = None,
         changed: Mapping[ast.AST, ast.expr] | None = None,
     ) -> None:
-        """Set out.
+        """Remember the names of the expressions.
 
         Args:
-            names: What the source's imports and definitions make of names.
-            env: What names stand for.
-            changed: Nodes with others to read in their place.
+            names: The meanings of names in the source.
+            env: The expressions that names stand for.
+            changed: Nodes, each with an expression to compute in its place.
         """
         self._names = names
         self._env = env or {}
         self._changed = changed or {}
 
     def of(self, node: ast.expr, depth: int = 0) -> Any:
-        """Return the value of an expression; `Opaque` where it cannot be told."""
+        """Return the value of an expression; `Opaque` if it cannot be computed."""
         if depth > _MAX_DEPTH:
             return Opaque(node)
         try:
@@ -257,7 +257,7 @@ class Values:
 
 
 def is_steady(name: str, bound: Bound, path: tuple[object, ...] = ()) -> bool:
-    """Tell whether what a name stands for is used for comparisons alone."""
+    """Tell whether a name's value is only compared, and its tables are only iterated once."""
     if bound.scope is None or not bound.scope.is_only_compared(name, path):
         return False
     return all(scope.is_table(table) for scope, table in bound.tables)
@@ -288,10 +288,10 @@ def _is_known(value: Any) -> bool:
 
 
 def apart(one: Any, other: Any, tolerance: Tolerance = EXACT) -> bool:
-    """Tell whether no reasonable comparison takes two values for equal.
+    """Tell whether two values are unequal in every reasonable comparison.
 
-    Neither one that forgives case, blanks, the order of items or the type of a sequence, nor one
-    that rounds, nor one within a tolerance, of which several times as much is kept away.
+    Such a comparison may ignore case, blanks, the order of items or the type of a sequence, may
+    round, or may allow a tolerance. Numbers that are apart differ by several times the tolerance.
     """
     return _apart(one, other, tolerance) and _loosely(one) != _loosely(other)
 
@@ -325,7 +325,7 @@ def _apart(one: Any, other: Any, tolerance: Tolerance) -> bool:
 
 
 def _holds_other(one: Any, other: Any, tolerance: Tolerance) -> bool:
-    """Tell whether a set has an item that is apart from all of another."""
+    """Tell whether a set has an item that is apart from all items of another."""
     return any(all(_apart(item, each, tolerance) for each in other) for item in one)
 
 
@@ -343,7 +343,7 @@ def _numbers_apart(one: Any, other: Any, tolerance: Tolerance) -> bool:
             first, second = Fraction(one), Fraction(other)
         except (ValueError, OverflowError):  # infinite, or not a number
             return bool(math.isfinite(one) != math.isfinite(other))
-        # What is too large for a float is of any size here.
+        # Sizes are capped, since they may be too large for a float.
         gap = float(min(abs(first - second), Fraction(_LARGEST)))
         size = float(min(max(abs(first), abs(second)), Fraction(_LARGEST)))
     needed = 4 * (tolerance.absolute + tolerance.relative * size)
@@ -352,7 +352,7 @@ def _numbers_apart(one: Any, other: Any, tolerance: Tolerance) -> bool:
 
 _LARGEST = 10**300
 _LEAST_SHARE = 0.005
-"""As much of its size as no float of an expectation is off by rounding."""
+"""Share of a number's size that is more than any rounding in an expectation."""
 _LEAST = 1e-5
 
 
@@ -363,7 +363,7 @@ def _folded(text: str | bytes) -> str | bytes:
 
 
 def _loosely(value: Any) -> Hashable:
-    """Return a key that values share which some comparison may take for equal."""
+    """Return a key that is the same for values that some comparison may call equal."""
     match value:
         case bool() | int():
             return ("number", value)

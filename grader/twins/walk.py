@@ -1,8 +1,8 @@
-"""Which expectations of a test are evaluated in every run that passes.
+"""Finds the expectations of a test that are evaluated in every run that passes.
 
-A statement is reached for certain where nothing before it can leave the test and nothing around
-it can swallow its failure. The walk follows loops over literal tables row by row, and calls of
-the suite's own helpers with what they are given.
+A statement is certainly reached if nothing before it can leave the test and nothing around it can
+swallow its failure. The walk follows loops over literal tables row by row, and calls of the suite's
+own helpers with their arguments.
 """
 
 import ast
@@ -32,7 +32,7 @@ _SAFE_CONTEXTS = frozenset(
 
 @dataclass(slots=True)
 class Frame:
-    """One activation of a test, of a helper, or of a script."""
+    """One call of a test or a helper, or one run of a script."""
 
     source: SuiteSource
     scope: Scope
@@ -42,10 +42,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A statement that asserts something, or may, with what names stand for there."""
+    """A statement that asserts something, or may, with the expressions that names stand for."""
 
     node: ast.stmt | ast.expr | ast.excepthandler
-    """An `assert`, a call, the context of a `with` that wants an exception, or such a handler."""
+    """An `assert`, a call, an `if` that fails, or an expected exception's context or handler."""
     source: SuiteSource
     scope: Scope
     env: Mapping[str, Bound]
@@ -57,14 +57,15 @@ class Walk:
     def __init__(
         self, names: Names, helper_of: HelperOf, *, noted: bool, everywhere: bool = False
     ) -> None:
-        """Set out.
+        """Start with nothing found.
 
         Args:
-            names: What names mean.
+            names: The meanings of names.
             helper_of: Finds the suite's own function that a call means; see `Scope`.
-            noted: Whether an assertion that fails fails its case, even if the error is swallowed;
-                see `grader.source.swallowing`.
-            everywhere: Whether to go also where a run may not come, or not be stopped.
+            noted: Whether a failed assertion fails its case even if the error is swallowed; see
+                `grader.source.swallowing`.
+            everywhere: Whether to walk also statements that may not run, or whose failure may be
+                swallowed.
         """
         self._noted = noted
         self._everywhere = everywhere
@@ -74,7 +75,7 @@ class Walk:
         self.found: list[Reached] = []
 
     def block(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
-        """Walk statements; return whether what follows them is reached for certain."""
+        """Walk statements; return whether the code after them is certainly reached."""
         for statement in body:
             if not self._statement(statement, frame) and not self._everywhere:
                 return False
@@ -161,7 +162,7 @@ class Walk:
             self._reach(call, frame)
             return not leaves(call)
         function, scope, bound = helper
-        # Whatever way it returns, the caller goes on.
+        # The caller continues, however the function returns.
         self.block(function.body, self._inner(scope, bound, frame))
         return True
 
@@ -173,7 +174,7 @@ class Walk:
     def _helper(
         self, call: ast.Call, frame: Frame
     ) -> tuple[Function, Scope, dict[str, Bound]] | None:
-        """Return the suite's own function that a call means, and what its parameters get."""
+        """Return the suite's own function that a call means, its scope and its arguments."""
         found = self._helper_of(call) if frame.depth < _MAX_DEPTH else None
         if found is None:
             return None
@@ -192,14 +193,14 @@ class Walk:
                 self._reach(*raising)
             if raising is not None or not self._lets_through(item.context_expr):
                 if raising is None and self._noted and not self._everywhere:
-                    # The context may swallow any other error, and so what would follow that.
+                    # The context may swallow any other error, so that what follows is not run.
                     self.block([*takewhile(_is_noted, node.body)], frame)
                 self._pass_over(node, [node.body], frame)
                 return not any(map(may_leave, node.body))
         return self.block(node.body, frame)
 
     def _raising(self, context: ast.expr, frame: Frame) -> tuple[ast.expr, Frame] | None:
-        """Return the context that wants an exception, which a helper of the suite may make."""
+        """Return the context that expects an exception; a helper of the suite may make it."""
         if call_name(context) in RAISING:
             return context, frame
         helper = self._helper(context, frame) if isinstance(context, ast.Call) else None
@@ -247,11 +248,11 @@ class Walk:
             return False
         whole = [*node.body, *node.orelse, *node.finalbody, *node.handlers]
         if all(fails(handler.body) for handler in node.handlers):
-            # Whatever is raised inside fails the test either way.
+            # Any exception inside fails the test, caught or not.
             goes_on = self.block([*node.body, *node.orelse], frame)
             return self.block(node.finalbody, frame) and goes_on
         if len(node.handlers) == 1 and (fails(node.body) or fails(node.orelse)):
-            # The handler must run for the test to pass, unless it catches what says that it failed.
+            # The test passes only if the handler runs, unless that catches the failure itself.
             handler = node.handlers[0]
             for statement in node.body:
                 self._forget(statement, frame)
@@ -277,7 +278,7 @@ def _is_noted(node: ast.stmt) -> bool:
 def _arguments(
     function: Function, call: ast.Call, skipped: int, frame: Frame
 ) -> dict[str, Bound] | None:
-    """Return what the parameters of a function get in a call; None where that cannot be told."""
+    """Return the arguments of a call by parameter; None if they are unknown."""
     spec = function.args
     if spec.vararg or spec.kwarg or any(isinstance(arg, ast.Starred) for arg in call.args):
         return None

@@ -1,9 +1,9 @@
-"""Conditions that are not equalities, with other literals that make them false.
+"""Finds changes of literals that make a condition other than an equality false.
 
-A condition such as `8 < f(3) < 10` or `"ab" in f(1)` asks one thing of the submission. Values that
-it may have are tried in its place: changed literals count if the condition holds for some of those
-values, and none that satisfies it as it is satisfies it as it is changed. Conditions are not run,
-but computed, as far as `Values` goes and the methods below.
+A condition such as `8 < f(3) < 10` or `"ab" in f(1)` asks the submission for one value. Many values
+are tried in its place. A change counts if some of them satisfy the original condition, and none of
+these satisfies the changed one. Conditions are not run: `Values` computes them, with the operators
+and methods below.
 """
 
 import ast
@@ -34,7 +34,7 @@ _METHODS = frozenset(
     "difference endswith intersection isdisjoint issubset issuperset lower lstrip removeprefix "
     "removesuffix rstrip startswith strip symmetric_difference union upper".split()
 )
-"""Of texts and sets."""
+"""Methods of texts and sets."""
 _MOST_CHANGES = 3
 _MOST_TRIES = 40
 _MOST_CHARS = 10_000
@@ -47,17 +47,17 @@ class _Unknown(Exception):
 
 
 class Witnesses:
-    """Looks for changes of one condition."""
+    """Finds changes of conditions."""
 
     def __init__(self, names: Names, env: Mapping[str, Bound], source: SuiteSource) -> None:
-        """Set out, with what names mean and stand for, and the source of the conditions."""
+        """Remember the meanings and values of names, and the source of the conditions."""
         self._names = names
         self._env = env
         self._source = source
         self._known = Values(names, env)
 
     def changes(self, test: ast.expr, rng: Random) -> tuple[tuple[Edit, ...], ...]:
-        """Return changes that make a condition false which holds."""
+        """Return changes of a condition that a right program fails."""
         try:
             asked = [*self._asked(test)]
         except _Unknown:
@@ -66,7 +66,7 @@ class Witnesses:
             return ()
         literals = [node for node in self._literals(test) if self._source.holds(node)]
         if isinstance(test, ast.Compare) and all(isinstance(op, ast.Eq) for op in test.ops):
-            # What is equal to something is changed elsewhere, with more care.
+            # Both sides of an equality are changed elsewhere, with more care.
             literals = [n for n in literals if n not in (test.left, *test.comparators)]
         values = [self._known.of(node) for node in literals]
         if not values or not all(map(_is_plain, values)):
@@ -101,7 +101,7 @@ class Witnesses:
         return Edit(start=start, end=end, text=repr(other))
 
     def _asked(self, node: ast.expr) -> Iterator[ast.expr]:
-        """Yield what of a condition is not known."""
+        """Yield the parts of a condition that are unknown."""
         if self._known.is_known(node):
             return
         parts = self._parts(node)
@@ -112,7 +112,7 @@ class Witnesses:
                 yield from self._asked(part)
 
     def _parts(self, node: ast.expr) -> list[ast.expr] | None:
-        """Return what a node is computed from; None if it cannot be."""
+        """Return the operands of a node; None if it cannot be computed."""
         match node:
             case ast.Compare(left=left, ops=ops, comparators=rest):
                 if not all(type(op) in _OPERATORS for op in ops):
@@ -143,7 +143,7 @@ class Witnesses:
             yield from self._literals(part)
 
     def _may_hold_more(self, node: ast.AST) -> bool:
-        """Tell whether a node asks if something has an item, of which it may have any others."""
+        """Tell whether a node asks if something has an item; then it may have others, too."""
         match node:
             case ast.Compare(ops=ops, comparators=rest):
                 return any(
@@ -200,7 +200,7 @@ class Witnesses:
 
 
 def _expression(value: Any) -> ast.expr:
-    """Return a literal."""
+    """Return the tree of a value's literal."""
     return ast.parse(repr(value) if value != set() else "set()", mode="eval").body
 
 
@@ -229,7 +229,7 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _values_like(literals: list[Any]) -> list[Any]:
-    """Return values that something compared with literals may have."""
+    """Return values that may occur in a comparison with these literals."""
     leaves = [*_flat(literals)]
     numbers = [n for n in leaves if type(n) in (int, float) and abs(n) < 1e15]
     texts = [t for t in leaves if isinstance(t, str) and len(t) < 1000]
@@ -245,7 +245,7 @@ def _values_like(literals: list[Any]) -> list[Any]:
     for item in items:
         found += [[item], (item,), {item}, {item: 1}, [item, item], [item, *items], {item, *items}]
     found += [value for value in literals if isinstance(value, list | tuple | set | dict)]
-    # What is bounded on one side may be far beyond any other bound, too.
+    # A value that is bounded on one side only may be arbitrarily far on the other.
     extremes = [_FAR, -_FAR, float(_FAR), float(-_FAR), chr(sys.maxunicode)]
     sizes = [abs(n) for n in numbers if abs(n) < _MOST_CHARS]
     extremes.append("x" * round(2 * max(sizes, default=0) + 100))
@@ -253,7 +253,7 @@ def _values_like(literals: list[Any]) -> list[Any]:
 
 
 def _others(values: list[Any], rng: Random, *, is_odd: bool, is_range: bool) -> Iterator[list[Any]]:
-    """Yield lists of literals of which one, or both ends of a range, are others."""
+    """Yield the values with one of them changed, or with both ends of a range moved."""
     numbers = [n for n in values if type(n) in (int, float)]
     places = [*range(len(values))]
     for _ in range(_MOST_TRIES):
