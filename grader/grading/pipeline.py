@@ -10,7 +10,6 @@ from grader import languages
 from grader.config.settings import Settings
 from grader.extract import Extraction, extract
 from grader.judging import evidence, verdicts
-from grader.judging.suspicion import find_suspicion
 from grader.languages import COMPILE_LIMITS
 from grader.model import (
     CallTests,
@@ -26,7 +25,7 @@ from grader.model import (
 )
 from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
 from grader.model.overrides import ExtractionRule
-from grader.model.verdict import Integrity, Verdict
+from grader.model.verdict import Integrity, Suspicion, Verdict
 from grader.running import compared, expressions, interactive, judged
 from grader.running.references import References
 from grader.running.task import Graded, Task
@@ -113,7 +112,9 @@ def _report(
     task: Task, graded: Graded, slot_name: str, conditions: Conditions, settings: Settings
 ) -> GradeReport:
     judgement = verdicts.summarise(graded.cases, graded.outcomes)
+    signs = graded.signs
     if graded.tampered:
+        signs |= {Suspicion.TWIN}
         words = "a test passed though it expected something wrong"
         judgement = replace(
             judgement,
@@ -127,14 +128,7 @@ def _report(
         usage=judgement.usage,
         limit_hit=judgement.limit_hit,
         integrity=graded.integrity,
-        suspicion=find_suspicion(
-            graded.outcomes,
-            reports_end=not isinstance(
-                task.suite.tests, StdinTests | InteractiveTests | ExpressionTests
-            ),
-            tampered=graded.tampered,
-            calls=_calls(task),
-        ),
+        suspicion=tuple(sign for sign in Suspicion if sign in signs),
         feedback=judgement.feedback,
         code=task.code,
         sandbox=slot_name.rpartition("-")[0],
@@ -253,11 +247,6 @@ def _run_with_retries(
                 raise
             left -= 1
             _log.warning("running again after a sandbox failed: %s", error)
-
-
-def _calls(task: Task) -> int:
-    tests = task.suite.tests
-    return len(tests.cases) if isinstance(tests, CallTests) and tests.in_one_run else 1
 
 
 def _memory_bytes(task: Task) -> int:

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 from grader.judging import evidence
 from grader.judging.ending import find_fault, finding_of
-from grader.judging.report import Report, read_report
+from grader.judging.report import ReadRun, Report
 from grader.judging.shared import ExpectedCase, Key, SharedRun, settle
 from grader.model import CaseResult, Limits, PytestTests
 from grader.model.verdict import Verdict
-from grader.sandbox.contract import RunOutcome
 from grader.source.pytest_sources import source_of
 from grader.source.pytest_tests import ExpectedTests, base_id
 from grader.text.inert import inert
@@ -18,7 +17,7 @@ _ID_CHARS = 300
 
 def judge_pytest(
     tests: PytestTests,
-    outcome: RunOutcome,
+    run: ReadRun,
     limits: Limits,
     expected: ExpectedTests,
     *,
@@ -28,7 +27,7 @@ def judge_pytest(
 
     Args:
         tests: The suite.
-        outcome: The outcome of its only run.
+        run: Its only run.
         limits: The limits of the run, for feedback.
         expected: What `find_tests` says of the suite.
         stop_early: Whether the run was to end after the first test that did not pass.
@@ -38,17 +37,17 @@ def judge_pytest(
         expected test that was not collected; never empty. Tests that the suite itself skips or
         expects to fail (see `ExpectedTests.waived`) have no result.
     """
-    report = read_report(outcome.report)
+    outcome, report, _ = run
     collected = dict.fromkeys(report.collected)
     cases = _expected_cases(tests, expected, report, collected)
     fault = find_fault(outcome, report, limits)
     if fault is None and report.collect_errors and not any(case.obstacle for case in cases):
         # No expected test is in this module, but the error ended the run.
         fault = finding_of(report.collect_errors[0][1])
-    run = SharedRun(report=report, outcome=outcome, fault=fault, stop_early=stop_early)
+    shared = SharedRun(report=report, outcome=outcome, fault=fault, stop_early=stop_early)
     strangers = [id for id in collected if _path_of(id) not in tests.test_paths]
     strangers += [str(event.key) for event in report.cases if event.key not in collected]
-    results = settle(run, cases, strangers)
+    results = settle(shared, cases, strangers)
     return tuple(
         result
         if result.verdict is Verdict.PASSED

@@ -8,10 +8,13 @@ about 50 times its memory.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+
+from grader.sandbox.contract import RunOutcome
 
 MAX_REPORT_BYTES = 32 * 1024 * 1024
 MAX_EVENTS = 50_000
@@ -47,45 +50,52 @@ class CaseEvent:
     trouble: Trouble
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All that one run reported, in order."""
 
     compile_error: Trouble | None = None
-    exceptions: dict[str, Trouble] = field(default_factory=dict)
-    """The first uncaught exception of each phase: "load", "setup" or "call"."""
-    values: list[Any] = field(default_factory=list)
+    uncaught: Trouble | None = None
+    """The first uncaught exception outside a case."""
+    values: tuple[Any, ...] = ()
     """Encoded results of a call; honest runs have at most one."""
     unencodable: Trouble | None = None
     """The type of a result that is not plain data, and the reason."""
-    collected: list[str] = field(default_factory=list)
-    collect_errors: list[tuple[str, Trouble]] = field(default_factory=list)
+    collected: tuple[str, ...] = ()
+    collect_errors: tuple[tuple[str, Trouble], ...] = ()
     """Paths of test modules that pytest could not collect, and why."""
     started: str | None = None
     """The test that pytest began last."""
-    cases: list[CaseEvent] = field(default_factory=list)
+    cases: tuple[CaseEvent, ...] = ()
     done: bool = False
     oversized: bool = False
     """Whether a line was left out because there would have been too many values."""
     forged_frame: bool = False
     """Whether the judge got something that an honest candidate never sends."""
-    looked: set[str] = field(default_factory=set)
+    looked: frozenset[str] = frozenset()
     """What the submission looked at: frames, objects, tests."""
     refused: str | None = None
     """Why the tests need more of the submission than plain data."""
     exit_status: int = 0
     """The status of the pytest session, if that came to its end."""
 
-    @property
-    def uncaught(self) -> Trouble | None:
-        """The first uncaught exception outside a case."""
-        return next(iter(self.exceptions.values()), None)
+
+class ReadRun(NamedTuple):
+    """A run whose report was read. That is done once, since a report may be long."""
+
+    outcome: RunOutcome
+    report: Report
+    max_nodes: int = MAX_NODES
+    """See `read_report`."""
+
+
+def read_run(outcome: RunOutcome) -> ReadRun:
+    """Return a run with its report."""
+    return ReadRun(outcome, read_report(outcome.report))
 
 
 def read_report(report: bytes, *, max_nodes: int = MAX_NODES) -> Report:
     """Return the events in `report`. Never raises.
-
-    The result may be shared with other callers: do not change it.
 
     Args:
         report: What the runner wrote.
@@ -95,26 +105,29 @@ def read_report(report: bytes, *, max_nodes: int = MAX_NODES) -> Report:
     return _read_short(report) if len(report) <= _SHORT_BYTES else _read(report, max_nodes)
 
 
+_Events = defaultdict[str, list[Mapping[str, Any]]]
+
+
 def _read(report: bytes, max_nodes: int = MAX_NODES) -> Report:
-    found = Report()
-    left = max_nodes
+    events: _Events = defaultdict(list)
+    left, is_oversized = max_nodes, False
     for line in _lines(report):
         nodes = _count_nodes(line, left)
         if nodes > left:
-            found.oversized = True
+            is_oversized = True
             continue
         left -= nodes
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):  # not JSON, not UTF-8, a number or nesting too large
             continue
-        if isinstance(event, dict):
-            _add(found, event)
-    return found
+        if isinstance(event, dict) and isinstance(kind := event.get("e"), str):
+            events[kind].append(event)
+    return _report(events, is_oversized=is_oversized)
 
 
 _read_short = lru_cache(maxsize=256)(_read)
-"""Cached, since a report is read several times, and those of passing submissions are equal."""
+"""Cached, since the reports of passing submissions are equal: 2 µs, and 65 µs to read one anew."""
 
 
 def _lines(report: bytes) -> Iterator[bytes]:
@@ -147,40 +160,39 @@ def _has_long_number(text: bytes) -> bool:
     return _LONG_NUMBER in text.translate(_TO_ZEROS)
 
 
-def _add(found: Report, event: Mapping[str, Any]) -> None:
-    match event.get("e"):
-        case "compile_error":
-            found.compile_error = found.compile_error or _trouble(event)
-        case "exception":
-            found.exceptions.setdefault(_text(event, "where"), _trouble(event))
-        case "result" if "value" in event:
-            found.values.append(event["value"])
-        case "unencodable":
-            reason = Trouble(type=_text(event, "type"), message=_text(event, "reason"))
-            found.unencodable = found.unencodable or reason
-        case "collected" if isinstance(event.get("ids"), list):
-            found.collected.extend(id for id in event["ids"] if isinstance(id, str))
-        case "collect_error":
-            found.collect_errors.append((_text(event, "path"), _trouble(event)))
-        case "case":
-            key = event["i"] if type(event.get("i")) is int else _text(event, "id")
-            found.cases.append(
-                CaseEvent(key=key, outcome=_text(event, "outcome"), trouble=_trouble(event))
-            )
-        case "start":
-            found.started = _text(event, "id")
-        case "done":
-            found.done = True
-            status = event.get("exit", 0)
-            found.exit_status = status if type(status) is int else 1
-        case "forged_frame":
-            found.forged_frame = True
-        case "looked":
-            found.looked.add(_text(event, "at")[:20])
-        case "refused":
-            found.refused = _text(event, "reason")
-        case _:
-            pass
+def _report(events: _Events, *, is_oversized: bool) -> Report:
+    """Return the report of events by their kind. Missing and repeated ones are no error here."""
+    status = next((event.get("exit", 0) for event in reversed(events["done"])), 0)
+    return Report(
+        compile_error=next(map(_trouble, events["compile_error"]), None),
+        uncaught=next(map(_trouble, events["exception"]), None),
+        values=tuple(event["value"] for event in events["result"] if "value" in event),
+        unencodable=next(map(_unencodable, events["unencodable"]), None),
+        collected=tuple(id for event in events["collected"] for id in _texts(event, "ids")),
+        collect_errors=tuple((_text(e, "path"), _trouble(e)) for e in events["collect_error"]),
+        started=next((_text(event, "id") for event in reversed(events["start"])), None),
+        cases=tuple(map(_case, events["case"])),
+        done=bool(events["done"]),
+        oversized=is_oversized,
+        forged_frame=bool(events["forged_frame"]),
+        looked=frozenset(_text(event, "at")[:20] for event in events["looked"]),
+        refused=next((_text(event, "reason") for event in reversed(events["refused"])), None),
+        exit_status=status if type(status) is int else 1,
+    )
+
+
+def _case(event: Mapping[str, Any]) -> CaseEvent:
+    key = event["i"] if type(event.get("i")) is int else _text(event, "id")
+    return CaseEvent(key=key, outcome=_text(event, "outcome"), trouble=_trouble(event))
+
+
+def _unencodable(event: Mapping[str, Any]) -> Trouble:
+    return Trouble(type=_text(event, "type"), message=_text(event, "reason"))
+
+
+def _texts(event: Mapping[str, Any], key: str) -> list[str]:
+    texts = event.get(key)
+    return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
 
 
 def _trouble(event: Mapping[str, Any]) -> Trouble:

@@ -23,7 +23,7 @@ from grader.judging.compare import CheckResult, compare_text, compare_value, cou
 from grader.judging.ending import Finding, find_fault, limit_hit, total_time_words
 from grader.judging.languages import find_runtime_error
 from grader.judging.pytest_run import judge_pytest
-from grader.judging.report import Report, read_report
+from grader.judging.report import ReadRun, Report, read_report
 from grader.judging.shared import ExpectedCase, SharedRun, settle
 from grader.languages import Language
 from grader.model import (
@@ -55,6 +55,7 @@ __all__ = [
     "judge_stdin",
     "judge_uncompiled",
     "not_run",
+    "read_calls",
     "returned_values",
     "summarise",
     "why_no_values",
@@ -144,16 +145,19 @@ def judge_uncompiled(case: StdinCase, compiled: RunOutcome, why_not: Finding) ->
     return _result(case, compiled, why_not)
 
 
-def judge_call(
-    case: CallCase, comparison: Comparison, outcome: RunOutcome, limits: Limits
-) -> CaseResult:
+def read_calls(cases: Sequence[CallCase], outcome: RunOutcome) -> ReadRun:
+    """Return a run that made the calls of some cases. Reads no more of its report than it needs."""
+    room = _room(cases, outcome)
+    return ReadRun(outcome, read_report(outcome.report, max_nodes=room), room)
+
+
+def judge_call(case: CallCase, comparison: Comparison, run: ReadRun, limits: Limits) -> CaseResult:
     """Judge a run that made one call, by the returned value.
 
     Raises:
         ValueError: The comparison needs a checker, which can only read text.
     """
-    room = _room([case], outcome)
-    report = read_report(outcome.report, max_nodes=room)
+    outcome, report, room = run
     finding = find_fault(outcome, report, limits) or _find_no_value(report, 1)
     if finding is not None:
         return _result(case, outcome, finding)
@@ -162,7 +166,7 @@ def judge_call(
 
 
 def judge_calls(
-    cases: Sequence[CallCase], comparison: Comparison, outcome: RunOutcome, limits: Limits
+    cases: Sequence[CallCase], comparison: Comparison, run: ReadRun, limits: Limits
 ) -> list[CaseResult]:
     """Judge a run that made the calls of all cases in order, by the returned values.
 
@@ -173,8 +177,7 @@ def judge_calls(
     Raises:
         ValueError: As `judge_call`.
     """
-    room = _room(cases, outcome)
-    report = read_report(outcome.report, max_nodes=room)
+    outcome, report, room = run
     results = [
         _judge_value(case, comparison, outcome, value, room)
         for case, value in zip(cases, report.values, strict=False)
@@ -199,7 +202,7 @@ def why_no_values(outcome: RunOutcome, calls: int, limits: Limits) -> str | None
     if any(map(values.holds_array, report.values)):
         return _ARRAY.feedback
     try:
-        returned_values(outcome.report)
+        _decoded(report)
     except values.ValueDecodeError as error:
         return inert(str(error))
     return None
@@ -211,9 +214,11 @@ def returned_values(report: bytes) -> list[Any]:
     Raises:
         sandbox_images.harness.wire.values.ValueDecodeError: One cannot be decoded.
     """
-    return [
-        values.decode(value) for value in read_report(report, max_nodes=_REFERENCE_NODES).values
-    ]
+    return _decoded(read_report(report, max_nodes=_REFERENCE_NODES))
+
+
+def _decoded(report: Report) -> list[Any]:
+    return [values.decode(value) for value in report.values]
 
 
 def _judge_value(
@@ -352,21 +357,21 @@ def not_run(cases: Sequence[_Case], limits: Limits, *, out_of_time: bool) -> lis
 
 
 def judge_script(
-    tests: ScriptTests, outcome: RunOutcome, limits: Limits, *, stop_early: bool = False
+    tests: ScriptTests, run: ReadRun, limits: Limits, *, stop_early: bool = False
 ) -> tuple[CaseResult, ...]:
     """Judge the one run of a script's cases.
 
     Args:
         tests: The suite; it has at least one case.
-        outcome: The outcome of the run.
+        run: The run.
         limits: The limits of the run, for feedback.
         stop_early: Whether the run was to end after the first case that did not pass.
     """
-    report = read_report(outcome.report)
-    run = SharedRun(
+    report = run.report
+    shared = SharedRun(
         report=report,
-        outcome=outcome,
-        fault=find_fault(outcome, report, limits),
+        outcome=run.outcome,
+        fault=find_fault(run.outcome, report, limits),
         stop_early=stop_early,
     )
     expected = [
@@ -374,7 +379,7 @@ def judge_script(
         for index, case in enumerate(tests.cases)
     ]
     strangers = [event.key for event in report.cases if event.key not in range(len(expected))]
-    results = settle(run, expected, strangers)
+    results = settle(shared, expected, strangers)
     return tuple(
         evidence.with_source(result, case.source, report, index)
         for index, (case, result) in enumerate(zip(tests.cases, results, strict=True))

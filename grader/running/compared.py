@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from grader.judging import verdicts
 from grader.judging.compare import CheckResult, needs_checker
+from grader.judging.suspicion import signs_of_report
 from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, StdinCase, StdinTests
 from grader.model.errors import SuiteError
+from grader.model.verdict import Suspicion
 from grader.running.budget import TimeBudget
 from grader.running.checkers import run_checker
 from grader.running.programs import find_uncompiled, stdin_batch
@@ -130,20 +132,23 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
     batch = _call_batch(task, runs)
     cases: list[CaseResult] = []
     outcomes = []
+    signs: set[Suspicion] = set()
     budget = TimeBudget(task)
     with closing(slot.run(batch)) as running:
         for group, outcome in zip(groups, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
             known = group.answered()
+            run = verdicts.read_calls(known, outcome)
+            signs.update(signs_of_report(run, calls=len(known)))
             if tests.in_one_run:
-                cases += verdicts.judge_calls(known, tests.comparison, outcome, task.limits)
+                cases += verdicts.judge_calls(known, tests.comparison, run, task.limits)
             else:
-                cases += [verdicts.judge_call(known[0], tests.comparison, outcome, task.limits)]
+                cases += [verdicts.judge_call(known[0], tests.comparison, run, task.limits)]
             if budget.is_spent or any(is_decided(task, case) for case in cases):
                 break
     cases += budget.not_run(tests.cases, cases)
-    return isolated(cases, outcomes)
+    return isolated(cases, outcomes, signs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from grader.judging import verdicts
-from grader.judging.report import read_report
+from grader.judging.report import ReadRun, read_run
+from grader.judging.suspicion import signs_of_calls, signs_of_report
 from grader.model import CaseResult, PytestTests, ScriptTests
 from grader.model.errors import SuiteError
 from grader.model.verdict import Integrity, Verdict
 from grader.running.references import References
 from grader.running.task import Graded, Task, require_cases
 from grader.sandbox import payload
-from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
 from grader.source.swallowing import CAUGHT, catches_failures
@@ -52,18 +53,17 @@ class _Ran(NamedTuple):
     """A run of a suite, and what it means for each case."""
 
     cases: tuple[CaseResult, ...]
-    outcome: RunOutcome
+    run: ReadRun
 
     @property
     def refused(self) -> str | None:
         """Why the tests need more of the submission than plain data; None if they do not."""
-        return read_report(self.outcome.report).refused
+        return self.run.report.refused
 
     @property
     def has_caught_failure(self) -> bool:
         """Whether a case failed because the submission caught the error of a failed assertion."""
-        events = read_report(self.outcome.report).cases
-        return any(event.trouble.message == CAUGHT for event in events)
+        return any(event.trouble.message == CAUGHT for event in self.run.report.cases)
 
     @property
     def has_passed(self) -> bool:
@@ -108,7 +108,13 @@ def run_judged(task: Task, slot: Slot, references: References) -> Graded:
 
 
 def _graded(ran: _Ran, integrity: Integrity) -> Graded:
-    return Graded(cases=ran.cases, outcomes=(ran.outcome,), integrity=integrity)
+    signs = {*signs_of_calls(ran.run.outcome), *signs_of_report(ran.run)}
+    return Graded(
+        cases=ran.cases,
+        outcomes=(ran.run.outcome,),
+        integrity=integrity,
+        signs=frozenset(signs),
+    )
 
 
 def _not_apart(ran: _Ran | None) -> Graded:
@@ -123,7 +129,7 @@ def _not_apart(ran: _Ran | None) -> Graded:
         raise SuiteError(message)
     words = f"{why}: {inert(ran.refused or '', _REASON_CHARS)}"
     cases = tuple(replace(case, verdict=Verdict.FAILED, feedback=words) for case in ran.cases)
-    return Graded(cases=cases, outcomes=(ran.outcome,), integrity=Integrity.SPLIT)
+    return replace(_graded(ran, Integrity.SPLIT), cases=cases)
 
 
 def _require_sound_reference(task: Task, slot: Slot, references: References) -> None:
@@ -145,7 +151,7 @@ def _require_sound_reference(task: Task, slot: Slot, references: References) -> 
                 ran = _run_together(replace(again, notes_failures=False), slot)
         if ran.has_passed:
             return None
-        return verdicts.summarise(ran.cases, [ran.outcome]).feedback
+        return verdicts.summarise(ran.cases, [ran.run.outcome]).feedback
 
     reason = references.why_it_fails(task.suite, why_it_fails)
     if reason is not None:
@@ -318,14 +324,14 @@ def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart 
     if isinstance(tests, ScriptTests):
         _require_sound(tests)
         (outcome,) = slot.run(_script_batch(task, tests, apart))
-        cases = verdicts.judge_script(tests, outcome, task.limits, stop_early=task.stop_early)
+        run = read_run(outcome)
+        cases = verdicts.judge_script(tests, run, task.limits, stop_early=task.stop_early)
     else:
         expected = find_tests(tests)
         (outcome,) = slot.run(_pytest_batch(task, tests, apart))
-        cases = verdicts.judge_pytest(
-            tests, outcome, task.limits, expected, stop_early=task.stop_early
-        )
-    return _Ran(cases, outcome)
+        run = read_run(outcome)
+        cases = verdicts.judge_pytest(tests, run, task.limits, expected, stop_early=task.stop_early)
+    return _Ran(cases, run)
 
 
 def _script_batch(task: Task, tests: ScriptTests, apart: Apart | None) -> RunBatch:

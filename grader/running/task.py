@@ -1,12 +1,14 @@
 """What is to be run for a submission, and the results."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from grader.judging.suspicion import signs_of_calls
 from grader.languages import Language
 from grader.model import CaseResult, Limits, TestSuite
 from grader.model.errors import SuiteError
-from grader.model.verdict import Integrity, Verdict
+from grader.model.verdict import Integrity, Suspicion, Verdict
 from grader.sandbox.contract import RunOutcome
 
 
@@ -36,14 +38,25 @@ class Graded:
     integrity: Integrity
     tampered: bool = False
     """Whether a case passed although it expected something wrong."""
+    signs: frozenset[Suspicion] = frozenset()
+    """Signs of an attack in the runs."""
 
 
-def isolated(cases: Iterable[CaseResult], outcomes: Iterable[RunOutcome]) -> Graded:
-    """Return the results of a task whose outcomes were judged outside the sandbox."""
+def isolated(
+    cases: Iterable[CaseResult], outcomes: Sequence[RunOutcome], signs: Iterable[Suspicion] = ()
+) -> Graded:
+    """Return the results of a task whose outcomes were judged outside the sandbox.
+
+    Args:
+        cases: The results of the cases.
+        outcomes: The outcomes of the runs.
+        signs: Signs of an attack in their reports.
+    """
     return Graded(
         cases=tuple(cases),
         outcomes=tuple(outcomes),
         integrity=Integrity.ISOLATED,
+        signs=frozenset(chain(signs, *map(signs_of_calls, outcomes))),
     )
 
 

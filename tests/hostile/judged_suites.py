@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.judging.report import read_run
 from grader.judging.verdicts import find_tests, judge_pytest, judge_script
 from grader.model import (
     CaseResult,
@@ -72,9 +73,9 @@ def run_apart(
     assert apart is not None, "the suite must be such that it can be judged apart"
     outcome = run_script(slot, suite, source, apart, limits=limits)
     if isinstance(tests, ScriptTests):
-        return judge_script(tests, outcome, limits), outcome
+        return judge_script(tests, read_run(outcome), limits), outcome
     expected = find_tests(tests)
-    return judge_pytest(tests, outcome, limits, expected), outcome
+    return judge_pytest(tests, read_run(outcome), limits, expected), outcome
 
 
 def run_script(

@@ -7,7 +7,7 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.grading.grader import Grader
-from grader.judging.verdicts import judge_call
+from grader.judging.verdicts import judge_call, read_calls
 from grader.model import (
     CallCase,
     CallTests,
@@ -52,7 +52,8 @@ def f():
 def test_result_costs_the_grader_little(target: Target, source: str) -> None:
     outcome = target.attack(source, payload.calls("f", [((), {})]), program=Program.CALL)
     started_s = time.process_time()
-    result = judge_call(CallCase(id="c", expected=[1, 2, 3]), Comparison(), outcome, LIMITS)
+    case = CallCase(id="c", expected=[1, 2, 3])
+    result = judge_call(case, Comparison(), read_calls([case], outcome), LIMITS)
     assert time.process_time() - started_s < CPU_TIME_S
     assert result.verdict is Verdict.FAILED, result.feedback
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.judging.compare import CheckResult
+from grader.judging.report import read_run
 from grader.judging.verdicts import (
     find_failure,
     judge_call,
@@ -15,6 +16,7 @@ from grader.judging.verdicts import (
     judge_script,
     judge_stdin,
     not_run,
+    read_calls,
     summarise,
 )
 from grader.model import (
@@ -191,7 +193,8 @@ def test_checker_decides_where_the_suite_has_one() -> None:
 
 def call(*lines: Any, expected: Any = (1, 2), **ending: Any) -> CaseResult:
     case = CallCase(id="c", args=(3, "x"), kwargs={"key": [1]}, expected=expected)
-    return judge_call(case, EQUALITY, make_outcome(report=events(*lines), **ending), LIMITS)
+    run = read_calls([case], make_outcome(report=events(*lines), **ending))
+    return judge_call(case, EQUALITY, run, LIMITS)
 
 
 def returned(value: Any) -> dict[str, Any]:
@@ -237,7 +240,8 @@ def test_call_gets_verdict(lines: list[Any], ending: dict[str, Any], verdict: Ve
 def calls(*lines: Any, count: int = 3, **ending: Any) -> list[CaseResult]:
     """Judge one run of calls that must return 0, 1, 2, ..."""
     cases = [CallCase(id=str(number), args=(number,), expected=number) for number in range(count)]
-    return judge_calls(cases, EQUALITY, make_outcome(report=events(*lines), **ending), LIMITS)
+    run = read_calls(cases, make_outcome(report=events(*lines), **ending))
+    return judge_calls(cases, EQUALITY, run, LIMITS)
 
 
 FORGED = {"e": "result", "value": {"?": 1}}
@@ -348,7 +352,7 @@ PASSES = [case_event(n) for n in range(3)]
 
 def script(*lines: Any, stop_early: bool = False, **ending: Any) -> list[Verdict]:
     outcome = make_outcome(report=events(*lines), **ending)
-    results = judge_script(SCRIPT, outcome, LIMITS, stop_early=stop_early)
+    results = judge_script(SCRIPT, read_run(outcome), LIMITS, stop_early=stop_early)
     assert [r.id for r in results] == ["case-0", "case-1", "case-2"]
     assert [r.points for r in results] == [1, 2, 3]
     assert all(len(r.feedback) <= 500 and (r.feedback == "") is (r.verdict is P) for r in results)
@@ -443,7 +447,7 @@ def test_early_exit_is_no_early_stop() -> None:
 
 def test_script_feedback_goes_to_the_case_that_was_running() -> None:
     outcome = make_outcome(report=events(LOADED, PASSES[0]), exit_signal=11)
-    assert [r.feedback for r in judge_script(SCRIPT, outcome, LIMITS)] == [
+    assert [r.feedback for r in judge_script(SCRIPT, read_run(outcome), LIMITS)] == [
         "",
         "the program was ended by signal SIGSEGV",
         "the run had ended before this case",
@@ -453,7 +457,7 @@ def test_script_feedback_goes_to_the_case_that_was_running() -> None:
 def test_failed_assertion_is_quoted_on_one_line() -> None:
     failed = case_event(0, "failed", type="AssertionError", message="assert 3 == 4\n +  where 3")
     outcome = make_outcome(report=events(LOADED, failed, *PASSES[1:], DONE))
-    assert judge_script(SCRIPT, outcome, LIMITS)[0].feedback == (
+    assert judge_script(SCRIPT, read_run(outcome), LIMITS)[0].feedback == (
         "AssertionError: assert 3 == 4 + where 3"
     )
 
@@ -549,7 +553,7 @@ def test_forged_report_never_raises_and_never_passes_alone(lines: list[Any]) -> 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_as_a_report_prove_nothing(report: bytes) -> None:
-    results = judge_script(SCRIPT, make_outcome(report=report), LIMITS)
+    results = judge_script(SCRIPT, read_run(make_outcome(report=report)), LIMITS)
     assert all(r.verdict is R for r in results)
 
 
@@ -564,7 +568,7 @@ def test_feedback_is_short_and_inert_whatever_was_raised(kind: str, text: str, t
 def test_endless_report_is_read_in_bounded_time() -> None:
     flood = events(PASSES[0]) * 200_000 + b"[" * 30_000_000
     start = time.process_time()
-    results = judge_script(SCRIPT, make_outcome(report=flood), LIMITS)
+    results = judge_script(SCRIPT, read_run(make_outcome(report=flood)), LIMITS)
     assert time.process_time() - start < 4.0
     assert P not in {r.verdict for r in results}
 
@@ -599,7 +603,8 @@ def test_evidence_of_a_flood_is_short() -> None:
 def test_script_case_shows_its_statements() -> None:
     tests = ScriptTests(cases=(ScriptCase(id="0", source="assert f() == 1"),))
     failed = {"e": "case", "i": 0, "outcome": "error", **ZERO_DIVISION}
-    (result,) = judge_script(tests, make_outcome(report=events(LOADED, failed, DONE)), LIMITS)
+    run = read_run(make_outcome(report=events(LOADED, failed, DONE)))
+    (result,) = judge_script(tests, run, LIMITS)
     assert result.evidence is not None
     assert result.evidence.input == "assert f() == 1"
     assert result.evidence.traceback == ZERO_DIVISION["traceback"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from grader.judging.compare import count_values
 from grader.judging.report import read_report
-from grader.judging.verdicts import judge_call
+from grader.judging.verdicts import judge_call, read_calls
 from grader.model import CallCase, CaseResult, Comparison, Limits
 from grader.model.verdict import Verdict
 from sandbox_images.harness.wire.values import encode
@@ -26,7 +26,8 @@ CPU_TIME_S = 0.6
 
 def call(report: bytes, expected: Any = (1, 2)) -> CaseResult:
     case = CallCase(id="c", expected=expected)
-    return judge_call(case, Comparison(), make_outcome(report=report), Limits())
+    run = read_calls([case], make_outcome(report=report))
+    return judge_call(case, Comparison(), run, Limits())
 
 
 def report_of(value: bytes) -> bytes:
@@ -104,7 +105,8 @@ def test_large_right_alternative_passes() -> None:
     value = list(range(LARGE))
     case = CallCase(id="c", expected=None, alternatives=(1, value))
     outcome = make_outcome(report=report_of(json.dumps(value).encode()))
-    assert judge_call(case, Comparison(), outcome, Limits()).verdict is Verdict.PASSED
+    run = read_calls([case], outcome)
+    assert judge_call(case, Comparison(), run, Limits()).verdict is Verdict.PASSED
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(',[{"\\')

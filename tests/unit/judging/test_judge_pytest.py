@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.judging.report import read_run
 from grader.judging.verdicts import find_tests, judge_pytest
 from grader.model import CaseResult, PytestTests, SuiteFile
 from grader.model.verdict import LimitKind, Verdict
@@ -66,7 +67,9 @@ def judge(
     *lines: Any, suite: PytestTests = SUITE, stop_early: bool = False, **ending: Any
 ) -> tuple[CaseResult, ...]:
     outcome = make_outcome(report=events(*lines), **ending)
-    results = judge_pytest(suite, outcome, LIMITS, find_tests(suite), stop_early=stop_early)
+    results = judge_pytest(
+        suite, read_run(outcome), LIMITS, find_tests(suite), stop_early=stop_early
+    )
     assert all(len(r.feedback) <= 500 and (r.feedback == "") is (r.verdict is P) for r in results)
     return results
 
