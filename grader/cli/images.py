@@ -42,32 +42,50 @@ def build(
             help="Take Python packages from this folder, not from a package index.",
         ),
     ] = None,
+    with_: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="PACKAGES",
+            help='Further Python packages: names with blanks between them, such as "matplotlib '
+            'bs4", or a requirements file. Default VARIANT then: science.',
+        ),
+    ] = None,
 ) -> None:
     """Build a sandbox image, with or without access to a registry.
 
-    Most problems need only the python image; science adds numpy, pandas and similar packages. If
-    the base image cannot be pulled, it is made with debootstrap, as root.
+    Most problems need only the python image; science adds numpy, pandas and similar packages. With
+    `--with`, it has further packages, and submissions that import one of them run in it. If the
+    base image cannot be pulled, it is made with debootstrap, as root.
 
     **Examples**
 
         grader images build
         grader images build science --wheels ./wheels
+        grader images build --with "matplotlib beautifulsoup4"
         grader images build cpp java
     """
     from grader.sandbox.images import all_variants
 
-    wanted = variants or ["python"]
+    wanted = variants or ["python" if with_ is None else "science"]
     for variant in all_variants() if "all" in wanted else dict.fromkeys(wanted):
-        typer.echo(f"{_build(variant, base, wheels)} is ready")
+        typer.echo(f"{_build(variant, base, wheels, with_)} is ready")
 
 
-def _build(variant: str, base: str | None, wheels: Path | None) -> str:
+def _build(variant: str, base: str | None, wheels: Path | None, packages: str | None) -> str:
     from grader.sandbox.images import build as build_image
 
     settings = choose().settings
     console = terminal(err=True)
     if console is None:
-        return build_image(variant, progress=note, settings=settings, base=base, wheels=wheels)
+        return build_image(
+            variant,
+            progress=note,
+            settings=settings,
+            base=base,
+            wheels=wheels,
+            packages=packages,
+        )
     from rich.markup import escape
 
     with console.status(f"Building the {variant} image") as status:
@@ -77,4 +95,5 @@ def _build(variant: str, base: str | None, wheels: Path | None) -> str:
             settings=settings,
             base=base,
             wheels=wheels,
+            packages=packages,
         )

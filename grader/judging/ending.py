@@ -17,6 +17,7 @@ _DEADLOCK = (
     "deadlock: both sides wait for input; is what the program prints flushed, and as much as asked?"
 )
 _NO_SPACE = re.compile(r"\[Errno 28\][^:]*(:)?")
+_MISSING_MODULE = re.compile(r"No module named '[\w.]+'")
 _MISSING_NAME = re.compile(r"cannot import name '([^']{1,100})'")
 
 
@@ -83,6 +84,9 @@ def exception_words(trouble: Trouble) -> str:
         limit = "work_files, the number of files" if full[1] else "work_bytes, the bytes"
         words = f"{words}: limit {limit} in the work area, hit"
     own_line = trouble.traceback.rstrip().rpartition("\n")[2].strip()
+    if trouble.type == "ModuleNotFoundError" and _MISSING_MODULE.match(trouble.message):
+        needed_by = "the code needs" if own_line else "the tests need"
+        words = f"{words}: {needed_by} a library that the sandbox does not have"
     if own_line:
         words = f"{words} (at {inert(own_line, _LINE_CHARS)})"
     return words

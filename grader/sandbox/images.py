@@ -10,10 +10,9 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -23,7 +22,7 @@ from grader import languages
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, ImageNotFoundError, SandboxError
 from grader.sandbox.docker.engine import Engine
-from sandbox_images.lock import platform_options
+from grader.sandbox.packages import install_further, install_locked, parse_packages
 
 VARIANTS = ("python", "science")
 """The images for Python. `grader.languages` names those of other languages."""
@@ -104,6 +103,7 @@ def build(
     settings: Settings | None = None,
     base: str | None = None,
     wheels: Path | None = None,
+    packages: str | None = None,
 ) -> str:
     """Build a variant's image, and its base if that is missing.
 
@@ -114,14 +114,17 @@ def build(
         base: The image to build on. It needs Debian's apt, or a Python 3.11. None: for "python",
             `DEFAULT_BASE`, which is pulled or else made with debootstrap; for all others, the
             plain image.
-        wheels: A folder with every wheel of the variant's lock, for a host without a package
-            index. None: pip fetches them.
+        wheels: A folder with every wheel of the variant's lock and of `packages`, for a host
+            without a package index. None: pip fetches them.
+        packages: Further Python packages for the image, with blanks between them, such as
+            "matplotlib bs4"; or the path of a requirements file. Only for `VARIANTS`.
 
     Returns:
         The image's name.
 
     Raises:
-        ConfigurationError: The host lacks pip or the Docker SDK.
+        ConfigurationError: The host lacks pip or the Docker SDK, or `packages` are no packages or
+            not for this variant.
         ImageNotFoundError: No such variant, or its base is missing and cannot be made here; the
             message says how.
         SandboxError: A step of the build failed.
@@ -129,6 +132,10 @@ def build(
     """
     settings = settings or Settings()
     name = image_name(variant, settings)
+    further = [] if packages is None else parse_packages(packages)
+    if further and variant not in VARIANTS:
+        message = f"packages are for the images {' and '.join(VARIANTS)}, not for {variant!r}"
+        raise ConfigurationError(message)
     engine = Engine.connect(settings.docker.host)
     try:
         if base is None:
@@ -136,11 +143,12 @@ def build(
         before = engine.image(name)
         arguments = {"BASE": base, **_proxies()}
         if found := languages.in_image(variant):
-            packages = (name for each in found for name in each.packages.values())
-            arguments["PACKAGES"] = " ".join(dict.fromkeys(" ".join(packages).split()))
+            debian = (name for each in found for name in each.packages.values())
+            arguments["PACKAGES"] = " ".join(dict.fromkeys(" ".join(debian).split()))
         labels = {HARNESS_LABEL: harness_digest()}
         with tempfile.TemporaryFile() as context:
-            _write_context(context, variant, engine.info().machine, wheels, progress)
+            machine = engine.info().machine
+            _write_context(context, variant, machine, wheels, further, progress)
             context.seek(0)
             for line in engine.build(context, name=name, arguments=arguments, labels=labels):
                 progress(line)
@@ -230,7 +238,12 @@ def _harness_files() -> list[Path]:
 
 
 def _write_context(
-    context: IO[bytes], variant: str, machine: str, wheels: Path | None, progress: Progress
+    context: IO[bytes],
+    variant: str,
+    machine: str,
+    wheels: Path | None,
+    further: Sequence[str],
+    progress: Progress,
 ) -> None:
     """Write the build context: the recipe, the variant's packages and the harness."""
     with (
@@ -242,7 +255,14 @@ def _write_context(
         if variant in VARIANTS:
             progress(f"Fetching the packages of the {variant} image")
             packages = Path(folder, "packages")
-            _install(packages, recipe / "requirements.lock", machine, wheels)
+            install_locked(packages, recipe / "requirements.lock", machine, wheels)
+            if further:
+                progress(f"Fetching {' '.join(further)}")
+                below = VARIANTS[: VARIANTS.index(variant) + 1]
+                locks = [_RECIPES / each / "requirements.lock" for each in below]
+                install_further(packages, further, locks=locks, machine=machine, wheels=wheels)
+            # Their first lines would name the host's Python.
+            shutil.rmtree(packages / "bin", ignore_errors=True)
             archive.add(packages, "packages", filter=_plain)
         for path in _harness_files():
             inside = path.relative_to(_RECIPES.parent)
@@ -255,21 +275,3 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
     return entry
-
-
-def _install(packages: Path, lock: Path, machine: str, wheels: Path | None) -> None:
-    """Unpack the wheels of a lock into a folder, for the image's Python."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--no-compile", "--require-hashes", f"--requirement={lock}"]
-    command += [f"--target={packages}", *platform_options(machine)]
-    if wheels is not None:
-        command += ["--no-index", f"--find-links={wheels}"]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    if done.returncode:
-        if "No module named pip" in done.stderr:
-            message = f"{sys.executable} has no pip to fetch packages with: install it there"
-            raise ConfigurationError(message)
-        message = f"pip could not fetch the packages of {lock}: {done.stderr.strip()}"
-        raise SandboxError(message)
-    # Their first lines would name the host's Python.
-    shutil.rmtree(packages / "bin", ignore_errors=True)

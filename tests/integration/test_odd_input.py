@@ -138,6 +138,8 @@ def test_grade_says_what_it_makes_of_its_rows(
             "explain graded.jsonl @9", 2, "no row on line 9; its last row is @1", id="line"
         ),
         pytest.param("explain graded.jsonl b", 2, "there are, for example: a", id="id"),
+        pytest.param("images build --with=--pre", 2, "file; found '--pre'", id="no package"),
+        pytest.param("images build cpp --with bs4", 2, "not for 'cpp'", id="packages for C++"),
         pytest.param("report graded.jsonl -o -", 0, "</html>", id="page to standard output"),
         pytest.param("report graded.jsonl.gz -o -", 0, "</html>", id="page of a gzipped file"),
         pytest.param("report graded.jsonl -o /dev/full", 2, "/dev/full exists", id="there"),

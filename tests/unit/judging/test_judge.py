@@ -298,6 +298,20 @@ def test_full_work_area_names_the_limit(message: str, limit: str) -> None:
     assert "limit" not in call(raised("call", other)).feedback
 
 
+@pytest.mark.parametrize(
+    ("traceback", "needed_by"),
+    [
+        pytest.param("line 1, in <module>", "the code needs", id="code"),
+        pytest.param("", "the tests need", id="tests"),
+    ],
+)
+def test_missing_library_is_named_as_such(traceback: str, needed_by: str) -> None:
+    message = "No module named 'bs4'"
+    trouble = {"type": "ModuleNotFoundError", "message": message, "traceback": traceback}
+    feedback = call(raised("call", trouble)).feedback
+    assert f"'bs4': {needed_by} a library that the sandbox does not have" in feedback
+
+
 def test_missing_report_does_not_meet_an_expected_none() -> None:
     assert call(DONE, expected=None).verdict is R
     assert call(returned(None), expected=None).verdict is P

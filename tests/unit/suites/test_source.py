@@ -125,6 +125,23 @@ def test_image_follows_the_imports(text: str, image: str) -> None:
     assert source.image_for("", text, None) == image
 
 
+@pytest.mark.parametrize(
+    ("code", "image"),
+    [
+        ("import os, sys as s\nfrom math import pi", "python"),
+        ("from .helper import x\nimport solution", "python"),
+        ("import os, cv2.face as f", "science"),
+        ("def f():\n    from bs4 import BeautifulSoup", "science"),
+        ("__import__('numpy')", "science"),
+        ("import ", "python"),
+    ],
+)
+def test_submission_that_imports_more_than_the_plain_image_has_wants_the_other(
+    code: str, image: str
+) -> None:
+    assert source.image_named_in(code) == image
+
+
 def test_star_import_stays_behind_future_imports() -> None:
     text = '"""Doc."""\nfrom __future__ import annotations\nimport math\n'
     assert source.with_star_import(text, "solution").splitlines()[1:3] == [
