@@ -19,6 +19,7 @@ from grader.cli.config import config
 from grader.cli.console import fail
 from grader.cli.doctor import doctor
 from grader.cli.explain import explain
+from grader.cli.export import export
 from grader.cli.formats import formats
 from grader.cli.grade import grade
 from grader.cli.images import images
@@ -50,6 +51,7 @@ app.command()(check)
 app.command()(report)
 app.command()(compare)
 app.command()(explain)
+app.command()(export)
 app.command("try")(try_)
 app.command()(doctor)
 app.add_typer(images, name="images")

@@ -41,6 +41,8 @@ class Moment:
 
     label: str
     entries: tuple[IndexedRow, ...]
+    step: int | None = None
+    """The first of its steps; None if rows are taken by time."""
 
     def mean(self, value: Callable[[IndexedRow], float | None]) -> float | None:
         """Return the mean over the samples with a value; None if there are none."""
@@ -141,15 +143,20 @@ class Trends:
         )
 
 
-def trends_of(entries: Sequence[IndexedRow]) -> Trends | None:
+def trends_of(entries: Sequence[IndexedRow], *, every_step: bool = False) -> Trends | None:
     """Return how the figures of rows move; None if the rows are all of one step or moment.
 
     If any row names a step, rows without one are left out. If no row does, the rows that say when
     they were graded are taken in equal stretches of time.
+
+    Args:
+        entries: The rows.
+        every_step: Whether each step is a moment of its own, even if there are more than
+            `MOMENTS`.
     """
     stepped = [(entry.step, entry) for entry in entries if entry.step is not None]
     if stepped:
-        return _trends(STEP, _by_step(stepped), len(entries) - len(stepped))
+        return _trends(STEP, _by_step(stepped, every_step=every_step), len(entries) - len(stepped))
     timed = [(entry.at, entry) for entry in entries if entry.at is not None]
     return _trends(TIME, _by_time(timed), len(entries) - len(timed))
 
@@ -160,16 +167,17 @@ def _trends(axis: str, moments: list[Moment], left_out: int) -> Trends | None:
     return Trends(axis=axis, moments=tuple(moments), left_out=left_out)
 
 
-def _by_step(stepped: list[tuple[int, IndexedRow]]) -> list[Moment]:
+def _by_step(stepped: list[tuple[int, IndexedRow]], *, every_step: bool) -> list[Moment]:
     by_step: dict[int, list[IndexedRow]] = defaultdict(list)
     for step, entry in stepped:
         by_step[step].append(entry)
     steps = sorted(by_step)
-    width = -(-len(steps) // MOMENTS)
+    width = 1 if every_step else -(-len(steps) // MOMENTS)
     return [
         Moment(
             label=str(steps[start]),
             entries=tuple(e for step in steps[start : start + width] for e in by_step[step]),
+            step=steps[start],
         )
         for start in range(0, len(steps), width)
     ]
