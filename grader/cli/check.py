@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.checking import CheckingJob
+from grader.cli.checking import CheckCommand
 from grader.cli.console import show_log, stoppable
 from grader.cli.options import (
     ForceOption,
@@ -116,7 +116,7 @@ def check(
     - 130: stopped with Ctrl-C; with OUT, `--resume` continues
     """
     show_log(verbose=verbose)
-    job = CheckingJob(
+    command = CheckCommand(
         problems=problems,
         out=out,
         attacks=attacks,
@@ -130,9 +130,9 @@ def check(
         resume=resume,
         force=force,
     )
-    job.check_options()
+    command.check_options()
     chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
-    with stoppable(job.advice()) as cut_off:
-        all_checked = job.run(chosen, cut_off)
+    with stoppable(command.advice()) as cut_off:
+        all_checked = command.run(chosen, cut_off)
     if not all_checked:
         raise typer.Exit(3)

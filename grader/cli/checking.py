@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckingJob:
+class CheckCommand:
     """One run of the command; the fields are its options."""
 
     problems: Path

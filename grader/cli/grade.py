@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grader.cli.console import show_log, stoppable
-from grader.cli.grading import GradingJob
+from grader.cli.grading import GradeCommand
 from grader.cli.options import (
     BrokerOption,
     ForceOption,
@@ -147,7 +147,7 @@ def grade(
     if samples == STDIN and resume:
         message = "--resume has to read SAMPLES twice, which standard input does not allow"
         raise ConfigurationError(message)
-    job = GradingJob(
+    command = GradeCommand(
         chosen=chosen,
         rows=open_rows(samples),
         samples=samples,
@@ -157,7 +157,7 @@ def grade(
         limit=limit,
     )
     with stoppable(_advice(out)) as cut_off:
-        all_graded = job.run(
+        all_graded = command.run(
             resume=resume, force=force, retry_ungraded=retry_ungraded, cut_off=cut_off
         )
     if not all_graded:

@@ -27,7 +27,7 @@ _NOTES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradingJob:
+class GradeCommand:
     """One run of the command, with valid arguments."""
 
     chosen: Chosen

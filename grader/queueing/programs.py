@@ -92,8 +92,8 @@ def _encode_program(batch: RunBatch, image: str, clock_s: float) -> str:
             "program": batch.program,
             "source": batch.source,
             "source_path": batch.source_path,
-            "runs": [_text(run) for run in batch.runs],
-            "files": [[file.path, _text(file.content)] for file in batch.files],
+            "runs": [text_of(run) for run in batch.runs],
+            "files": [[file.path, text_of(file.content)] for file in batch.files],
             "limits": asdict(batch.limits),
             "commands": None if batch.commands is None else asdict(batch.commands),
         }
@@ -112,9 +112,9 @@ def decode_program(text: str) -> ProgramOrder:
             program=Program(told["program"]),
             source=str(told["source"]),
             source_path=str(told["source_path"]),
-            runs=tuple(_bytes(run) for run in told["runs"]),
+            runs=tuple(bytes_of(run) for run in told["runs"]),
             files=tuple(
-                SuiteFile(path=str(path), content=_bytes(content))
+                SuiteFile(path=str(path), content=bytes_of(content))
                 for path, content in told["files"]
             ),
             limits=Limits(**told["limits"]),
@@ -149,7 +149,7 @@ def encode_result(result: ProgramResult) -> bytes:
         return json.dumps({"reason": result.reason}).encode()
     told = {name: value for name, value in asdict(outcome).items() if name != "dialogue"}
     for name in _STREAMS:
-        told[name] = _text(told[name])
+        told[name] = text_of(told[name])
     return json.dumps({"outcome": told}).encode()
 
 
@@ -164,7 +164,7 @@ def decode_result(body: bytes) -> ProgramResult:
         if "outcome" not in answer:
             return ProgramResult(reason=str(answer["reason"]))
         told: dict[str, Any] = answer["outcome"]
-        told |= {name: _bytes(told[name]) for name in _STREAMS}
+        told |= {name: bytes_of(told[name]) for name in _STREAMS}
         hit = told.pop("limit_hit")
         return ProgramResult(
             outcome=RunOutcome(
@@ -179,9 +179,15 @@ def decode_result(body: bytes) -> ProgramResult:
         raise WireError(message) from error
 
 
-def _text(data: bytes) -> str:
+def text_of(data: bytes) -> str:
+    """Return bytes as a text for JSON."""
     return base64.b64encode(data).decode()
 
 
-def _bytes(text: str) -> bytes:
+def bytes_of(text: str) -> bytes:
+    """Return the bytes that `text_of` was given.
+
+    Raises:
+        ValueError: The text is not such.
+    """
     return base64.b64decode(text, validate=True)

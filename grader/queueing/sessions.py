@@ -6,7 +6,6 @@ Requests and answers are JSON. If a worker dies, its sessions are lost, and its 
 its lease ends.
 """
 
-import base64
 import contextlib
 import json
 import secrets
@@ -31,7 +30,13 @@ from grader.model.errors import (
 from grader.model.limits import Limits
 from grader.queueing.ledger import connect
 from grader.queueing.names import Key, SessionKey
-from grader.queueing.programs import ProgramResult, decode_result, encode_result
+from grader.queueing.programs import (
+    ProgramResult,
+    bytes_of,
+    decode_result,
+    encode_result,
+    text_of,
+)
 from grader.sandbox.contract import SlotSession, StepOutcome
 
 _TICK_S = 1.0
@@ -198,7 +203,7 @@ class _QueueSession:
             state=state,
             cell=cell,
             limits=asdict(limits),
-            files=[[file.path, _text(file.content)] for file in files],
+            files=[[file.path, text_of(file.content)] for file in files],
         )
         told = answer["run"]
         run = None if told is None else decode_result(told.encode()).outcome
@@ -209,7 +214,7 @@ class _QueueSession:
     def read_files(self, state: int, paths: Sequence[str]) -> Mapping[str, bytes]:
         """Return files; see `SlotSession.read_files`."""
         found = self._ask("read", _BACKSTOP_S, state=state, paths=list(paths))["files"]
-        return {path: _bytes(content) for path, content in found.items()}
+        return {path: bytes_of(content) for path, content in found.items()}
 
     def list_files(self, state: int) -> Mapping[str, int]:
         """Return sizes; see `SlotSession.list_files`."""
@@ -289,7 +294,7 @@ def perform(session: SlotSession, request: Mapping[str, Any]) -> dict[str, Any]:
                 return _step(session, request)
             case "read":
                 found = session.read_files(request["state"], request["paths"])
-                return {"files": {path: _text(content) for path, content in found.items()}}
+                return {"files": {path: text_of(content) for path, content in found.items()}}
             case "list":
                 return {"sizes": dict(session.list_files(request["state"]))}
             case "drop":
@@ -311,7 +316,8 @@ def _step(session: SlotSession, request: Mapping[str, Any]) -> dict[str, Any]:
         str(request["cell"]),
         limits=Limits(**request["limits"]),
         files=[
-            SuiteFile(path=str(path), content=_bytes(content)) for path, content in request["files"]
+            SuiteFile(path=str(path), content=bytes_of(content))
+            for path, content in request["files"]
         ],
     )
     run = outcome.run
@@ -321,11 +327,3 @@ def _step(session: SlotSession, request: Mapping[str, Any]) -> dict[str, Any]:
         "is_gone": outcome.is_gone,
         "run": None if run is None else encode_result(ProgramResult(outcome=run)).decode(),
     }
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)

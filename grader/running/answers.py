@@ -28,11 +28,11 @@ class DeclaredFailureError(SuiteError):
     """
 
 
-def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
+def by_status(role: str, status: object, stderr: bytes) -> CheckResult:
     """Return the answer that an exit status gives.
 
     Args:
-        who: "checker" or "interactor".
+        role: "checker" or "interactor".
         status: The program's exit status.
         stderr: What it wrote to standard error.
 
@@ -45,31 +45,31 @@ def by_status(who: str, status: object, stderr: bytes) -> CheckResult:
             return EQUAL
         case 1 | 2:
             said = stderr.strip()
-            words = f"{_WORDS[status]} by the suite's {who}"
+            words = f"{_WORDS[status]} by the suite's {role}"
             return different(f"{words}: {quote(said, _SAID_CHARS)}" if said else words)
         case 7:
-            return right_in_part(_share(who, stderr))
+            return right_in_part(_share(role, stderr))
         case _:
             said = stderr[-_SAID_CHARS:].strip()
-            message = f"the suite's {who} ended with exit code {status!r:.20}: {quote(said)}"
+            message = f"the suite's {role} ended with exit code {status!r:.20}: {quote(said)}"
             raise (DeclaredFailureError if status == FAILURE else SuiteError)(message)
 
 
-def by_value(who: str, value: object) -> CheckResult:
+def by_value(role: str, value: object) -> CheckResult:
     """Return the answer that a function's value gives: all, nothing, or a share of the points.
 
     Raises:
         SuiteError: It is none of these.
     """
     if isinstance(value, bool | int | float) and 0 <= value <= 1:
-        return EQUAL if value == 1 else right_in_part(float(value)) if value else _refused(who)
-    message = f"the suite's {who} answered {value!r:.100}"
+        return EQUAL if value == 1 else right_in_part(float(value)) if value else _refused(role)
+    message = f"the suite's {role} answered {value!r:.100}"
     raise SuiteError(message)
 
 
-def failed(who: str, why: str) -> SuiteError:
+def failed(role: str, why: str) -> SuiteError:
     """Return the error for a program that gave no answer."""
-    return SuiteError(f"the suite's {who} failed: {why}")
+    return SuiteError(f"the suite's {role} failed: {why}")
 
 
 def at_fault(error: SuiteError) -> CheckResult:
@@ -82,11 +82,11 @@ def trouble_words(trouble: Trouble) -> str:
     return f"{trouble.type}: {trouble.message[:_SAID_CHARS]}"
 
 
-def _refused(who: str) -> CheckResult:
-    return different(f"{_WORDS[WRONG]} by the suite's {who}")
+def _refused(role: str) -> CheckResult:
+    return different(f"{_WORDS[WRONG]} by the suite's {role}")
 
 
-def _share(who: str, stderr: bytes) -> float:
+def _share(role: str, stderr: bytes) -> float:
     """Return the share of the points that a program wrote.
 
     If there are several such lines, the least counts: the program may have repeated text of the
@@ -95,7 +95,7 @@ def _share(who: str, stderr: bytes) -> float:
     shares = [_number(found[1]) for found in _POINTS_LINE.finditer(stderr)]
     known = [share for share in shares if share is not None]
     if not known:
-        message = f"the suite's {who} gave points, but no `points SHARE` from 0 to 1"
+        message = f"the suite's {role} gave points, but no `points SHARE` from 0 to 1"
         raise SuiteError(message)
     return min(known)
 

@@ -23,7 +23,7 @@ LIMITS = Limits()
 """The limits of a checker: the defaults, whatever the submission's are."""
 
 _ENTRY_POINT = "check"
-_WHO = "checker"
+_ROLE = "checker"
 
 _TESTLIB_ADAPTER = '''
 def check(input, output, answer):
@@ -133,15 +133,15 @@ def _ask(
 def _answer(checker: Checker, outcome: RunOutcome) -> CheckResult:
     report = read_report(outcome.report)
     if outcome.limit_hit is not None:
-        raise answers.failed(_WHO, f"it hit its {outcome.limit_hit} limit")
+        raise answers.failed(_ROLE, f"it hit its {outcome.limit_hit} limit")
     if len(report.values) != 1:
         trouble = report.compile_error or report.uncaught
-        raise answers.failed(_WHO, answers.trouble_words(trouble) if trouble else "no answer")
+        raise answers.failed(_ROLE, answers.trouble_words(trouble) if trouble else "no answer")
     answer = values.decode(report.values[0])
     match checker.kind:
         case CheckerKind.TESTLIB:
-            return answers.by_status(_WHO, answer, outcome.stderr)
+            return answers.by_status(_ROLE, answer, outcome.stderr)
         case CheckerKind.FUNCTION:
-            return answers.by_value(_WHO, answer)
+            return answers.by_value(_ROLE, answer)
         case _ as unknown:
             assert_never(unknown)

@@ -32,7 +32,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
-    runs = tuple(_bytes(case.stdin) for case in tests.cases)
+    runs = tuple(payload.text_bytes(case.stdin) for case in tests.cases)
     batch = stdin_batch(task, runs)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
     cases = []
@@ -87,11 +87,11 @@ def _check_outputs(
 
 def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[bytes | None]:
     """Return a right output for each case, from the suite or its reference; None if unknown."""
-    expected = [_bytes(case.expected) for case in cases]
+    expected = [payload.text_bytes(case.expected) for case in cases]
     reference = task.suite.reference
     if all(map(bytes.strip, expected)) or reference is None or reference == task.code:
         return [each if each.strip() else None for each in expected]
-    runs = tuple(_bytes(case.stdin) for case in cases)
+    runs = tuple(payload.text_bytes(case.stdin) for case in cases)
     batch = stdin_batch(task, runs, source=reference)
     with closing(slot.run(batch)) as running:
         right = {outcome.index: outcome.stdout for outcome in running if outcome.exit_code == 0}
@@ -107,10 +107,6 @@ def _call_batch(task: Task, runs: tuple[bytes, ...], *, source: str | None = Non
         runs=runs,
         limits=task.limits,
     )
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) -> Graded:

@@ -35,12 +35,13 @@ from grader.running.budget import TimeBudget
 from grader.running.programs import find_uncompiled, stdin_batch
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
 from grader.sandbox.contract import Counterpart, Dialogue, RunBatch, RunOutcome, Slot
+from grader.sandbox.payload import text_bytes
 from grader.text.inert import quote
 
 LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
 """The limits of an interactor, whatever the submission's are."""
 
-_WHO = "interactor"
+_ROLE = "interactor"
 _LINE_CHARS = 80
 
 _TESTLIB = """
@@ -109,10 +110,10 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
 def _batch(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> RunBatch:
     return stdin_batch(
         task,
-        tuple(_bytes(case.stdin) for case in cases),
+        tuple(text_bytes(case.stdin) for case in cases),
         interactor=Counterpart(
             source=_program(interactor),
-            answers=tuple(_bytes(case.expected) for case in cases),
+            answers=tuple(text_bytes(case.expected) for case in cases),
             limits=LIMITS,
         ),
     )
@@ -153,10 +154,6 @@ def _blame(case: StdinCase, outcome: RunOutcome, task: Task, error: SuiteError) 
     return verdicts.judge_checked(case, outcome, answers.at_fault(error))
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _program(interactor: Interactor) -> str:
     return f"SOURCE = {interactor.source!r}\n{_ADAPTERS[interactor.kind]}"
 
@@ -166,7 +163,7 @@ def _judge(case: StdinCase, outcome: RunOutcome, task: Task) -> CaseResult:
     if dialogue is None:
         raise ValueError(outcome)
     if dialogue.interactor.limit_hit is not None:
-        raise answers.failed(_WHO, f"it hit its {dialogue.interactor.limit_hit} limit")
+        raise answers.failed(_ROLE, f"it hit its {dialogue.interactor.limit_hit} limit")
     failure = verdicts.find_failure(case, outcome, task.limits, task.language)
     if failure is not None and not dialogue.interactor_first:
         return failure
@@ -186,10 +183,10 @@ def _answer(dialogue: Dialogue) -> CheckResult:
     if trouble is not None and trouble.type == "EOFError" and not dialogue.interactor_first:
         return different("the program ended before the suite's interactor was done")
     if trouble is not None:
-        raise answers.failed(_WHO, answers.trouble_words(trouble))
+        raise answers.failed(_ROLE, answers.trouble_words(trouble))
     if outcome.exit_code is None:
-        raise answers.failed(_WHO, f"it {exit_words(outcome)}")
-    return answers.by_status(_WHO, outcome.exit_code, outcome.stderr)
+        raise answers.failed(_ROLE, f"it {exit_words(outcome)}")
+    return answers.by_status(_ROLE, outcome.exit_code, outcome.stderr)
 
 
 def _with_last_words(said: CheckResult, outcome: RunOutcome, dialogue: Dialogue) -> CheckResult:

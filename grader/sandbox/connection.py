@@ -16,6 +16,7 @@ from grader.model import Limits, SuiteFile, Usage
 from grader.model.errors import InputError, SandboxUnavailableError, SessionLostError
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import Dialogue, RunBatch, RunOutcome, SlotSession, StepOutcome
+from grader.sandbox.payload import text_bytes
 from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
 _CHUNK = 1 << 16
@@ -220,7 +221,7 @@ class _Session:
                 "limits": limits_to_json(limits),
                 "paths": [file.path for file in files],
             },
-            _bytes(cell),
+            text_bytes(cell),
             *(file.content for file in files),
         )
         run = _decode_end(header, blobs, 0) if header["began"] else None
@@ -293,10 +294,10 @@ def _encode_batch(batch: RunBatch, seq: int) -> bytes:
         "commands": None,
     }
     contents = [file.content for file in batch.files]
-    blobs = [_bytes(batch.source), _bytes(batch.prelude), *contents, *batch.runs]
+    blobs = [text_bytes(batch.source), text_bytes(batch.prelude), *contents, *batch.runs]
     if batch.interactor is not None:
         header["interactor"] = {"limits": limits_to_json(batch.interactor.limits)}
-        blobs += [_bytes(batch.interactor.source), *batch.interactor.answers]
+        blobs += [text_bytes(batch.interactor.source), *batch.interactor.answers]
     if batch.commands is not None:
         header["commands"] = {
             "compile": batch.commands.compile,
@@ -305,10 +306,6 @@ def _encode_batch(batch: RunBatch, seq: int) -> bytes:
             "environment": dict(batch.commands.environment),
         }
     return encode(header, *blobs)
-
-
-def _bytes(source: str) -> bytes:
-    return source.encode("utf-8", "surrogatepass")
 
 
 @lru_cache

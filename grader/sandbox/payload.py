@@ -13,6 +13,11 @@ Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 """Positional and keyword arguments of a call."""
 
 
+def text_bytes(text: str) -> bytes:
+    """Encode code or input of a run, which may hold lone surrogates, as the harness decodes it."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def calls(entry_point: str, calls: Iterable[Arguments], *, asks_presence: bool = False) -> bytes:
     """Encode calls that one run makes, in order.
 

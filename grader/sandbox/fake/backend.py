@@ -43,6 +43,7 @@ from grader.sandbox.fake.dialogue import Talk, TalkSide, by_thread
 from grader.sandbox.fake.interrupt import Stopped, watched
 from grader.sandbox.fake.process import CappedStream, borrowed_process, one_run_at_a_time
 from grader.sandbox.fake.session import FakeSession
+from grader.sandbox.payload import text_bytes
 from sandbox_images.harness.runners import prelude
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.wire import values
@@ -175,7 +176,7 @@ class _Run:
         self._stdout = CappedStream(batch.limits.output_bytes)
         self._stderr = CappedStream(batch.limits.output_bytes)
         self._report: list[bytes] = []
-        source = batch.source.encode("utf-8", "surrogatepass")
+        source = text_bytes(batch.source)
         files = {file.path: file.content for file in batch.files}
         for path, content in {**files, batch.source_path: source}.items():
             (work / path).parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from grader.model import Limits, MiB, SuiteFile
 from grader.model.errors import InputError, LabelError
 from grader.running import programs
 from grader.sandbox.contract import Program, RunBatch
+from grader.sandbox.payload import text_bytes
 from grader.sessions.local import require_inside
 
 _MOST_FILES = 1000
@@ -68,7 +69,7 @@ def batch_of(body: RunCodeRequest, settings: Settings) -> RunBatch:
         program=Program.STDIN,
         source=body.code,
         source_path=_free_path(files),
-        runs=((body.stdin or "").encode("utf-8", "surrogatepass"),),
+        runs=(text_bytes(body.stdin or ""),),
         limits=limits,
         files=files,
     )
@@ -118,7 +119,7 @@ def _other_batch(
         program=Program.COMMAND,
         source=source.code,
         source_path=source.path,
-        runs=((body.stdin or "").encode("utf-8", "surrogatepass"),),
+        runs=(text_bytes(body.stdin or ""),),
         limits=replace(limits, memory_bytes=memory_bytes),
         files=files,
         commands=replace(commands, compile_limits=compile_limits),

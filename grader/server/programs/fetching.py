@@ -14,6 +14,7 @@ from typing import Any
 from grader.judging.report import Trouble
 from grader.model import KiB, SuiteFile
 from grader.sandbox.contract import RunBatch, RunOutcome
+from grader.sandbox.payload import text_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class FetchingRun:
             "most_bytes": most_bytes,
             "mark": self._mark,
         }
-        program = batch.source.encode("utf-8", "surrogatepass")
+        program = text_bytes(batch.source)
         room = most_bytes * 4 // 3 + 64 * KiB
         self.batch = replace(
             batch,
