@@ -5,11 +5,13 @@ row itself. A label may also ask for an answer or for the rating of a model. If 
 list, each item is a sample of the problem and becomes its own output row.
 """
 
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from grader import languages
 from grader.config.rewards import RewardTask
 from grader.model import GradeReport, LimitOverrides, Submission, TestSuite
 from grader.model.errors import GraderError, InputError, MissingFieldError
@@ -17,6 +19,7 @@ from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes, report_json
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
 from grader.offline.source import Row
+from grader.suites.deciding import with_language
 from grader.suites.plans import GradingPlan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
@@ -30,6 +33,7 @@ ORIGIN_KEY = "_grader"
 """The field of an output row that describes its input row, for `--resume`."""
 
 _SHOWN_FIELDS = 12
+_LONGEST_LANGUAGE_CODE = 2
 _RAW_TEXT_CHARS = 2000
 """Characters of a line that is not JSON that its output row keeps."""
 
@@ -101,6 +105,8 @@ def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:
         key, completions, several = _completions(found, rules.completion_key)
         label = _label(found, rules)
         suite = _suite(found, plan_for(label, rules.task), finder, rules, len(row.text))
+        if suite is not None:
+            suite = _in_language(suite, found, completions)
     except GraderError as error:
         origin = _origin(row, None, crc, rules)
         return [_refused(row, _head(row, found, {}), origin, row_id, error)]
@@ -215,6 +221,26 @@ def _suite(
     if rules.limits == LimitOverrides():
         return suite
     return replace(suite, limits=overridden(suite.limits, rules.limits))
+
+
+def _in_language(suite: TestSuite, row: Mapping[str, Any], completions: list[str]) -> TestSuite:
+    """Return the suite for the language of a field beside the label, if it says what the code is in.
+
+    It may also say what the prompt is written in, as "en". So a language that is not graded, and one
+    of two letters, which could be Polish or Perl, count only if a completion's fence names it too.
+
+    Raises:
+        LabelError: Code in that language is not graded, or not by tests of this kind.
+    """
+    given = row.get("language")
+    if not isinstance(given, str) or not given.strip() or suite.language != languages.PYTHON:
+        return suite
+    name = given.strip().lower()
+    is_code = len(name) > _LONGEST_LANGUAGE_CODE and languages.find(name) is not None
+    fence = re.compile(rf"```\s*{re.escape(name)}(?![\w+#-])", re.IGNORECASE)
+    if is_code or any(fence.search(text) for text in completions):
+        return with_language(suite, given)
+    return suite
 
 
 def _names(row: Mapping[str, Any]) -> str:

@@ -49,6 +49,9 @@ FILES = {
     "checker.jsonl": lines(stdio(checker="#include <testlib.h>")),
     "suffix.jsonl": lines(stdio(suffix="    return 1")),
     "haskell.jsonl": lines(stdio(language="haskell")),
+    "kotlin.jsonl": lines({**ROW, "completion": "```kotlin\nval x = 1\n```", "language": "Kotlin"}),
+    "java.jsonl": lines({**ROW, "language": "java"}),
+    "english.jsonl": lines({**ROW, "language": "en"}, {**ROW, "language": "English"}),
     "graded.jsonl": lines({**ROW, "report": GRADED}),
     "set/train/data-00000-of-00001.jsonl": lines(ROW),
     "set/test/data-00000-of-00001.jsonl": lines(ROW),
@@ -115,6 +118,9 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("checker.jsonl", 3, "a program in C++; only Python", id="checker"),
         pytest.param("suffix.jsonl", 3, "suffix: code ", id="suffix"),
         pytest.param("haskell.jsonl", 3, "the language 'haskell' is not graded", id="language"),
+        pytest.param("kotlin.jsonl", 3, "the language 'Kotlin' is not graded", id="beside label"),
+        pytest.param("java.jsonl", 3, "only Python is graded", id="wrong tests for Java"),
+        pytest.param("english.jsonl", 0, "pass rate: 100.0 %", id="language of the prompt"),
     ],
 )
 def test_grade_says_what_it_makes_of_its_rows(

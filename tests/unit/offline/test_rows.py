@@ -224,3 +224,26 @@ def test_given_limits_win_over_those_of_the_suite() -> None:
 )
 def test_row_is_called_by_its_id_or_its_number(row: dict[str, Any], row_id: str) -> None:
     assert read({**row, "completion": "c", "label": ASSERTS})[0].id == row_id
+
+
+@pytest.mark.parametrize(
+    ("language", "completion", "expected"),
+    [
+        pytest.param("cpp", "int main() {}", "cpp", id="name"),
+        pytest.param("C++", "int main() {}", "cpp", id="alias"),
+        pytest.param("pl", "print(1)", "python", id="Polish"),
+        pytest.param("pl", "```pl\nprint 1\n```", "perl", id="Perl"),
+        pytest.param("c", "```c++\nint main() {}\n```", "python", id="another fence"),
+        pytest.param("English", "print(1)", "python", id="of the prompt"),
+        pytest.param("", "```\nprint(1)\n```", "python", id="none"),
+        pytest.param(7, "print(1)", "python", id="no text"),
+    ],
+)
+def test_language_beside_the_label_counts_if_it_is_that_of_the_code(
+    language: object, completion: str, expected: str
+) -> None:
+    label = {"inputs": ["1"], "outputs": ["1"]}
+    row = {"completion": completion, "label": label, "language": language}
+    (sample,) = read(row)
+    assert sample.submission is not None
+    assert sample.submission.suite.language == expected
