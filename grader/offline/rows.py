@@ -224,10 +224,10 @@ def _suite(
 
 
 def _in_language(suite: TestSuite, row: Mapping[str, Any], completions: list[str]) -> TestSuite:
-    """Return the suite for the language of a field beside the label, if it says what the code is in.
+    """Return the suite for the language beside the label, if it is that of the code.
 
-    It may also say what the prompt is written in, as "en". So a language that is not graded, and one
-    of two letters, which could be Polish or Perl, count only if a completion's fence names it too.
+    It may also be that of the prompt, such as "en". So a language that is not graded, and a name of
+    two letters, which could be Polish or Perl, count only if a completion's fence names it too.
 
     Raises:
         LabelError: Code in that language is not graded, or not by tests of this kind.
