@@ -17,7 +17,12 @@ _NAMED = 8
 
 def explain(
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Graded rows, as `grader grade` wrote them.")
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="Graded rows, as `grader grade` wrote them: a file, or a folder, as GRADER_RECORD "
+            "makes one.",
+        ),
     ],
     id: Annotated[
         str,
@@ -56,20 +61,20 @@ def _find(out: Path, id: str) -> "GradedRow":
     Raises:
         InputError: No row has the id, or several have it.
     """
-    from grader.offline.source import open_rows
+    from grader.report.files import numbered_lines
     from grader.report.rows import name_of, read_row
 
     wanted_line = int(id[1:]) if id.startswith("@") and id[1:].isdecimal() else None
     found: list[tuple[int, bytes]] = []
     others: list[str] = []
     last = 0
-    for row in open_rows(out):
-        last = row.number
-        if row.number == wanted_line:
-            return read_row(row.text, row.number)
-        own, name = name_of(row.text, row.number)
+    for number, text in numbered_lines(out):
+        last = number
+        if number == wanted_line:
+            return read_row(text, number)
+        own, name = name_of(text, number)
         if id in (own, name):
-            found.append((row.number, row.text))
+            found.append((number, text))
         else:
             others.append(name)
     if not found:

@@ -48,7 +48,7 @@ def run_key(
     It does not depend on where, or how many at once, submissions run.
     """
     values = (
-        settings.policy,
+        _policy_key(settings.policy),
         (astuple(settings.limits), astuple(limits)),
         settings.extraction,
         settings.stop_early,
@@ -65,6 +65,12 @@ def run_key(
     return "".join(
         f"{zlib.crc32(repr(value).encode()) & 0xFFFF:0{_PART_DIGITS}x}" for value in values
     )
+
+
+def _policy_key(policy: str) -> object:
+    """Return what differs if a policy does: its name, and the text of a file of the user's own."""
+    file = Path(policy.rpartition(":")[0])
+    return (policy, _checksum(file)) if file.suffix == ".py" else policy
 
 
 def _checksum(path: Path) -> int:

@@ -3,8 +3,12 @@
     reasons   why a report says what it says, and what would have earned more
     sample    one graded sample as a view: everything that any page of it shows
     rows      rows of a graded file, read back
+    files     the lines of a file or of a folder, gzipped or not
     index     all rows: the fields for tables, and the offset of each row
-    batch     summary of a file; `flips` compares two files; `charts` draws
+    batch     summary of a file; `charts` draws it
+    trends    how the figures move over training steps; `timeline` draws them
+    flips     samples with another verdict in another file; `comparison` compares all figures
+    export    a run as a table; `trackers` writes its figures to experiment trackers
     pages     templates to HTML, safe for hostile text
     document  the report of a file: in one file, or in parts for `serve`
 

@@ -157,6 +157,21 @@ class LineFile:
         return InputError(f"cannot read {self.path}: {error.strerror or error}")
 
 
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield each line of a file or a folder with its number, as reports name it.
+
+    In a folder, the lines of all files that are not blank are counted as one text.
+
+    Raises:
+        InputError: A file cannot be read or is damaged, or a line is too long.
+    """
+    if not path.is_dir():
+        yield from ((line.number, line.text) for line in LineFile(path).new_lines())
+        return
+    lines = (line for file in files_in(path) for line in LineFile(file).new_lines())
+    yield from ((number, line.text) for number, line in enumerate(lines, start=1))
+
+
 def files_in(folder: Path) -> list[Path]:
     """Return the graded files of a folder, in the order of their names.
 

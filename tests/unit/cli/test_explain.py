@@ -1,5 +1,6 @@
 """`grader explain`: finds the row, and prints a hostile row inertly."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from grader.cli.app import run
 from grader.model import CaseResult, Evidence, GradeReport, Usage
 from grader.model.verdict import Verdict
+from grader.report.index import GradedFile
 from tests.factories import make_report
 from tests.graded import Row, write_graded
 
@@ -107,3 +109,23 @@ def test_malformed_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file.write_text(file.read_text() + "broken\n")
     assert run(["explain", str(file), "p/1"]) == 2
     assert "line 2 was not written by `grader grade`: not JSON" in capsys.readouterr().err
+
+
+def test_explain_counts_the_rows_of_a_folder_as_a_report_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        write(folder, (f"{name}/1", "x", WRONG), (f"{name}/2", "y", make_report()))
+        (folder / "out.jsonl").rename(tmp_path / f"{name}.jsonl")
+        folder.rmdir()
+    packed = gzip.compress((tmp_path / "b.jsonl").read_bytes())
+    (tmp_path / "b.jsonl").unlink()
+    (tmp_path / "b.jsonl.gz").write_bytes(packed[:-8])  # As of a process that was killed.
+    assert [each.line for each in GradedFile(tmp_path).entries] == [1, 2, 3, 4]
+    for sample in ("b/1", "@3"):
+        assert run(["explain", str(tmp_path), sample]) == 0
+        assert "b/1" in capsys.readouterr().out
+    assert run(["explain", str(tmp_path), "@5"]) == 2
+    assert "its last row is @4" in capsys.readouterr().err

@@ -285,6 +285,16 @@ def test_output_of_other_settings_is_refused(tmp_path: Path, key: str, changed: 
         run(samples, out, ScriptedGrader(), resume=True, key=key)
 
 
+def test_changed_file_of_an_own_policy_is_another_policy(tmp_path: Path) -> None:
+    file = tmp_path / "my_policy.py"
+    settings = replace(SETTINGS, policy=f"{file}:reward")
+    file.write_text("reward = max")
+    before = key_of(settings)
+    assert key_of(settings) == before
+    file.write_text("reward = min")
+    assert key_of(settings) != before
+
+
 def test_where_and_how_much_at_once_may_change_between_runs() -> None:
     changed = replace(
         SETTINGS,
