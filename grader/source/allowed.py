@@ -44,7 +44,7 @@ BUILTINS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
-"""`type` is allowed in comparisons only, where it makes no class and leads to none."""
+"""`type` is allowed only in comparisons, which neither make a class nor return one."""
 
 OTHER_BUILTINS = (
     frozenset(dir(builtins)) | frozenset("copyright credits exit help license quit".split())

@@ -531,7 +531,7 @@ class _Reading:
         self._allow_types(operands)
 
     def _allow_types(self, compared: Iterable[ast.expr]) -> None:
-        """Allow `type(x)` in a comparison, where it makes no class and leads to none."""
+        """Allow `type(x)` in a comparison, which neither makes a class nor returns one."""
         self._type_calls |= {
             id(operand.func)
             for operand in compared

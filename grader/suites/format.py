@@ -58,6 +58,6 @@ def present(row: Row) -> frozenset[str]:
     return frozenset(name for name, value in row.items() if value is not None)
 
 
-def fields(*alternatives: str) -> tuple[frozenset[str], ...]:
+def field_sets(*alternatives: str) -> tuple[frozenset[str], ...]:
     """Return a set of fields for each of `alternatives`, which are names separated by blanks."""
     return tuple(frozenset(names.split()) for names in alternatives)

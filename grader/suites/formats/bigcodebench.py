@@ -16,8 +16,7 @@ from dataclasses import replace
 
 from grader.model import MiB, TestSuite
 from grader.suites import fields, source
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.unittests import star_suite
 from grader.suites.helpers import helpers_of
 

@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from grader.model import TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import Pair, pairs, stdin_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 
 _TESTS = ("public_tests", "private_tests", "generated_tests")
 _PYTHON3 = (3, "3", "PYTHON3", "python3")

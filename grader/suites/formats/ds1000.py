@@ -21,8 +21,7 @@ from grader.model import MiB, TestSuite
 from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.humaneval import complete
 
 LIMITS = fields.time_limits(60.0, memory_bytes=1024 * MiB)

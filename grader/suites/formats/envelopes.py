@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 
 from grader.model.errors import LabelError
 from grader.suites import fields
-from grader.suites.format import Envelope, Format, Row, present
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Envelope, Format, Row, field_sets, present
 
 _ID_FIELDS = ("problem", "task_id", "problem_id", "question_id")
 

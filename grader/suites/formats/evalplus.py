@@ -35,8 +35,7 @@ from grader.model import (
 from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import require_cases
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.humaneval import complete
 from grader.suites.literals import read_literal
 

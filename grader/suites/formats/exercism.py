@@ -17,8 +17,7 @@ from grader.model import TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 
 _CONFIG = ".meta/config.json"
 

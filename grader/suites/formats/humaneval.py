@@ -20,8 +20,7 @@ from dataclasses import replace
 from grader.model import ScriptCase, ScriptTests, TestSuite
 from grader.model.errors import SuiteError
 from grader.suites import fields, source
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.helpers import helpers_of
 from grader.suites.tables import calls_of, with_reference_first
 

@@ -16,8 +16,7 @@ from grader.model import InteractiveTests, TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import Pair, pairs, pairs_of_items, stdin_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.programs import read_interactor
 
 _EXAMPLE_INTERACTOR = """\

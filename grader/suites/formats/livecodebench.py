@@ -24,8 +24,7 @@ from grader.model.errors import LabelError
 from grader.model.overrides import ExtractionRule
 from grader.suites import fields
 from grader.suites.cases import Pair, call_tests, pairs_of_items, stdin_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 
 LIMITS = fields.time_limits(6.0)
 

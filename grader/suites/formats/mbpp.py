@@ -18,8 +18,7 @@ to use them, give them as a list of asserts.
 from grader.model import ScriptCase, ScriptTests, TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.tables import calls_of, with_reference_first
 
 PLUS_LIMITS = fields.time_limits(60.0)

@@ -16,8 +16,7 @@ from typing import Any
 from grader.model import ScriptCase, ScriptTests, TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields, source
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.helpers import helpers_of
 from grader.suites.preludes import IMPORTS, LEETCODE, NODES
 

@@ -19,8 +19,7 @@ from grader.languages import TranslatedTests
 from grader.model import ExpressionCase, ExpressionTests, TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 
 _IMPORTS = re.compile(r"^import [\w.* ]+;", re.MULTILINE)
 

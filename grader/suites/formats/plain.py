@@ -31,8 +31,7 @@ from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
 from grader.suites.files import pytest_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.humaneval import check_tests
 from grader.suites.formats.stdio import CASE_FIELDS
 from grader.suites.helpers import helpers_of

@@ -21,8 +21,7 @@ from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import pairs, pairs_of_items, stdin_tests
 from grader.suites.deciding import with_language
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats import bigcodebench, livecodebench, plain
 
 _INSERT = "#<INSERT>"

@@ -35,8 +35,7 @@ from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.cases import Pair, call_tests, pairs, pairs_of_items, stdin_tests
 from grader.suites.deciding import with_language
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 
 PRELUDE = """\
 import sys, time, itertools, collections, math, fractions, random, heapq

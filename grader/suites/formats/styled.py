@@ -15,8 +15,7 @@ from grader.model import CallCase, CallTests, Comparator, Comparison, TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields
 from grader.suites.cases import pairs_of_items, require_cases, stdin_tests
-from grader.suites.format import Format, Row
-from grader.suites.format import fields as field_sets
+from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.plain import pytest_suite, suite_of
 
 

@@ -1,4 +1,4 @@
-"""What is taken from the text of a model: one table per kind of mess."""
+"""The code that is taken from completions: one table for each kind of completion."""
 
 import pytest
 
@@ -100,7 +100,7 @@ def test_fence_inside_a_longer_fence_is_content() -> None:
     assert found(block(code, fence="````")) == code
 
 
-def test_backticks_inside_a_string_stay() -> None:
+def test_backticks_inside_a_string_do_not_end_the_block() -> None:
     code = 'def f(x):\n    return "```" + x + "~~~"'
     assert found("So:\n" + block(code)) == code
 
@@ -142,7 +142,7 @@ def test_code_that_does_not_parse_is_still_taken() -> None:
     assert "does not parse" in extraction.note
 
 
-def test_block_of_another_language_is_no_code() -> None:
+def test_block_of_another_language_is_not_taken() -> None:
     extraction = extract(block("int main() { return 0; }", "cpp"))
     assert extraction.code is None
     assert extraction.note == "No code block of the answer holds Python statements."
@@ -194,7 +194,7 @@ def test_whole_program_is_preferred_without_an_entry_point(text: str) -> None:
         "# TODO",
     ],
 )
-def test_text_without_statements_is_no_code(text: str) -> None:
+def test_text_without_statements_is_not_taken(text: str) -> None:
     assert extract(text).code is None
 
 
@@ -248,7 +248,7 @@ def test_assignments_above_the_first_definition_are_kept() -> None:
         pytest.param(F + '\nS = "\ud800"', F + '\nS = "?"', id="lone-surrogate"),
     ],
 )
-def test_text_is_made_what_python_can_read(text: str, code: str) -> None:
+def test_text_is_cleaned_for_the_parser(text: str, code: str) -> None:
     assert found(text) == code
 
 
@@ -292,11 +292,11 @@ def test_thinking_is_dropped(text: str) -> None:
         pytest.param(f"{block(F)}</think>\n", "", id="nothing-after-prompt's-section"),
     ],
 )
-def test_code_only_in_thinking_is_no_code(text: str, prompt: str) -> None:
+def test_code_inside_thinking_is_not_taken(text: str, prompt: str) -> None:
     assert found(text, prompt=prompt) is None
 
 
-def test_thinking_tags_inside_a_block_are_the_programs_own() -> None:
+def test_thinking_tags_inside_a_block_are_kept() -> None:
     code = 'def f(x):\n    return x.split("<think>")[0] + x.split("</think>")[-1]'
     assert found(f"<think>{G}</think>\nSo:\n{block(code)}") == code
 
@@ -361,7 +361,7 @@ def test_answer_is_found_in_a_chat(text: str) -> None:
     assert code.strip() == F
 
 
-def test_chat_tokens_inside_a_block_are_the_programs_own() -> None:
+def test_chat_tokens_inside_a_block_are_kept() -> None:
     code = 'def f(x):\n    T = """<|im_start|>user\n{x}<|im_end|>\n"""\n    return T + "</s>"'
     assert found("So:\n" + block(code) + "<|im_end|>") == code
 
@@ -445,13 +445,13 @@ def test_rules_of_position_take_first_and_last() -> None:
     assert extract(text, rule=ExtractionRule.LAST_BLOCK).code == USE
 
 
-def test_last_block_that_is_empty_is_no_code() -> None:
+def test_last_block_that_is_empty_gives_no_code() -> None:
     extraction = extract(block(F) + block(""), rule=ExtractionRule.LAST_BLOCK)
     assert extraction == extract(block(""), rule=ExtractionRule.LAST_BLOCK)
     assert extraction.code is None
 
 
-def test_rules_of_position_fall_back_to_what_there_is() -> None:
+def test_rules_of_position_fall_back_to_unfinished_blocks_and_text() -> None:
     for rule in (ExtractionRule.FIRST_BLOCK, ExtractionRule.LAST_BLOCK):
         assert extract("```python\n" + F, rule=rule).code == F
         assert extract("Well:\n\n" + F, rule=rule).code == F

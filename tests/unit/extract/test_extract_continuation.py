@@ -1,4 +1,4 @@
-"""Completions that continue a code prompt, or define it anew."""
+"""Completions that continue a code prompt, or define its function again."""
 
 import pytest
 
@@ -78,12 +78,12 @@ def test_incomplete_rest_after_the_body_is_dropped() -> None:
     assert completed(BODY + "\n\nThis function sums.") == STUB + BODY
 
 
-def test_completion_that_repeats_the_prompt_stands_alone() -> None:
+def test_completion_that_repeats_the_prompt_is_taken_alone() -> None:
     assert completed(STUB + BODY) == STUB + BODY
     assert completed("```python\n" + STUB + BODY + "\n```") == STUB + BODY
 
 
-def test_redefinition_gets_what_the_prompt_defines_besides() -> None:
+def test_redefinition_gets_the_other_definitions_of_the_prompt() -> None:
     for text in (WHOLE, "```python\n" + WHOLE + "\n```"):
         code = completed(text)
         assert code.endswith(WHOLE)
@@ -108,7 +108,7 @@ def test_future_import_stays_first() -> None:
 @pytest.mark.parametrize(
     "text", ["", "\n    \n", "Sorry", "I cannot do this.", "    # TODO", "```python\n```"]
 )
-def test_nothing_to_join_is_no_code(text: str) -> None:
+def test_completion_with_nothing_to_join_gives_no_code(text: str) -> None:
     assert extract(text, continues=STUB, entry_point="f").code is None
 
 
@@ -124,5 +124,5 @@ def test_entry_point_is_read_from_the_prompt_when_not_given() -> None:
     ).endswith(WHOLE)
 
 
-def test_prompt_that_is_prose_is_no_stub() -> None:
+def test_prompt_of_prose_is_not_a_stub() -> None:
     assert completed(WHOLE, "Write a function f.") == WHOLE

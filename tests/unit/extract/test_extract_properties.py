@@ -1,4 +1,4 @@
-"""What holds for every text, however hostile: no exception, linear time, nothing invented."""
+"""What holds for every text, also a hostile one: no exception, linear time, nothing invented."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Blocks of one answer that need each other are put together, and no others."""
+"""Blocks of one answer are joined if they need each other, and only then."""
 
 import pytest
 from hypothesis import given
@@ -61,13 +61,13 @@ def test_block_gets_what_it_uses_of_others(blocks: tuple[str, ...], code: str) -
     "blocks",
     [
         pytest.param((HELPER, "def solve(x):\n    return x"), id="nothing is missing"),
-        pytest.param(("x = 1", USER), id="nobody has what is missing"),
+        pytest.param(("x = 1", USER), id="no block has what is missing"),
         pytest.param((HELPER, f"from tools import *\n{USER}"), id="a star import may bring it"),
         pytest.param(("n = 3", "def solve(n):\n    return n"), id="a parameter"),
         pytest.param((f"{HELPER}\n1 +", USER), id="the other does not parse"),
     ],
 )
-def test_block_that_stands_alone_is_left_alone(blocks: tuple[str, ...]) -> None:
+def test_block_that_needs_no_other_is_taken_alone(blocks: tuple[str, ...]) -> None:
     assert found(*blocks) == f"{blocks[-1]}"
 
 
@@ -89,11 +89,11 @@ def test_program_is_put_together_from_its_parts(blocks: tuple[str, ...], code: s
     assert found(*blocks, entry_point=None, is_program=True) == code
 
 
-def test_example_of_use_stays_out_where_tests_import_the_code() -> None:
+def test_example_of_use_stays_out_if_tests_import_the_code() -> None:
     assert found(HELPER, "print(helper(int(input())))", entry_point=None) == f"{HELPER}"
 
 
-def test_note_says_so() -> None:
+def test_note_says_that_blocks_were_joined() -> None:
     note = extract(text_of(HELPER, USER), entry_point="solve").note
     assert note.endswith(
         "Took block 2 of 2, the last that defines solve, with what it uses of other blocks."
@@ -111,9 +111,7 @@ blocks = st.lists(st.lists(statements, min_size=1).map("\n".join), min_size=1, m
 
 
 @given(blocks, names)
-def test_whatever_the_blocks_are_the_taken_one_ends_the_code(
-    blocks: list[str], entry_point: str
-) -> None:
+def test_code_ends_with_the_taken_block_for_any_blocks(blocks: list[str], entry_point: str) -> None:
     alone = [found(block, entry_point=entry_point) for block in blocks]
     code = found(*blocks, entry_point=entry_point)
     assert code is not None

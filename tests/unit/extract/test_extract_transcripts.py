@@ -279,7 +279,7 @@ def test_answer_is_found_in_a_transcript_without_the_prompt(name: str, data: st.
 @pytest.mark.parametrize("name", TEMPLATES)
 @given(data=st.data(), is_opened=st.booleans())
 @settings(deadline=None, max_examples=80)
-def test_draft_is_no_answer_where_the_thinking_was_cut_off(
+def test_draft_in_unfinished_thinking_is_not_the_answer(
     name: str, data: st.DataObject, is_opened: bool
 ) -> None:
     opening, closing = TEMPLATES[name].thinking
@@ -299,7 +299,7 @@ def test_draft_is_no_answer_where_the_thinking_was_cut_off(
 
 @pytest.mark.parametrize("fence", [*FENCES, "\n{}\n"])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_thinking_that_the_prompt_opened_ends_before_code_however_that_is_fenced(
+def test_thinking_that_the_prompt_opened_ends_before_code_with_any_fence(
     name: str, fence: str
 ) -> None:
     opening, closing = TEMPLATES[name].thinking

@@ -81,7 +81,7 @@ def test_answer_without_a_program_says_so(completion: str, note: str) -> None:
         pytest.param("print(1)", "python", id="no block"),
     ],
 )
-def test_fence_tells_the_language_where_any_will_do(completion: str, language: str) -> None:
+def test_fence_tells_the_language_if_any_is_allowed(completion: str, language: str) -> None:
     found = extract(completion, language="any", is_program=True)
     assert found.language == language
     assert found.code
@@ -95,6 +95,6 @@ def test_rules_of_position_take_the_blocks_of_the_language() -> None:
 
 
 @given(st.text(), st.sampled_from(["cpp", "java", "any", "bash"]))
-def test_any_text_is_looked_through_without_an_error(text: str, language: str) -> None:
+def test_any_text_is_read_without_an_error(text: str, language: str) -> None:
     found = extract(text, language=language, is_program=True)
     assert found.code is None or found.code.strip()

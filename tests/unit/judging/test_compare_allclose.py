@@ -57,7 +57,7 @@ def accepted(out: Any, exp: Any, atol: float) -> bool:
 
 @settings(max_examples=500)
 @given(VALUES, VALUES, st.sampled_from([0.0, 1e-4]))
-def test_nothing_is_accepted_that_evalplus_refuses(out: Any, exp: Any, atol: float) -> None:
+def test_value_that_evalplus_refuses_is_never_accepted(out: Any, exp: Any, atol: float) -> None:
     assert accepted(out, exp, atol) <= accepted_by_evalplus(out, exp, atol)
 
 
@@ -69,7 +69,7 @@ def relabelled(value: Any, leaves: Iterator[Any]) -> Any:
 
 @settings(max_examples=500)
 @given(VALUES, st.lists(LEAVES, min_size=8, max_size=8), st.sampled_from([0.0, 1e-4]))
-def test_values_of_one_shape_are_compared_as_numpy_has_it(
+def test_values_of_equal_shape_are_compared_as_by_numpy(
     exp: Any, leaves: list[Any], atol: float
 ) -> None:
     out = relabelled(exp, itertools.cycle(leaves))

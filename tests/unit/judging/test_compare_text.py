@@ -35,7 +35,9 @@ def compare(comparison: Comparison, expected: str, got: str | bytes) -> CheckRes
         pytest.param(EXACT, "a", "a ", False, id="exact trailing blank"),
         pytest.param(EXACT, "", "", True, id="exact nothing"),
         pytest.param(EXACT, "", "\n", False, id="exact newline for nothing"),
-        pytest.param(EXACT, "\ufffd", b"\xff", False, id="exact undecodable is no replacement"),
+        pytest.param(
+            EXACT, "\ufffd", b"\xff", False, id="exact undecodable differs from replacement"
+        ),
         pytest.param(LINES, "1 2\n3\n", "1 2\n3", True, id="lines last newline"),
         pytest.param(LINES, "1 2\n3", "1 2 \t\n3\r\n\n \n", True, id="lines trailing blanks"),
         pytest.param(LINES, "1\r\n2\r\n", "1\n2\n", True, id="lines CRLF"),
@@ -44,9 +46,9 @@ def compare(comparison: Comparison, expected: str, got: str | bytes) -> CheckRes
         pytest.param(LINES, "1 2", "1  2", False, id="lines inner blanks"),
         pytest.param(LINES, "a\nb", "a\n\nb", False, id="lines blank line between"),
         pytest.param(LINES, "a", "\na", False, id="lines blank line before"),
-        pytest.param(LINES, "a\nb", "a\x0bb", False, id="lines vertical tab is no newline"),
+        pytest.param(LINES, "a\nb", "a\x0bb", False, id="lines vertical tab differs from newline"),
         pytest.param(LINES, "a\nb", "a\u2028b", False, id="lines unicode separator"),
-        pytest.param(LINES, "a", "a\u00a0", False, id="lines no-break space is no blank"),
+        pytest.param(LINES, "a", "a\u00a0", False, id="lines no-break space counts"),
         pytest.param(LINES, "Yes", "yes", False, id="lines case"),
         pytest.param(LINES, "a", "a\0", False, id="lines NUL"),
         pytest.param(TOKENS, "1 2\n3", "1\n2   3\n", True, id="tokens any spacing"),
@@ -80,7 +82,9 @@ def compare(comparison: Comparison, expected: str, got: str | bytes) -> CheckRes
         pytest.param(FLOATS, "inf", "inf", True, id="floats infinity"),
         pytest.param(FLOATS, "inf", "-inf", False, id="floats other infinity"),
         pytest.param(FLOATS, "1.0", "inf", False, id="floats infinity for number"),
-        pytest.param(FLOATS, "inf", "1e+999999999", False, id="floats overflow is no infinity"),
+        pytest.param(
+            FLOATS, "inf", "1e+999999999", False, id="floats overflow differs from infinity"
+        ),
         pytest.param(FLOATS, "2.0e400", "1.0e400", False, id="floats overflows differ"),
         pytest.param(FLOATS, "1.0e400", "10e+399", True, id="floats same overflow"),
         pytest.param(CONTEST, "0.00000095", "0", False, id="contest nothing for a small number"),
@@ -311,7 +315,7 @@ def test_a_number_equals_itself_in_any_notation(number: float) -> None:
 
 
 @given(NUMBERS.filter(bool))
-def test_nothing_is_never_equal_to_something(number: float) -> None:
+def test_empty_output_never_equals_other_output(number: float) -> None:
     for nothing in ("0", "0.0", "-0.0", "0.000000"):
         assert not compare(CONTEST, f"{number:.17e}", nothing).equal
 

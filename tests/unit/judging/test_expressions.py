@@ -1,4 +1,4 @@
-"""Values that a program shows: which lines count, and what becomes of each case."""
+"""Values that a program shows: the lines that count, and the result of each case."""
 
 from dataclasses import replace
 

@@ -102,7 +102,7 @@ def test_program_gets_verdict(outcome: RunOutcome, verdict: Verdict) -> None:
     assert result.usage == outcome.usage
 
 
-def test_crash_with_nothing_printed_does_not_meet_nothing_expected() -> None:
+def test_crash_without_output_fails_if_no_output_is_expected() -> None:
     assert stdin(make_outcome("", exit_code=1), expected="").verdict is R
     assert stdin(make_outcome(""), expected="").verdict is P
 
@@ -169,7 +169,7 @@ def test_program_feedback_says_what_and_where(outcome: RunOutcome, feedback: str
     assert stdin(outcome).feedback == feedback
 
 
-def test_checker_decides_where_the_suite_has_one() -> None:
+def test_checker_decides_if_the_suite_has_one() -> None:
     case = StdinCase(id="c", stdin="", expected="any")
     comparison = Comparison(comparator=Comparator.CHECKER, checker=Checker(source="x"))
     outcome = make_outcome("whatever")
@@ -312,7 +312,7 @@ def test_missing_library_is_named_as_such(traceback: str, needed_by: str) -> Non
     assert f"'bs4': {needed_by} a library that the sandbox does not have" in feedback
 
 
-def test_missing_report_does_not_meet_an_expected_none() -> None:
+def test_missing_report_fails_if_none_is_expected() -> None:
     assert call(DONE, expected=None).verdict is R
     assert call(returned(None), expected=None).verdict is P
 
@@ -454,7 +454,7 @@ def test_script_that_stops_early_skips_the_rest() -> None:
     assert script(LOADED, *PASSES[:2], case_event(2, "failed"), stop_early=True) == [P, P, F]
 
 
-def test_early_exit_is_no_early_stop() -> None:
+def test_early_exit_is_not_an_early_stop() -> None:
     assert script(LOADED, *PASSES[:1], stop_early=True) == [P, R, R]
     assert script(LOADED, *PASSES, stop_early=True) == [P, P, R]
 

@@ -1,4 +1,4 @@
-"""Verdicts of pytest runs: what counts as evidence, and what becomes of everything else."""
+"""Verdicts of pytest runs: what counts as evidence, and the verdicts without it."""
 
 from typing import Any
 
@@ -269,7 +269,7 @@ def test_run_that_stops_early_skips_the_rest() -> None:
     assert verdicts(*lines, stop_early=False) == {A1: F, A2: F, B: F}
 
 
-def test_missing_name_is_said_in_words() -> None:
+def test_missing_name_is_explained() -> None:
     results = judge(
         collect_error(
             type="ImportError",
@@ -311,12 +311,12 @@ def test_tests_made_at_run_time_count_as_collected() -> None:
     assert verdicts(*lines, suite=MADE) == {one: P, two: F}
 
 
-def test_suite_that_makes_no_test_at_run_time_has_not_passed() -> None:
+def test_suite_without_the_tests_that_it_makes_at_run_time_does_not_pass() -> None:
     assert verdicts(collected(), {"e": "done", "exit": 5}, suite=MADE) == {"test_m.py": F}
     assert verdicts(suite=MADE) == {"test_m.py": R}
 
 
-def test_collect_error_of_something_unexpected_is_told_too() -> None:
+def test_collect_error_of_an_unexpected_module_is_reported() -> None:
     error = collect_error("test_x.py::TestQ", type="ValueError", message="bad")
     results = judge(error, ALL, {"e": "done", "exit": 2})
     assert results[0].feedback == "ValueError: bad"
@@ -352,7 +352,7 @@ def test_pass_needs_collection_one_report_and_an_end(lines: list[Any]) -> None:
         assert all(reports.count(r.id) == 1 and r.id in ids for r in results)
 
 
-def test_what_did_not_pass_shows_its_source_and_where_it_was_raised() -> None:
+def test_failed_test_shows_its_source_and_traceback() -> None:
     lines = [
         collected(A1, A2, B),
         case(A1, "failed", type="AssertionError", traceback="line 3, in f"),

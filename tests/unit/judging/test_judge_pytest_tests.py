@@ -1,4 +1,4 @@
-"""The static look at pytest suites, held against what real pytest collects."""
+"""The tests that `find_tests` finds in a source, compared with those that pytest collects."""
 
 import gzip
 import json
@@ -195,7 +195,7 @@ def collected_by_pytest(folder: Path) -> set[str]:
     }
 
 
-def test_look_finds_what_pytest_collects(tmp_path: Path) -> None:
+def test_find_tests_finds_what_pytest_collects(tmp_path: Path) -> None:
     (tmp_path / "test_0.py").write_text(TRICKY)
     (tmp_path / "solution.py").write_text("def test_of_the_submission(): ...\n")
     expected = find(TRICKY)
@@ -204,7 +204,7 @@ def test_look_finds_what_pytest_collects(tmp_path: Path) -> None:
     assert expected.dynamic_paths == set()
 
 
-def test_look_takes_out_what_the_suite_marks() -> None:
+def test_find_tests_waives_what_the_suite_marks() -> None:
     expected = find(TRICKY)
     assert expected.waived == {
         "test_0.py::test_skipped",
@@ -216,7 +216,7 @@ def test_look_takes_out_what_the_suite_marks() -> None:
     assert not expected.waived & set(expected.required)
 
 
-def test_look_keeps_the_order_of_modules_and_tests() -> None:
+def test_find_tests_keeps_the_order_of_modules_and_tests() -> None:
     expected = find("def test_b(): ...\ndef test_a(): ...\n", "def test_c(): ...\n")
     assert expected.required == ("test_0.py::test_b", "test_0.py::test_a", "test_1.py::test_c")
 
@@ -294,12 +294,12 @@ def test_module_that_may_have_more_tests_is_known_as_such(source: str) -> None:
         pytest.param("with open('x') as file: text = file.read()", id="other names"),
     ],
 )
-def test_names_that_no_test_can_have_are_no_sign_of_more_tests(source: str) -> None:
+def test_names_that_tests_cannot_have_are_not_a_sign_of_more_tests(source: str) -> None:
     assert find(f"{source}\ndef test_a(): ...").dynamic_paths == set()
 
 
 @pytest.mark.parametrize("gone", ["del (test_a, test_b)", "test_a, test_b = None, None"])
-def test_names_that_are_taken_away_are_no_tests(gone: str) -> None:
+def test_deleted_names_are_not_tests(gone: str) -> None:
     definitions = "def test_a(): ...\ndef test_b(): ...\ndef test_c(): ..."
     methods = definitions.replace("\n", "\n    ").replace("()", "(self)")
     found = find(f"{definitions}\n{gone}\nclass TestIt:\n    {methods}\n    {gone}")
@@ -322,7 +322,7 @@ def test_base_of_another_module_is_not_the_modules_own_class_of_that_name() -> N
     assert found.dynamic_paths == set()
 
 
-def test_conditional_marks_do_not_take_a_test_out() -> None:
+def test_conditional_marks_do_not_waive_a_test() -> None:
     expected = find(
         "import pytest, unittest, sys\n"
         "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\ndef test_a(): ...\n"
@@ -333,7 +333,7 @@ def test_conditional_marks_do_not_take_a_test_out() -> None:
     assert expected.waived == set()
 
 
-def test_reasons_by_which_a_test_skips_itself_are_read_from_it() -> None:
+def test_reasons_of_skips_are_read_from_a_tests_source() -> None:
     expected = find(
         "import pytest\n"
         "@pytest.mark.parametrize('x', [1])\n"

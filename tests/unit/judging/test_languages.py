@@ -1,4 +1,4 @@
-"""What compilers and runtimes said, as Debian 12 has them, and what is made of it."""
+"""Messages of the compilers and runtimes in Debian 12, and the findings made of them."""
 
 from dataclasses import replace
 
@@ -160,7 +160,7 @@ def test_end_of_a_program_is_told_in_the_words_of_its_runtime(
     assert finding.feedback.removesuffix("; the program ended with exit code 1") == words
 
 
-def test_end_that_says_nothing_is_left_to_the_exit_code() -> None:
+def test_end_without_words_is_left_to_the_exit_code() -> None:
     outcome = replace(ENDED, stderr=b"just some output\n")
     assert find_runtime_error(outcome, languages()["cpp"], LIMITS) is None
 

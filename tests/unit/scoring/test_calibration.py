@@ -91,7 +91,7 @@ def test_other_tests_have_the_usual_limits() -> None:
     assert (found.limits, found.limits_from) == (USUAL, LimitsFrom.SETTINGS)
 
 
-def test_what_does_not_decide_how_a_submission_runs_is_not_in_the_key() -> None:
+def test_key_has_only_what_decides_how_a_submission_runs() -> None:
     same = replace(SUITE, reference="x = 1", prompt="Add.", problem_id="else", format="else")
     assert calibration.key_of(same) == calibration.key_of(SUITE)
     assert calibration.key_of(replace(SUITE, prelude="import math")) != calibration.key_of(SUITE)

@@ -59,7 +59,7 @@ def test_policies_mark_cases_as_documented(
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 @pytest.mark.parametrize("verdict", [NC, TA, CE])
-def test_nothing_that_can_be_run_gets_the_lowest_reward(verdict: Verdict, policy: str) -> None:
+def test_submission_that_cannot_run_gets_the_lowest_reward(verdict: Verdict, policy: str) -> None:
     report = score_report(verdict=verdict, cases=(), policy=policy, total=7)
     assert (report.reward, report.score, report.graded) == (-1.0, 0.0, True)
     assert (report.passed, report.total) == (0, 7)
@@ -176,7 +176,7 @@ def test_overall_of_no_case_is_refused() -> None:
 
 
 @given(st.lists(VERDICTS, min_size=1))
-def test_overall_passes_only_where_all_passed(verdicts: list[Verdict]) -> None:
+def test_overall_passes_only_if_all_passed(verdicts: list[Verdict]) -> None:
     verdict = overall(verdicts)
     assert (verdict is P) == all(v is P for v in verdicts)
     assert verdict is not S
@@ -198,7 +198,7 @@ def test_marks_stay_in_range_and_are_best_only_for_a_pass(
     st.lists(VERDICTS, min_size=1),
     st.sampled_from([p.name for p in POLICIES.values() if not p.needs_every_case]),
 )
-def test_policy_that_needs_not_every_case_marks_an_early_stop_alike(
+def test_policy_that_does_not_need_every_case_gives_an_early_stop_the_same_mark(
     verdicts: list[Verdict], policy: str
 ) -> None:
     first_lost = next((n for n, v in enumerate(verdicts) if v is not P), len(verdicts))

@@ -53,7 +53,7 @@ def test_summary_keeps_the_slowest_rows_in_order() -> None:
     assert summary.cpu_time_s == pytest.approx(8.6)
 
 
-def test_summary_keeps_no_rows_where_none_are_wanted() -> None:
+def test_summary_keeps_no_rows_if_none_are_wanted() -> None:
     running = RunningSummary(keep_slowest=0)
     running.add(make_report(usage=Usage(cpu_time_s=1.0)), id="0")
     assert running.summary().slowest == ()

@@ -1,4 +1,4 @@
-"""Which suites may be judged apart from the submission, in a process that judges others after."""
+"""Suites that may be judged apart from the submission, by a judge that judges others later."""
 
 import builtins
 import datetime as dt
@@ -149,7 +149,9 @@ def test_plain_assertions_are_judged_apart(source: str) -> None:
         "assert [f for f in [1]] and f(2)",
     ],
 )
-def test_what_could_tell_a_copy_or_be_seen_afterwards_is_not(source: str) -> None:
+def test_assertions_that_could_tell_a_copy_or_leave_traces_are_not_judged_apart(
+    source: str,
+) -> None:
     assert not _allowed(source)
     assert not _allowed("assert f()", setup=source)
 
@@ -296,7 +298,7 @@ def _is_readable(attribute: str) -> bool:
 
 
 def test_nothing_that_a_script_can_reach_by_names_and_attributes_can_be_changed() -> None:
-    """Classes can be, by methods of their own classes: none of those may be readable."""
+    """Methods of a metaclass can change its classes, so none of these may be readable."""
     pending, seen = list(_named()), set()
     while pending:
         path, value = pending.pop()
@@ -305,7 +307,7 @@ def test_nothing_that_a_script_can_reach_by_names_and_attributes_can_be_changed(
         seen.add(id(value))
         kind = type(value)
         assert isinstance(value, type) or kind.__module__ == "typing", path
-        if kind.__module__ != "typing":  # whose objects stand for others, and change nothing
+        if kind.__module__ != "typing":  # objects of `typing` only stand for types
             of_its_class = {name for base in kind.__mro__ for name in vars(base)}
             assert not list(filter(_is_readable, of_its_class)), path
         readable = filter(_is_readable, dir(value))

@@ -1,4 +1,4 @@
-"""Sources as trees: no warning is heard, and hostile text is not touched."""
+"""Parsing emits no warnings, and hostile text is not parsed."""
 
 import ast
 import sys
@@ -12,7 +12,7 @@ from grader.source import syntax
 DOUBTFUL = 'PATTERN = "\\ "\nassert (1 is 1)\n'
 
 
-def test_doubtful_source_is_parsed_without_a_word_where_warnings_are_errors() -> None:
+def test_doubtful_source_is_parsed_silently_if_warnings_are_errors() -> None:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("error")
         tree = syntax.parse(DOUBTFUL)
@@ -20,7 +20,7 @@ def test_doubtful_source_is_parsed_without_a_word_where_warnings_are_errors() ->
     assert heard == []
 
 
-def test_filters_are_as_before_whatever_threads_parse_at_once() -> None:
+def test_warning_filters_stay_the_same_if_threads_parse_at_once() -> None:
     def parse_often() -> None:
         for _ in range(200):
             syntax.parse(DOUBTFUL)
@@ -48,7 +48,7 @@ def test_filters_are_as_before_whatever_threads_parse_at_once() -> None:
         pytest.param("f'" + "{x}" * 4001 + "'", id="fields"),
     ],
 )
-def test_what_hurts_the_parser_may_not_be_parsed(source: str) -> None:
+def test_source_that_hurts_the_parser_may_not_be_parsed(source: str) -> None:
     assert not syntax.may_be_parsed(source)
 
 

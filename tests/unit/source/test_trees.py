@@ -1,4 +1,4 @@
-"""Sources of a suite are parsed once for all who look at them."""
+"""Sources of a suite are parsed once for all readers."""
 
 import ast
 import dataclasses
@@ -12,7 +12,7 @@ from grader.source.trees import module_tree, script_trees
 from tests.factories import make_tests
 
 
-def test_a_script_is_parsed_once_for_all_who_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_script_is_parsed_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
     parse = ast.parse
 
@@ -28,7 +28,7 @@ def test_a_script_is_parsed_once_for_all_who_look_at_it(monkeypatch: pytest.Monk
     assert parsed == [tests.setup, *(case.source for case in tests.cases)]
 
 
-def test_case_that_is_no_python_is_named() -> None:
+def test_case_that_does_not_parse_is_named() -> None:
     tests = make_tests("assert add(1, 2) == 3")
     broken = dataclasses.replace(tests.cases[0], id="seventh", source="assert (")
     with pytest.raises(SuiteError, match="case 'seventh' does not parse"):
@@ -36,5 +36,5 @@ def test_case_that_is_no_python_is_named() -> None:
 
 
 @pytest.mark.parametrize("source", ["def (", "\0", "(" * 5000])
-def test_module_that_is_no_python_has_no_tree(source: str) -> None:
+def test_module_that_does_not_parse_has_no_tree(source: str) -> None:
     assert module_tree(source) is None

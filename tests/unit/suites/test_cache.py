@@ -1,4 +1,4 @@
-"""Suites that were read lately."""
+"""The cache of suites that were used last."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ uses = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 2 * MOST_B
 
 
 @given(uses)
-def test_two_caches_that_see_the_same_hold_the_same(seen: list[tuple[str, int]]) -> None:
+def test_caches_with_equal_calls_hold_equal_suites(seen: list[tuple[str, int]]) -> None:
     sender: SuiteCache[bool] = SuiteCache(MOST_BYTES)
     receiver: SuiteCache[str] = SuiteCache(MOST_BYTES)
     for key, size in seen:
@@ -25,7 +25,7 @@ def test_two_caches_that_see_the_same_hold_the_same(seen: list[tuple[str, int]])
         assert receiver.get(key) == key.upper()
 
 
-def test_those_used_longest_ago_make_room() -> None:
+def test_suite_used_longest_ago_is_dropped_first() -> None:
     cache: SuiteCache[int] = SuiteCache(MOST_BYTES)
     for number, key in enumerate("abc"):
         cache.keep(key, number, 400)
@@ -34,7 +34,7 @@ def test_those_used_longest_ago_make_room() -> None:
     assert [key in cache for key in "abcd"] == [False, True, False, True]
 
 
-def test_last_suite_stays_whatever_its_size() -> None:
+def test_newest_suite_stays_even_if_it_is_too_large() -> None:
     cache: SuiteCache[int] = SuiteCache(MOST_BYTES)
     cache.keep("small", 1, 1)
     cache.keep("large", 2, MOST_BYTES)

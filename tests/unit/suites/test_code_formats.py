@@ -38,7 +38,7 @@ def test_humaneval_does_not_call_check_twice() -> None:
     assert script(suite).cases[0].source.count("check(double)") == 1
 
 
-def test_humaneval_reference_that_stands_alone_is_not_put_behind_the_prompt() -> None:
+def test_humaneval_reference_that_is_a_whole_program_stays_without_the_prompt() -> None:
     whole = "import math\ndef double(n):\n    return 2 * n\n"
     assert parse_label({**HUMANEVAL, "canonical_solution": whole}).reference == whole
 
@@ -69,7 +69,7 @@ def test_mbpp_setup_runs_after_the_code(tmp_path: Path) -> None:
     assert run_suite(suite, suite.reference, tmp_path) == [True, False]
 
 
-def test_mbpp_imports_are_there_for_the_asserts(tmp_path: Path) -> None:
+def test_mbpp_asserts_may_use_test_imports(tmp_path: Path) -> None:
     suite = parse_label(
         {
             "code": "def area(r):\n    return 3 * r * r",
@@ -81,7 +81,7 @@ def test_mbpp_imports_are_there_for_the_asserts(tmp_path: Path) -> None:
     assert run_suite(suite, suite.reference or "", tmp_path) == [True]
 
 
-def test_mbppplus_program_takes_the_place_of_the_asserts() -> None:
+def test_mbppplus_program_replaces_the_asserts() -> None:
     suite = parse_label({"code": "def f(): ...", "test_list": ["assert 0"], "test": "assert f"})
     assert [case.source for case in script(suite).cases] == ["assert f"]
 
@@ -252,7 +252,7 @@ def test_check_source_finds_its_candidate(
     assert run_suite(suite, code.replace("2 * n", "3 * n"), tmp_path) == [False]
 
 
-def test_functional_label_has_the_imports_of_its_harness(tmp_path: Path) -> None:
+def test_functional_label_has_the_prelude_of_its_harness(tmp_path: Path) -> None:
     check = "def check(candidate):\n    assert candidate([2]) == 4\ncheck(Box().double)"
     code = "class Box:\n    def double(self, given: List[int]):\n        return 2 * given[0]\n"
     assert run_suite(parse_label({"functional": check}), code, tmp_path) == [True]

@@ -1,4 +1,4 @@
-"""Labels as data sets of reinforcement learning have them; every row here was made up for this."""
+"""Labels in the form of data sets for reinforcement learning; all rows here are made up."""
 
 import base64
 import json
@@ -271,7 +271,7 @@ def test_nothing_but_plain_data_is_unpickled(value: object) -> None:
         ),
     ],
 )
-def test_field_that_decides_and_cannot_be_honoured_is_refused(
+def test_row_with_an_unsupported_deciding_field_is_refused(
     more: dict[str, object], message: str
 ) -> None:
     with pytest.raises((LabelError, SuiteError), match=message):
@@ -285,7 +285,7 @@ def test_field_that_decides_and_cannot_be_honoured_is_refused(
         pytest.param({"test_list": ASSERTS}, id="asserts"),
     ],
 )
-def test_checker_of_what_prints_nothing_is_refused(row: dict[str, object]) -> None:
+def test_checker_for_other_than_stdin_tests_is_refused(row: dict[str, object]) -> None:
     with pytest.raises(LabelError, match="only for programs that read and print"):
         parse_label({**row, "checker": "def check(input, output, answer): return True"})
 
@@ -363,13 +363,13 @@ def test_memory_limits_are_read_by_name_and_unit(row: dict[str, object], size: i
         {"memory_limit": 10**400},
     ],
 )
-def test_limit_whose_unit_is_not_clear_is_refused(row: dict[str, object]) -> None:
+def test_limit_without_a_clear_unit_is_refused(row: dict[str, object]) -> None:
     with pytest.raises(LabelError, match="must hold a number with a known unit"):
         limits(**row)
 
 
 @given(st.integers(1, 100), st.sampled_from(["s", "sec", " seconds", "S"]))
-def test_a_time_never_grows_by_its_unit(seconds: int, unit: str) -> None:
+def test_time_is_the_same_in_every_unit(seconds: int, unit: str) -> None:
     assert limits(time_limit=f"{seconds}{unit}") == limits(time_limit=seconds)
     assert limits(time_limit=f"{seconds * 1000} ms") == limits(time_limit=seconds)
 
@@ -383,11 +383,11 @@ def test_a_time_never_grows_by_its_unit(seconds: int, unit: str) -> None:
         pytest.param("{'1': 2}", [{1: 2}, {"1": 2}, "{'1': 2}"], id="dict"),
         pytest.param('{"1": 2}', [{1: 2}, {"1": 2}], id="keys of digits"),
         pytest.param({"1": 2}, [{1: 2}, {"1": 2}], id="object"),
-        pytest.param("007", ["007"], id="digits that are no number"),
+        pytest.param("007", ["007"], id="digits that are not a number"),
         pytest.param("4", [4], id="JSON is what it is"),
     ],
 )
-def test_expected_text_counts_as_what_it_may_mean(output: object, right: list[object]) -> None:
+def test_expected_text_has_each_of_its_readings(output: object, right: list[object]) -> None:
     tests = parse_label({"fn_name": "f", "inputs": ["1", "2"], "outputs": [output, [1, 2]]}).tests
     assert isinstance(tests, CallTests)
     found = (tests.cases[0].expected, *tests.cases[0].alternatives)
@@ -409,7 +409,7 @@ def test_wrapped_objects_may_have_numbers_or_text_for_keys() -> None:
     assert {"1": 2} in (case.expected, *case.alternatives)
 
 
-def test_two_names_for_one_part_must_say_the_same() -> None:
+def test_two_fields_for_one_part_must_be_equal() -> None:
     case = {"input": "1", "output": "1", "expected_output": "2"}
     with pytest.raises(LabelError, match="has output and expected_output, which differ"):
         parse_label([case])
@@ -451,7 +451,7 @@ def test_library_that_tests_import_is_not_the_submission(tests: str, path: str) 
     assert suite.tests.solution_path == path
 
 
-def test_leetcode_rows_bring_the_names_of_their_harness(tmp_path: Path) -> None:
+def test_leetcode_rows_have_the_prelude_of_their_harness(tmp_path: Path) -> None:
     program = (
         "def check(candidate):\n"
         "    assert is_same_list(candidate(list_node([1, 2]), tree_node([3, None, 4])),"
@@ -480,13 +480,13 @@ def test_helpers_of_a_prelude_are_the_tests_own(tmp_path: Path) -> None:
     assert run_suite(parse_label({"functional": program}), cheat, tmp_path) == [False]
 
 
-def test_verl_asserts_beside_lists_that_say_something_are_refused() -> None:
+def test_verl_asserts_beside_filled_lists_are_refused() -> None:
     row = {"assert_case": ["assert f(1)"], "inputs": [""], "outputs": ["4"]}
     with pytest.raises(LabelError, match="fits several formats"):
         parse_label(row)
 
 
-def test_roll_tests_of_words_are_refused() -> None:
+def test_roll_tests_of_the_answers_text_are_refused() -> None:
     with pytest.raises(LabelError, match="case_type is 'text'"):
         parse_label({"case_type": "text", "test_cases": [{"assert_code": "assert {response}"}]})
 

@@ -1,4 +1,4 @@
-"""What a prompt defines beside its entry point is the suite's, not the completion's."""
+"""Tests get what a prompt defines besides the entry point from the prompt, not the completion."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_helpers_that_the_test_does_not_use_are_left_to_the_completion() -> None
     assert setup_of("def check(candidate):\n    assert candidate(4) == 2\n") == ""
 
 
-def test_prompt_that_breaks_off_has_no_helpers() -> None:
+def test_prompt_that_does_not_parse_has_no_helpers() -> None:
     row = {"task_id": "Own/1", "prompt": "def halved(n):\n", "entry_point": "halved"}
     test = "def check(candidate):\n    assert candidate(4) == 2\n"
     tests = parse_problem({**row, "test": test}).tests
@@ -64,12 +64,14 @@ def test_prompt_that_breaks_off_has_no_helpers() -> None:
         pytest.param("LIMIT = ", "assert f(LIMIT)", False, id="no Python"),
     ],
 )
-def test_helpers_are_what_the_tests_use_of_the_prompt(prompt: str, tests: str, found: bool) -> None:
+def test_helpers_are_the_definitions_of_the_prompt_that_tests_use(
+    prompt: str, tests: str, found: bool
+) -> None:
     helpers = helpers_of(f"{prompt}\n", "f", tests)
     assert bool(helpers) is found
 
 
-def test_leetcode_tests_make_and_compare_nodes_by_the_prompts_functions() -> None:
+def test_leetcode_tests_use_the_prompts_node_functions() -> None:
     prompt = """
 class ListNode:
     def __init__(self, val=0, next=None):
@@ -97,7 +99,7 @@ def is_same_list(p, q):
     assert namespace.keys() >= {"ListNode", "list_node", "is_same_list"}
 
 
-def test_bigcodebench_tests_have_constants_of_the_prompt_after_those_of_the_solution() -> None:
+def test_bigcodebench_constants_of_the_prompt_replace_those_of_the_solution() -> None:
     prompt = 'LIMIT = 10\n\ndef task_func(n):\n    """Return n."""\n'
     test = """\
 import unittest

@@ -90,7 +90,7 @@ def test_call_outputs_become_expected_values(
         ({"starter_code": "def f(n):\n"}, "f"),
     ],
 )
-def test_function_is_a_method_where_the_row_shows_the_class(
+def test_function_is_a_method_if_the_row_has_the_class(
     more: dict[str, object], entry_point: str
 ) -> None:
     tests = {"fn_name": "f", "inputs": [[1]], "outputs": [1]}
@@ -108,11 +108,11 @@ def test_function_is_a_method_where_the_row_shows_the_class(
         pytest.param([{"input": [1], "output": 1, "fn_name": "f"}], True, id="calls"),
     ],
 )
-def test_imports_come_first_where_the_harness_gives_them(label: object, has_prelude: bool) -> None:
+def test_prelude_is_that_of_the_harness(label: object, has_prelude: bool) -> None:
     assert ("from typing import *" in parse_label(label).prelude) is has_prelude
 
 
-def test_method_may_use_type_names_that_it_does_not_import(tmp_path: Path) -> None:
+def test_method_may_use_typing_names_without_import(tmp_path: Path) -> None:
     suite = parse_label({"fn_name": "f", "inputs": [[[1, 2]]], "outputs": [3]})
     code = "def f(x: List[int]) -> Optional[int]:\n    return sum(x)\n"
     assert run_suite(suite, code, tmp_path) == [True]
@@ -134,13 +134,13 @@ def test_apps_row_without_tests_is_a_suite_error() -> None:
         ({"time_limit": 0, "memory_limit_bytes": 0}, LimitOverrides()),
     ],
 )
-def test_limits_of_a_row_are_taken(limits: dict[str, object], wanted: LimitOverrides) -> None:
+def test_limits_of_a_row_are_read(limits: dict[str, object], wanted: LimitOverrides) -> None:
     row = {"public_tests": {"input": ["1"], "output": ["1"]}, **limits}
     assert parse_label(row).limits == wanted
 
 
 @pytest.mark.parametrize("limit", ["soon", "2 fortnights", -1, float("nan"), [1], True])
-def test_limit_that_is_no_number_is_refused(limit: object) -> None:
+def test_limit_that_is_not_a_number_is_refused(limit: object) -> None:
     with pytest.raises(LabelError, match="time_limit must hold a number with a known unit"):
         parse_label({"public_tests": {"input": ["1"], "output": ["1"]}, "time_limit": limit})
 
@@ -155,7 +155,7 @@ def test_cases_carry_points_and_groups() -> None:
 
 
 @pytest.mark.parametrize("points", [-1, "1", True, float("nan"), float("inf")])
-def test_points_that_are_no_number_are_refused(points: object) -> None:
+def test_points_that_are_not_a_number_are_refused(points: object) -> None:
     with pytest.raises(LabelError, match="points must be a number"):
         parse_label([{"input": "1", "output": "1", "points": points}])
 
@@ -172,7 +172,7 @@ def test_points_that_are_no_number_are_refused(points: object) -> None:
         ),
     ],
 )
-def test_odd_case_is_refused(cases: list[dict[str, Any]], message: str) -> None:
+def test_case_of_unknown_form_is_refused(cases: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(LabelError, match=message):
         parse_label({"test_cases": cases})
 
@@ -315,7 +315,7 @@ def test_codecontests_tests_of_all_three_kinds_count() -> None:
         ),
     ],
 )
-def test_sandboxfusion_tests_say_what_they_are(test: str, kind: type) -> None:
+def test_sandboxfusion_tests_are_told_apart_by_their_form(test: str, kind: type) -> None:
     suite = parse_label({"id": 3, "content": "q", "labels": "{}", "test": test})
     assert isinstance(suite.tests, kind)
     assert (suite.format, suite.problem_id, suite.prompt) == ("sandboxfusion", "3", "q")
@@ -353,7 +353,9 @@ CASES = {"inputs": ["1"], "outputs": ["1"]}
     ],
     ids=["verl", "skyrl", "rllm", "label", "nemo_gym"],
 )
-def test_envelope_is_opened(row: dict[str, object], request: pytest.FixtureRequest) -> None:
+def test_envelope_gives_the_suite_of_its_inner_label(
+    row: dict[str, object], request: pytest.FixtureRequest
+) -> None:
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
     suite = parse_label({**row, "prompt": messages, "id": "p0"})
     assert [case.stdin for case in stdin(suite).cases] == ["1"]

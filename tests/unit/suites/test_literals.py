@@ -1,4 +1,4 @@
-"""Python literals as data: what `ast.literal_eval` reads, without a syntax tree."""
+"""Python literals are read as by `ast.literal_eval`, but without a syntax tree."""
 
 import ast
 import time
@@ -75,7 +75,7 @@ def test_what_is_read_is_what_python_reads(text: str) -> None:
         pytest.param("9" * 400_000, id="longer than a result may be"),
     ],
 )
-def test_what_is_no_literal_is_refused(text: str) -> None:
+def test_text_that_is_not_a_literal_is_refused(text: str) -> None:
     with pytest.raises(LabelError, match="not a Python literal"):
         read_literal(text)
 

@@ -193,7 +193,7 @@ def test_wrong_override_is_refused_with_what_was_expected(overrides: object, mes
         parse_label({**CASES, "suite": overrides})
 
 
-def test_comparison_cannot_be_overridden_where_the_tests_compare() -> None:
+def test_comparison_cannot_be_overridden_if_the_tests_compare_themselves() -> None:
     with pytest.raises(LabelError, match="do their own comparing"):
         parse_label({"tests": "assert f(1)", "suite": {"comparison": {"comparator": "exact"}}})
 
@@ -217,11 +217,11 @@ def test_problem_id_is_the_first_field_that_holds_one(
     assert problem_id_of(row) == problem_id
 
 
-def test_problem_row_keeps_its_id_where_its_format_has_none() -> None:
+def test_problem_row_keeps_its_id_if_its_format_reads_none() -> None:
     assert parse_problem({**CASES, "slug": "double"}).problem_id == "double"
 
 
-def test_message_around_a_problem_does_not_replace_the_code_that_answers_continue() -> None:
+def test_prompt_of_an_envelope_does_not_replace_a_code_prompt() -> None:
     code = "import math\n\n\ndef root(n):\n"
     problem = {
         "task_id": "r",

@@ -1,4 +1,4 @@
-"""What table readers hand over, as plain data."""
+"""Values from table readers become plain data."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from grader.model.errors import LabelError
 from grader.suites.plain import plain
 
 
-def test_plain_makes_python_of_numpy_at_any_depth() -> None:
+def test_numpy_values_become_python_values_at_any_depth() -> None:
     inner = np.empty(2, dtype=object)
     inner[:] = [np.array(["a", "b"]), {"n": np.int64(3), 4: (np.float32(0.5), None)}]
     found = plain({"rows": inner})
@@ -17,7 +17,7 @@ def test_plain_makes_python_of_numpy_at_any_depth() -> None:
     assert type(found["rows"][1]["n"]) is int
 
 
-def test_plain_leaves_what_it_does_not_know() -> None:
+def test_plain_keeps_values_of_unknown_types() -> None:
     nonsense = object()
     assert plain(nonsense) is nonsense
     assert plain(b"\xff") == b"\xff"
@@ -27,7 +27,7 @@ def test_bytes_of_text_become_text() -> None:
     assert plain({"a": b"caf\xc3\xa9"}) == {"a": "caf\u00e9"}
 
 
-def test_what_nests_too_deeply_is_an_error_of_the_label() -> None:
+def test_value_nested_too_deeply_is_a_label_error() -> None:
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]

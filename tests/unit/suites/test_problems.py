@@ -35,7 +35,7 @@ def test_problem_is_found_by_its_id(tmp_path: Path, name: str) -> None:
         assert ("b" in problems, "c" in problems, len(problems)) == (True, False, 2)
 
 
-def test_first_bytes_tell_what_is_gzipped_and_not_the_name(tmp_path: Path) -> None:
+def test_gzipped_file_is_recognised_by_its_first_bytes(tmp_path: Path) -> None:
     packed = write(tmp_path / "p.jsonl.gz", [row("a")]).rename(tmp_path / "packed")
     plain = write(tmp_path / "p.jsonl", [row("a")]).rename(tmp_path / "plain.gz")
     for path in (packed, plain):
@@ -76,7 +76,7 @@ def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, message: s
         ProblemIndex.load(path)
 
 
-def test_rows_with_one_id_are_named_after_their_lines(tmp_path: Path) -> None:
+def test_rows_with_the_same_id_are_named_by_their_lines(tmp_path: Path) -> None:
     rows: list[Mapping[str, object]] = [row("a", "1"), row("b"), row("a", "2"), row("b")]
     rows.append({"inputs": [], "outputs": []})
     with load_problems(write(tmp_path / "p.jsonl", rows)) as problems:
@@ -87,7 +87,7 @@ def test_rows_with_one_id_are_named_after_their_lines(tmp_path: Path) -> None:
             problems.get("a")
 
 
-def test_problems_without_ids_are_found_by_none(tmp_path: Path) -> None:
+def test_problems_without_ids_are_refused_if_they_are_looked_up_by_id(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", [{"pid": "a", "inputs": ["1"], "outputs": ["1"]}])
     with pytest.raises(InputError, match=r"no row has an id .*found the fields pid, inputs"):
         load_problems(path)
@@ -104,7 +104,7 @@ def test_missing_file_is_an_input_error(tmp_path: Path) -> None:
     "content",
     [
         pytest.param(b"no gzip", id="none"),
-        # The time in its header is no part of the test's name: it must be the same each time.
+        # Without the time in its header, so that the test's name is the same each time.
         pytest.param(gzip.compress(b'{"id": 1}\n' * 9, mtime=0)[:-9], id="cut off"),
     ],
 )
@@ -115,14 +115,14 @@ def test_damaged_gzip_is_an_input_error(tmp_path: Path, content: bytes) -> None:
         ProblemIndex.load(path)
 
 
-def test_bad_row_is_no_bother_until_it_is_asked_for(tmp_path: Path) -> None:
+def test_bad_row_is_refused_only_when_it_is_needed(tmp_path: Path) -> None:
     with ProblemIndex.load(write(tmp_path / "p.jsonl", [{"id": "bad"}, row("good")])) as problems:
         assert problems.get("good") is not None
         with pytest.raises(LabelError, match="no known format"):
             problems.get("bad")
 
 
-def test_row_of_shared_files_is_no_problem(tmp_path: Path) -> None:
+def test_row_of_shared_files_is_not_indexed(tmp_path: Path) -> None:
     rows: list[Mapping[str, object]] = [row("a"), {"name": "_support", "files": {}}]
     with ProblemIndex.load(write(tmp_path / "p.jsonl", rows)) as problems:
         assert list(problems) == ["a"]

@@ -218,7 +218,7 @@ FOLDER: dict[str, Any] = {
 }
 
 
-def test_folder_brings_helpers_data_and_its_own_conftest(tmp_path: Path) -> None:
+def test_folder_may_have_helpers_data_and_a_conftest(tmp_path: Path) -> None:
     suite = parse_label(FOLDER)
     assert pytest_tests(suite).test_paths == ("tests/test_double.py",)
     assert run_suite(suite, GOOD, tmp_path) == [True]
@@ -245,7 +245,7 @@ def test_path_that_leads_out_of_the_folder_is_refused(path: str) -> None:
         ({"files": {"test_a.py": {"base64": "?"}}}, "not base64"),
     ],
 )
-def test_folder_that_does_not_fit_together_is_refused(fields: dict[str, Any], message: str) -> None:
+def test_folder_with_inconsistent_paths_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(LabelError, match=message):
         parse_label({**FOLDER, **fields})
 

@@ -82,9 +82,9 @@ def test_unknown_label_is_told_its_fields_and_the_nearest_formats() -> None:
     assert "nearest: humaneval (lacks test)" in message
 
 
-def test_label_with_nothing_in_common_is_pointed_to_the_list() -> None:
+def test_label_near_no_format_gets_a_hint_to_the_list() -> None:
     with pytest.raises(LabelError, match="`grader formats` lists the known ones"):
-        parse_label({"colour": "red", "task_id": "an id is no format"})
+        parse_label({"colour": "red", "task_id": "an id"})
 
 
 def test_label_that_fits_two_formats_is_refused_with_their_names() -> None:

@@ -88,7 +88,7 @@ def test_script_that_asserts_nothing_is_refused() -> None:
         ("import math\nassert f(1)", "import math\nassert f(1)"),
     ],
 )
-def test_script_is_freed_of_imports_of_the_solution(text: str, without: str) -> None:
+def test_imports_of_the_solution_are_removed_from_a_script(text: str, without: str) -> None:
     assert source.without_solution_imports(text) == without
 
 
@@ -103,7 +103,7 @@ def test_script_is_freed_of_imports_of_the_solution(text: str, without: str) -> 
         (["assert 1 == 1"], "", None),
     ],
 )
-def test_called_name_is_what_the_asserts_are_about(
+def test_called_name_is_the_function_that_the_asserts_test(
     sources: list[str], defined_in: str, name: str | None
 ) -> None:
     assert source.called_name(sources, defined_in) == name
@@ -150,5 +150,5 @@ def test_star_import_stays_behind_future_imports() -> None:
     ]
 
 
-def test_invalid_escape_in_tests_is_no_warning_of_ours() -> None:
+def test_invalid_escape_in_tests_raises_no_warning() -> None:
     source.parse("assert f('\\d') == 1 is 1")

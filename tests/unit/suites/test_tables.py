@@ -59,7 +59,7 @@ def test_table_becomes_calls_in_one_run() -> None:
     assert comparison.rel_tol == 1e-7
 
 
-def test_tolerance_of_the_table_is_taken() -> None:
+def test_tolerance_of_the_table_is_kept() -> None:
     program = checking("[[2]]", "[4.0]", "assertion(candidate(*inp), exp, 1e-06)")
     found = calls_of(program, "double")
     assert found is not None
@@ -92,10 +92,12 @@ PROGRAM = checking("[[2], [3]]", "[4, 6]")
     "program",
     [
         pytest.param(PROGRAM.replace("[4, 6]", "[4]"), id="more inputs than results"),
-        pytest.param(PROGRAM.replace("[[2], [3]]", "[2, 3]"), id="inputs are no lists"),
+        pytest.param(PROGRAM.replace("[[2], [3]]", "[2, 3]"), id="inputs are not lists"),
         pytest.param(PROGRAM.replace("[[2], [3]]", "[]").replace("[4, 6]", "[]"), id="no case"),
-        pytest.param(PROGRAM.replace("[4, 6]", "[4, two()]"), id="result is no literal"),
-        pytest.param(PROGRAM.replace("exp, 0)", "exp, tolerance)"), id="tolerance is no literal"),
+        pytest.param(PROGRAM.replace("[4, 6]", "[4, two()]"), id="result is not a literal"),
+        pytest.param(
+            PROGRAM.replace("exp, 0)", "exp, tolerance)"), id="tolerance is not a literal"
+        ),
         pytest.param(PROGRAM.replace("candidate(*inp)", "candidate(inp)"), id="other call"),
         pytest.param(PROGRAM.replace("candidate(*inp)", "f(candidate(*inp))"), id="more of a call"),
         pytest.param(PROGRAM.replace("1e-07", "1e-03"), id="other helper"),
@@ -112,7 +114,7 @@ PROGRAM = checking("[[2], [3]]", "[4, 6]")
         pytest.param("def check(candidate:", id="no Python"),
     ],
 )
-def test_what_may_be_more_than_a_table_stays_a_program(program: str) -> None:
+def test_program_that_may_do_more_than_a_table_stays_a_program(program: str) -> None:
     assert calls_of(program, "double") is None
 
 
@@ -139,7 +141,7 @@ def test_values_of_a_table_arrive_as_they_were_written(
     assert [case.expected for case in found.cases] == results
 
 
-def test_rows_of_evalplus_are_calls_and_those_with_more_are_scripts() -> None:
+def test_evalplus_rows_are_calls_if_they_are_tables_and_else_scripts() -> None:
     row = {"prompt": "def double(n):\n", "entry_point": "double", "canonical_solution": "    ..."}
     assert isinstance(parse_label({**row, "test": PROGRAM}).tests, CallTests)
     more = PROGRAM.replace("import numpy as np", "import numpy as np\nimport math")
@@ -150,7 +152,7 @@ def test_rows_of_evalplus_are_calls_and_those_with_more_are_scripts() -> None:
     assert isinstance(parse_label({**plus, "test": program}).tests, CallTests)
 
 
-def test_reference_in_a_program_is_asked_before_the_submission(tmp_path: Path) -> None:
+def test_reference_in_a_program_is_called_before_the_submission(tmp_path: Path) -> None:
     program = (
         "def assertion(out, exp, atol):\n    assert out == exp\n\n"
         "def ref_func(items):\n    return dict.fromkeys(items)\n\n"

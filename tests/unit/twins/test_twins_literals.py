@@ -1,4 +1,4 @@
-"""Literals and what replaces them: never equal, and never of another style."""
+"""Replacements of literals are never equal to them, and have the same style."""
 
 import ast
 import re
@@ -88,7 +88,7 @@ def test_a_replacement_is_written_as_the_original(value: Any, seed: int) -> None
         ("True", "False"),
     ],
 )
-def test_the_notation_stays(text: str, pattern: str) -> None:
+def test_a_replacement_keeps_the_notation(text: str, pattern: str) -> None:
     node = parsed(text)
     assert node is not None
     found = [*decoys(node, text, Pool(), seeded(1))]
@@ -128,7 +128,7 @@ def test_values_of_other_cases_are_taken() -> None:
         (float("nan"), float("nan")),
     ],
 )
-def test_what_some_comparison_takes_for_equal_is_not_apart(one: Any, other: Any) -> None:
+def test_values_that_some_comparison_calls_equal_are_not_apart(one: Any, other: Any) -> None:
     assert not apart(one, other)
     assert not apart(other, one)
 
@@ -149,12 +149,12 @@ def test_what_some_comparison_takes_for_equal_is_not_apart(one: Any, other: Any)
         (1.5, float("inf")),
     ],
 )
-def test_what_no_comparison_takes_for_equal_is_apart(one: Any, other: Any) -> None:
+def test_values_that_every_comparison_calls_unequal_are_apart(one: Any, other: Any) -> None:
     assert apart(one, other)
     assert apart(other, one)
 
 
-def test_a_tolerance_is_left_far_behind() -> None:
+def test_values_that_are_apart_differ_by_far_more_than_the_tolerance() -> None:
     tolerance = Tolerance(absolute=1.0)
     assert not apart(10.0, 13.0, tolerance)
     assert apart(10.0, 15.0, tolerance)
@@ -163,7 +163,7 @@ def test_a_tolerance_is_left_far_behind() -> None:
 @pytest.mark.parametrize(
     "source", ["9**9**9", "'a' * 10**9", "[0] * 10**9", "'%1000000000d' % 1", "range(10**12)"]
 )
-def test_what_would_be_huge_is_not_computed(source: str) -> None:
+def test_huge_values_are_not_computed(source: str) -> None:
     read = SuiteSource("", source.encode())
     node = read.tree.body[0]
     assert isinstance(node, ast.Expr)

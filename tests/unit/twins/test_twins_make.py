@@ -1,4 +1,4 @@
-"""Twins as a whole: which cases they change, and that a right program fails just those."""
+"""Twins as a whole: the cases that they change, which a right program fails, and only those."""
 
 import textwrap
 
@@ -70,7 +70,7 @@ def test_only_cases_that_passed_are_changed() -> None:
     assert twins[0].changed.keys() | twins[1].changed.keys() == {"1", "3"}
 
 
-def test_lines_stay_where_they_are() -> None:
+def test_changes_keep_the_number_of_lines() -> None:
     tests = script(*CASES)
     for twin in make_twins(tests, [case.id for case in tests.cases], seeded(2)):
         assert isinstance(twin.tests, ScriptTests)
@@ -159,12 +159,12 @@ def test_a_value_that_two_tests_share_stays() -> None:
     "source",
     ["assert f(1) == '\ud800'", "assert f(1) == " + "[" * 90 + "]" * 90, "assert f(1) == 1 +" * 3],
 )
-def test_what_cannot_be_read_has_no_site_or_a_right_one(source: str) -> None:
+def test_source_that_is_hard_to_read_has_no_site_or_a_right_one(source: str) -> None:
     for twin in make_twins(script(source), ["0"], seeded(1)):
         assert (twin.tests == script(source)) is (not twin.changed)
 
 
-def test_long_sums_are_no_trouble() -> None:
+def test_long_sums_are_read() -> None:
     tests = script("assert f(1) == " + "+".join(["1"] * 3000))
     make_twins(tests, ["0"], seeded(1))
 
@@ -242,7 +242,7 @@ def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only
         "del test_double",
     ],
 )
-def test_function_whose_name_is_bound_again_is_no_test_to_change(after: str) -> None:
+def test_test_whose_name_is_bound_again_is_not_changed(after: str) -> None:
     function = "def test_double(self=None):\n    assert double(2) == 4\n"
     top = "from solution import double\n\n"
     assert find_sites(module(top + function))

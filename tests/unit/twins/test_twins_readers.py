@@ -1,4 +1,4 @@
-"""What a reader of a changed suite could go by: each test takes one such reader's part."""
+"""Signs by which a reader could find changes in a suite: each test looks for one such sign."""
 
 import ast
 import re
@@ -39,12 +39,12 @@ def test_b():
 """
 
 
-def test_exceptions_are_those_that_the_suite_wants_elsewhere() -> None:
+def test_exceptions_are_those_that_the_suite_expects_elsewhere() -> None:
     for _, text in changed_sources(WANTED, "test_a", "test_b"):
         assert set(re.findall(r"raises\((\w+)\)", text)) <= {"ValueError", "ZeroDivisionError"}
 
 
-def test_an_exception_has_one_name_all_through_a_test() -> None:
+def test_an_exception_is_replaced_throughout_a_test() -> None:
     for _, text in changed_sources(WANTED, "test_a"):
         first = text[text.index("def test_a") : text.index("def test_b")]
         assert len(set(re.findall(r"\w+Error|StopIteration", first))) == 1
@@ -60,13 +60,13 @@ def test_b():
 """
 
 
-def test_lists_in_order_stay_in_order() -> None:
+def test_sorted_lists_stay_sorted() -> None:
     for _, text in changed_sources(LISTS, "test_a", "test_b"):
         for expected in re.findall(r"== (\[.*\])", text):
             assert ast.literal_eval(expected) == sorted(ast.literal_eval(expected))
 
 
-def test_items_are_often_taken_from_the_input() -> None:
+def test_replacements_are_often_taken_from_the_input() -> None:
     taken = [
         set(ast.literal_eval(expected)) <= set(ast.literal_eval(given))
         for _, text in changed_sources(LISTS, "test_a", "test_b", seeds=40)

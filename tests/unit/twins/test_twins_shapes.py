@@ -1,4 +1,4 @@
-"""Each shape of an expectation: a right program passes the original and fails what replaces it."""
+"""For each form of expectation, a right program passes the original and fails every change."""
 
 import textwrap
 
@@ -312,7 +312,7 @@ TURNED_ONLY = ("==", "!=", "(1, 0)")
 
 
 @pytest.mark.parametrize("source", UNCERTAIN)
-def test_what_a_right_program_may_pass_is_left_alone(source: str) -> None:
+def test_expectation_that_a_right_program_may_pass_is_not_changed(source: str) -> None:
     """At most the comparison itself is turned round, which always fails."""
     tests = ScriptTests(cases=script(source).cases, setup=PRELUDE)
     for seed in range(4):
@@ -326,7 +326,7 @@ def test_what_a_right_program_may_pass_is_left_alone(source: str) -> None:
     "decorator",
     ["@pytest.mark.xfail", "@unittest.expectedFailure", "@retried", "@pytest.fixture"],
 )
-def test_what_may_swallow_a_failure_leaves_a_test_alone(decorator: str) -> None:
+def test_test_whose_failure_may_be_swallowed_is_not_changed(decorator: str) -> None:
     source = f"import pytest, unittest\n\n{decorator}\ndef test_it():\n    assert same(1) == 1\n"
     other = "\ndef test_other():\n    assert same(2) == 2\n"
     sites = find_sites(module(source + other))
@@ -344,7 +344,7 @@ def test_what_may_swallow_a_failure_leaves_a_test_alone(decorator: str) -> None:
         ("Unknown", {"ValueError", "KeyError", "TypeError"}),
     ],
 )
-def test_exceptions_are_replaced_by_none_that_may_be_of_both_kinds(
+def test_exceptions_are_replaced_by_those_that_cannot_be_of_both_kinds(
     raised: str, never: set[str]
 ) -> None:
     tests = script(f"import pytest\nwith pytest.raises({raised}):\n    f()")

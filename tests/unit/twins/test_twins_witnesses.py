@@ -1,4 +1,4 @@
-"""Conditions that are not equalities: what replaces a literal fails every program that is right."""
+"""Conditions that are not equalities: right programs fail every replacement of a literal."""
 
 import re
 
@@ -43,7 +43,7 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_right_program_fails_whatever_replaces_a_literal(condition: str) -> None:
+def test_right_program_fails_every_replacement_of_a_literal(condition: str) -> None:
     tests = script(condition)
     assert passed_cases(tests, SAME) == {"0"}
     for seed in range(20):
@@ -66,7 +66,7 @@ def test_right_program_fails_whatever_replaces_a_literal(condition: str) -> None
     value=st.one_of(st.integers(-20, 1000), st.integers(-(10**9), 10**9), st.floats(-1e9, 1e9)),
     seed=st.integers(0, 99),
 )  # fmt: skip
-def test_no_value_that_satisfies_a_condition_satisfies_it_changed(
+def test_value_that_satisfies_a_condition_fails_the_changed_one(
     form: str, value: float, seed: int
 ) -> None:
     if "* {}" in form and not (isinstance(value, int) and value < 10**4):
