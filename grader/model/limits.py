@@ -9,6 +9,9 @@ from grader.model.setting import Setting
 KiB = 1024
 MiB = 1024 * KiB
 
+LEAST_MEMORY_BYTES = MiB
+"""No program starts with less: whatever is below was meant in another unit."""
+
 STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 """The pydantic configuration of every record."""
 
@@ -49,7 +52,8 @@ class Limits:
     its own limits only.
     """
     memory_bytes: Annotated[
-        int, Setting("bytes of memory of all processes of a case together", above=0)
+        int,
+        Setting("bytes of memory of all processes of a case together", least=LEAST_MEMORY_BYTES),
     ] = 512 * MiB
     output_bytes: Annotated[
         int,

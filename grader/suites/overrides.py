@@ -16,6 +16,7 @@ from grader.model import (
     TestSuite,
 )
 from grader.model.errors import LabelError
+from grader.model.limits import LEAST_MEMORY_BYTES
 from grader.model.overrides import ExtractionRule
 from grader.suites.deciding import with_language
 from grader.suites.fields import require_known
@@ -75,6 +76,12 @@ def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
         if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value < 2**50:
             unit = "a whole number" if whole else "a number of seconds"
             message = f"limits.{name} must be {unit} above 0, but is {value!r}"
+            raise LabelError(message)
+        if name == "memory_bytes" and value < LEAST_MEMORY_BYTES:
+            message = (
+                f"limits.memory_bytes must be at least {LEAST_MEMORY_BYTES}, but is {value}: "
+                "it is in bytes"
+            )
             raise LabelError(message)
     return replace(limits, **cast("Any", dict(given)))
 

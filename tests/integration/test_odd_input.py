@@ -43,6 +43,7 @@ FILES = {
     "clash.jsonl": lines({"id": "a", "test_list": LABEL}, {"id": "a", "test_list": []}),
     "unnamed.jsonl": lines({"pid": "a", "test_list": LABEL}),
     "unit.jsonl": lines(stdio(time_limit="2 sec", memory_limit="256 MiB")),
+    "bytes.jsonl": lines(stdio(suite={"limits": {"memory_bytes": 256}})),
     "ms.jsonl": lines(stdio(time_limit=2000)),
     "fortnight.jsonl": lines(stdio(time_limit="2 fortnights")),
     "kib.jsonl": lines(stdio(memory_limit=262144)),
@@ -112,6 +113,10 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(
             "good.jsonl --problems unnamed.jsonl", 2, "found the fields pid, test_list", id="no id"
         ),
+        pytest.param(
+            "good.jsonl --set memory_bytes=256", 2, "expected at least 1048576", id="bytes"
+        ),
+        pytest.param("bytes.jsonl", 3, "at least 1048576, but is 256: it is in bytes", id="MB"),
         pytest.param("ms.jsonl", 3, "time_limit must hold a number with a known unit", id="ms"),
         pytest.param("fortnight.jsonl", 3, "but holds str '2 fortnights'", id="unit"),
         pytest.param("kib.jsonl", 3, "memory_limit must hold a number with", id="kib"),

@@ -134,7 +134,7 @@ def test_suite_object_overrides_properties() -> None:
     overrides = {
         "comparison": {"comparator": "exact"},
         "extraction": "first_block",
-        "limits": {"cpu_time_s": 2, "memory_bytes": 1024},
+        "limits": {"cpu_time_s": 2, "memory_bytes": 1 << 20},
         "prelude": "import math\n",
         "image": "science",
     }
@@ -142,7 +142,7 @@ def test_suite_object_overrides_properties() -> None:
     assert isinstance(suite.tests, StdinTests)
     assert suite.tests.comparison.comparator is Comparator.EXACT
     assert suite.extraction is ExtractionRule.FIRST_BLOCK
-    assert suite.limits == LimitOverrides(cpu_time_s=2, memory_bytes=1024)
+    assert suite.limits == LimitOverrides(cpu_time_s=2, memory_bytes=1 << 20)
     assert (suite.prelude, suite.image) == ("import math\n", "science")
 
 
