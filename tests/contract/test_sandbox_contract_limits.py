@@ -2,13 +2,16 @@
 
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from grader.model import MiB
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import RunOutcome, Slot
+from grader.sandbox import payload
+from grader.sandbox.contract import Program, RunOutcome, Slot
+from grader.sandbox.payload import Apart
 from tests.contract.conftest import LIMITS, MEMORY_BYTES, event, events, make_batch, run_one
 
 HELLO = "print('hello')"
@@ -171,6 +174,32 @@ except BlockingIOError:
     outcome = run(slot, source)
     started = int(outcome.stdout or b"200")
     assert LIMITS.processes // 2 <= started < LIMITS.processes
+
+
+@pytest.mark.usefixtures("isolated")
+def test_submission_may_start_as_many_processes_apart_from_its_tests(slot: Slot) -> None:
+    source = """
+import os, signal
+def count():
+    started = []
+    try:
+        while len(started) < 200:
+            started.append(os.fork())
+            if not started[-1]:
+                signal.pause()
+    except BlockingIOError:
+        pass
+    for pid in started:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return len(started)
+"""
+    counts = []
+    for apart in (None, Apart(names=("count",))):
+        tests = payload.script("", ["print(count())"], stop_early=False, apart=apart)
+        batch = make_batch(source, tests, program=Program.SCRIPT)
+        counts.append(run_one(slot, replace(batch, split=apart is not None)).stdout)
+    assert counts[0] == counts[1] != b""
 
 
 @pytest.mark.usefixtures("isolated")

@@ -188,14 +188,7 @@ class Confinement:
         keep.update(each for each in (order.channel, order.code) if each is not None)
         _close_all_but(last, keep)
         # Only now: the number of processes is counted in the new user namespace.
-        # A candidate may have a copy beside it, which no submission asked for.
-        processes = limits["processes"] + (order.channel is not None)
-        _set_rlimits(
-            last,
-            {**limits, "processes": processes},
-            is_full=is_full,
-            is_command=bool(order.command),
-        )
+        _set_rlimits(last, limits, is_full=is_full, is_command=bool(order.command))
         namespaces.add_drop_capabilities(last)
         rules = self._filter
         if order.program == "session":

@@ -98,7 +98,7 @@ def _enter_namespaces() -> None:
 
 
 def _add_interactive_names() -> None:
-    """Define `exit`, `quit`, `help` and the like: `site` is not loaded, and programs use them."""
+    """Define `exit`, `quit`, `help` and the like: `site` is not run, and programs use them."""
     site.setquit()
     site.setcopyright()
     site.sethelper()
