@@ -1,7 +1,8 @@
-"""The languages that submissions are written in, beside Python.
+"""The languages of submissions, other than Python.
 
-Each module here but `language` describes one, in a tuple `LANGUAGES` of its dialects, and is found
-because it is here; nothing outside of this package asks which language it is.
+Each module here, except for `language`, describes one language, with its dialects in a tuple
+`LANGUAGES`. All modules of this package are found. No code outside of it depends on which language
+it has.
 """
 
 import pkgutil
@@ -40,21 +41,21 @@ __all__ = [
 ]
 
 PYTHON = "python"
-"""The language of a suite that names none, which needs no description here."""
+"""The language of a suite that names none. It needs no description here."""
 ANY = "any"
-"""What a label says whose answers may be in any language: their fences tell."""
+"""The language of a label whose answers may be in any language. Their fences name it."""
 _MAX_NAME_CHARS = 200
-"""Of a name that is looked up: labels and fences may hold any text."""
+"""The longest name that is looked up, since labels and fences may hold any text."""
 PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3"})
-"""What labels call it, in lower case."""
+"""Names of Python in labels, in lower case."""
 
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Return every language by its name.
+    """Return all languages by name.
 
     Raises:
-        ValueError: A name or an alias is taken twice: a mistake in a module here.
+        ValueError: Two languages have a name or an alias in common.
     """
     modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
     every: list[Language] = []
@@ -72,7 +73,7 @@ def languages() -> Mapping[str, Language]:
 
 
 def find(name: str) -> Language | None:
-    """Return the language that a name means; None if it means none, or Python."""
+    """Return the language of a name; None for Python and unknown names."""
     if len(name) > _MAX_NAME_CHARS:
         return None
     name = name.strip().lower()
@@ -86,7 +87,7 @@ def named(name: object) -> str:
         name: What the label says; None or an empty text is Python.
 
     Raises:
-        LabelError: It names no language that is graded.
+        LabelError: The language is not graded.
     """
     if name is None:
         return PYTHON
@@ -108,13 +109,13 @@ def named(name: object) -> str:
 
 
 def image_of(suite: TestSuite, language: str) -> str:
-    """Return the image variant for a submission in some language to a suite."""
+    """Return the image variant for submissions to a suite in a language."""
     found = find(language)
     return suite.image if found is None else found.image
 
 
 def in_image(image: str) -> tuple[Language, ...]:
-    """Return the languages of a sandbox image variant; none if it is one of Python's."""
+    """Return the languages of a sandbox image variant; empty if it is for Python."""
     return tuple(language for language in languages().values() if language.image == image)
 
 

@@ -1,4 +1,4 @@
-"""What a language is to the grader: names, commands and words. docs/languages.md has the guide."""
+"""What the grader has to know of a language. docs/languages.md says how to add one."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ COMPILE_LIMITS = Limits(
     output_bytes=256 * 1024,
     work_bytes=256 * MiB,
 )
-"""For compiling a submission, whatever the limits of its runs are; `work_bytes` holds for what the
-compiler makes, too."""
+"""The limits of compiling any submission. `work_bytes` includes the files that the compiler
+makes."""
 
 
 class SourceFile(NamedTuple):
@@ -25,7 +25,7 @@ class SourceFile(NamedTuple):
     """Relative to the work area."""
     code: str
     entry: str = ""
-    """What the commands call `{entry}`."""
+    """The value of `{entry}` in the commands."""
 
 
 class ValueDriver(NamedTuple):
@@ -120,17 +120,17 @@ class Language:
     """
 
     name: str
-    """As labels and reports have it."""
+    """Its name in labels and reports."""
     title: str
-    """As people write it."""
+    """Its name in texts for people."""
     image: str
     """The sandbox image variant that has it."""
     aliases: frozenset[str] = frozenset()
-    """Other names in lower case, of fences and of data sets."""
+    """Other names, in fences and data sets, in lower case."""
     packages: Mapping[str, str]
-    """The programs that it needs, each with the Debian package that brings it."""
+    """The programs that it needs, each with its Debian package."""
     folders: tuple[str, ...] = ()
-    """Folders of the machine that they need beside /usr/bin and /usr/lib, as patterns."""
+    """Patterns of folders that these programs need, besides /usr/bin and /usr/lib."""
     source: str
     """The path of the submission's file, if `prepare` does not say otherwise."""
     compile: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Language:
     run: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[str], SourceFile] | None = None
-    """Makes the file of the code that was found in an answer; None: the code as it is."""
+    """Makes the file from the code of an answer; None: the file is the code as it is."""
     show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows what expressions are worth, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""
@@ -147,25 +147,25 @@ class Language:
     program: re.Pattern[str] | None = None
     """What a whole program has, by which it is told from a part of one; None: nothing."""
     time_factor: float = 1.0
-    """So many times the time limits count; 1 for what runs about as fast as C."""
+    """The factor by which time limits are multiplied; 1 for languages about as fast as C."""
     start_up_s: float = 0.0
-    """CPU time that the runtime takes before the program begins; comes on top of the limit."""
+    """CPU time that the runtime takes before the program begins, added to the limit."""
     runtime_memory_bytes: int = 0
-    """Memory that the runtime takes for itself; comes on top of the limit."""
+    """Memory that the runtime takes for itself, added to the limit."""
     compile_words: ErrorWords
     runtime_words: ErrorWords
     out_of_memory: tuple[str, ...] = ()
-    """What the runtime writes to standard error if it ends the program for want of memory."""
+    """Texts on standard error by which the runtime says that memory ran out."""
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name that means it, in lower case."""
+        """Its name and aliases, in lower case."""
         return self.aliases | {self.name}
 
     def limits(self, limits: Limits) -> Limits:
-        """Return the limits for a run in this language, of those for one in C."""
+        """Return the limits of a run in this language; `limits` are those of one in C."""
         return limits.override(
-            # A wall time that the CPU time cannot fit into would decide in its place.
+            # The wall time must leave room for the CPU time, or it would always be hit first.
             LimitOverrides(
                 cpu_time_s=limits.cpu_time_s * self.time_factor + self.start_up_s,
                 wall_time_s=limits.wall_time_s * self.time_factor + 2 * self.start_up_s,

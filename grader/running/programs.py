@@ -1,4 +1,4 @@
-"""Batches of programs that read standard input, in whatever language they are."""
+"""Batches of programs that read standard input, in any language."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

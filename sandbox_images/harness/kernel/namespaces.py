@@ -135,7 +135,7 @@ def own_user_files(inside: tuple[int, int], outside: tuple[int, int]) -> list[tu
 def enter_own_user(inside: tuple[int, int]) -> None:
     """Move to a new user namespace, with all capabilities in it and none outside.
 
-    Arguments as of `map_own_user`.
+    The arguments are those of `map_own_user`.
     """
     outside = (os.getuid(), os.getgid())
     unshare(CLONE_NEWUSER)

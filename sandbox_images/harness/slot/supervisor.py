@@ -25,7 +25,7 @@ A session takes the slot for as long as it lasts. Each request but "drop" has on
                       {"op": "stop", "seq"}                end the session
     slot -> grader    {"op": "opened", "seq"}
                       {"op": "stepped", "state", "problem", "gone", "began", ...}
-                                                           blobs: as of an outcome
+                                                           blobs: those of an outcome
                       {"op": "read", "problem"}            blob: a frame of the session's keeper
                       {"op": "end", "seq", "lost"}         the session has ended
 

@@ -65,7 +65,7 @@ class Judge:
         """Why the suite cannot be judged this way, though a test may have hidden it."""
 
     def load(self, apart: dict[str, Any]) -> dict[str, Any]:
-        """Have the submission executed; raises what it raises.
+        """Have the submission executed. Raises what the submission raises.
 
         Args:
             apart: What the tests use of it; see `grader.sandbox.payload.Apart`.

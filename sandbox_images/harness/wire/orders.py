@@ -154,7 +154,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 class Bundle(NamedTuple):
-    """A submission's code and the files that are put beside it."""
+    """A submission's code, and the files that are put next to it."""
 
     source_path: str
     source: str | None

@@ -26,7 +26,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 def status(value: int) -> bytes:
-    """Return the message that tells of a wait status."""
+    """Return the message with a wait status."""
     return _STATUS.pack(b"s", value)
 
 
