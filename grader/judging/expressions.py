@@ -17,6 +17,7 @@ from grader.sandbox.contract import RunOutcome
 from grader.text.inert import quote, shorten
 
 _EXPRESSION_CHARS = 160
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def shown_values(stdout: bytes, mark: str, count: int) -> list[str]:
@@ -108,11 +109,19 @@ def _result_of(
 
 
 def _compared(case: ExpressionCase, expected: str, got: str, outcome: RunOutcome) -> CaseResult:
-    if expected == got:
+    if expected == got or (case.within is not None and _is_close(expected, got, case.within)):
         return _plain(case, Finding(verdict=Verdict.PASSED, feedback=""))
     words = f"expected {quote(expected)}, got {quote(got)}"
     finding = Finding(verdict=Verdict.FAILED, feedback=words)
     return _result_of(case, finding, outcome, expected, got)
+
+
+def _is_close(expected: str, got: str, within: float) -> bool:
+    """Tell whether two values differ in their numbers only, and in these by less than `within`."""
+    if _NUMBER.sub("", expected) != _NUMBER.sub("", got):
+        return False
+    pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(got), strict=True)
+    return all(abs(float(wanted) - float(value)) < within for wanted, value in pairs)
 
 
 def _plain(case: ExpressionCase, finding: Finding) -> CaseResult:

@@ -13,6 +13,7 @@ from importlib import import_module
 
 from grader.languages.language import (
     COMPILE_LIMITS,
+    Assertions,
     ErrorWords,
     Language,
     SourceFile,
@@ -27,6 +28,7 @@ __all__ = [
     "COMPILE_LIMITS",
     "PYTHON",
     "PYTHON_NAMES",
+    "Assertions",
     "ErrorWords",
     "Language",
     "SourceFile",

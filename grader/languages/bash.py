@@ -12,12 +12,8 @@ _WORDS = ErrorWords(
 
 def show(values: ValueDriver) -> str:
     """Show what expressions are worth, quoted as Bash itself quotes."""
-    lines = [values.code, values.setup]
-    lines += [
-        f"printf '\\n%s %s %q\\n' {values.mark} {number} {expression}"
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join(lines)
+    form = "printf '\\n%s %s %q\\n' {mark} {number} {expression}"
+    return "\n".join([values.code, values.statements(form)])
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:

@@ -4,7 +4,14 @@ import re
 from dataclasses import replace
 
 from grader.languages.c import GCC_WORDS, MAIN
-from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Language,
+    TranslatedTests,
+    ValueDriver,
+    call_first,
+)
 
 _SHOW = """
 #include <bits/stdc++.h>
@@ -64,6 +71,7 @@ template <class A, class B> void show(ostream &out, const std::unordered_map<A, 
     show(out, std::map<A, B>(all.begin(), all.end()));
 }
 template <class T> void show(ostream &out, const std::set<T> &all) { show_all(out, all); }
+template <class T> std::decay_t<T> as(std::decay_t<T> value) { return value; }
 template <class T> void line(const char *start, const T &value) {
     std::cout << start;
     show(std::cout, value);
@@ -80,18 +88,25 @@ def show(values: ValueDriver) -> str:
 
     What the answer brings along to try it out is not what is run.
     """
-    lines = [_SHOW + values.code, "#undef main", "int main() {", values.setup]
-    lines += [
-        f'shown_for_tests::line("\\n{values.mark} {number} ", {expression});'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join([*lines, "}"])
+    statements = values.statements(
+        'shown_for_tests::line("\\n{mark} {number} ", {expression})', end=";"
+    )
+    if not values.around:
+        statements = f"int main() {{\n{statements}\n}}"
+    # Tests are written for the names that the problem's own code makes known.
+    return "\n".join([_SHOW + values.code, "#undef main", values.head, statements])
 
 
 _TESTS = TranslatedTests(
     start="assert(",
     split=call_first(");"),
     setup="auto candidate = {name};",
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"(?P<condition>\bassert\s*\()"),
+    expected="shown_for_tests::as<decltype({actual})>({expected})",
+    stub=lambda begun, _name: f"{begun} {{ return {{}}; }}",
 )
 
 _CPP17 = Language(
@@ -115,6 +130,7 @@ _CPP17 = Language(
     program=MAIN,
     show=show,
     tests=_TESTS,
+    assertions=_ASSERTIONS,
     compile_words=GCC_WORDS,
     runtime_words=ErrorWords(
         message=re.compile(r"terminate called .*\n\s*what\(\):\s+(?P<message>.+)")

@@ -2,7 +2,79 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language
+from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
+
+_PACKAGE = re.compile(r"^package[ \t]+\w+[ \t]*;?", re.MULTILINE)
+_IMPORT = re.compile(
+    r"""^import[ \t]*(?:\([^)]*\)|(?:[\w.]+[ \t]+)?["`][^"`\n]*["`])[ \t]*;?""", re.MULTILINE
+)
+_IMPORTED = re.compile(r"""(?:(?<![\w.])(?!import\b)([\w.]+)[ \t]+)?["`]([^"`\n]+)["`]""")
+_MAIN = re.compile(r"\bfunc[ \t]+main[ \t]*\(")
+_TEST = re.compile(r"^func[ \t]+(Test\w*)[ \t]*\(\w+ \*testing\.T\)", re.MULTILINE)
+_REPORTER = re.compile(r"^[ \t]*assert[ \t]*:=[ \t]*assert\.New\(t\)[ \t]*;?$", re.MULTILINE)
+_SHOW = """
+func shownForTests(start string, value interface{}) {
+	shownfmt.Printf("\\n%s %#v\\n", start, value)
+}
+func likeForTests(_ func(), expected interface{}) interface{} { return expected }
+"""
+
+
+def show(values: ValueDriver) -> str:
+    """Show what expressions are worth as Go writes values for debugging, with their types.
+
+    Go compiles no import that is not used, so those of the problem, the submission and the tests
+    are taken together, as far as their names occur.
+    """
+    code = _MAIN.sub("func mainOfTheAnswer(", values.code)
+    tests = values.statements('shownForTests("{mark} {number}", {expression})')
+    found = _IMPORT.findall(values.head) + _IMPORT.findall(code)
+    imports = {
+        path: name
+        for clause in found
+        for name, path in _IMPORTED.findall(clause)
+        if "." not in path
+    }
+    if "testing.T" in tests:
+        imports["testing"] = ""
+    # What is taken out leaves its lines, so that errors name those of the answer.
+    code = _IMPORT.sub(_lines_alone, _PACKAGE.sub("", code))
+    used = [
+        f'import {name} "{path}"'
+        for path, name in imports.items()
+        if name in ("_", ".")
+        or re.search(rf"\b{re.escape(name or path.rpartition('/')[2])}\s*\.", f"{code}\n{tests}")
+    ]
+    head = ["package main", 'import shownfmt "fmt"', *used, _SHOW, "//line solution.go:1:1"]
+    return "\n".join([*head, code, "//line tests.go:1:1", tests])
+
+
+def _lines_alone(clause: re.Match[str]) -> str:
+    return "\n" * clause[0].count("\n")
+
+
+def call_tests(source: str) -> str:
+    """Make a program of the functions that `go test` would call."""
+    calls = "; ".join(f"{name}(nil)" for name in _TEST.findall(source))
+    return f"{_REPORTER.sub('', source)}\nfunc main() {{ {calls} }}\n"
+
+
+def return_nothing(begun: str, _name: str) -> str:
+    """Complete a function so that it returns the zero of its type."""
+    result = begun.rpartition(")")[2].strip()
+    return f"{begun} {{ return *new({result}) }}" if result else f'{begun} {{ panic("no value") }}'
+
+
+_ASSERTIONS = Assertions(
+    start=re.compile(
+        r"(?P<expected_first>\bassert\.Equal\s*\()|(?P<condition>\bassert\.True\s*\()"
+        r"|(?P<denial>\bassert\.False\s*\()|(?P<close>\bassert\.InDelta\s*\()"
+        r"|(?P<unknown>\bassert\.\w+\s*\()"
+    ),
+    expected="likeForTests(func() { _ = {actual} }, {expected})",
+    prepare=call_tests,
+    stub=return_nothing,
+)
 
 LANGUAGES = (
     Language(
@@ -23,7 +95,9 @@ LANGUAGES = (
             "GOPATH": "/tmp/go",  # noqa: S108 - as above
             "GOTOOLCHAIN": "local",
         },
-        program=re.compile(r"\bfunc\s+main\s*\("),
+        program=_MAIN,
+        show=show,
+        assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.go:\d+:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.go:(?P<line>\d+):\d+: "),

@@ -3,6 +3,7 @@
 import re
 
 from grader.languages.language import (
+    Assertions,
     ErrorWords,
     Language,
     SourceFile,
@@ -46,7 +47,6 @@ _CLASS = re.compile(r"\bclass\b")
 _NAMED = re.compile(r"\bclass\s+Problem\b")
 _PUBLIC_CLASS = re.compile(r"^([ \t]*)public[ \t]+(?=(?:final[ \t]+)?class\b)", re.MULTILINE)
 _SHOW = """
-class Main extends Problem {
     static String shownForTests(Object value) {
         StringBuilder all = new StringBuilder();
         if (value == null) return "null";
@@ -79,27 +79,38 @@ class Main extends Problem {
             }
             return "[" + all + "]";
         }
+        if (value instanceof Double || value instanceof Float) {
+            double number = ((Number) value).doubleValue();
+            if (number == Math.rint(number) && Math.abs(number) < 1e15) {
+                return String.valueOf((long) number);
+            }
+        }
         return String.valueOf(value);
     }
 
-    public static void main(String[] args) {
+    static boolean line(String start, Object value) {
+        System.out.println(start + shownForTests(value));
+        return true;
+    }
 """
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth over the static methods of a class `Problem`.
+    """Show what expressions are worth, 1.0 as 1, as a number in them equals one of another type.
 
-    The problem's imports stand in the first line of the answer, which keeps its line numbers.
+    Without source around them, they are over the static methods of a class `Problem`. The
+    problem's imports stand in the first line of the answer, which keeps its line numbers.
     """
     code = _PUBLIC_CLASS.sub(r"\1", _MAIN.sub("void mainOfTheAnswer(", values.code))
     if not _NAMED.search(code) and not _CLASS.search(code):
         code = f"class Problem {{ {code}\n}}"
-    lines = [" ".join(values.head.split("\n")) + code, _SHOW, values.setup]
-    lines += [
-        f'System.out.println("\\n{values.mark} {number} " + shownForTests({expression}));'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join([*lines, "    }", "}"])
+    code = " ".join(values.head.split("\n")) + code
+    if values.around:
+        tests = values.statements('ShownForTests.line("\\n{mark} {number} ", {expression})')
+        return f"{code}\nclass ShownForTests {{\n{_SHOW}\n}}\n{tests}"
+    tests = values.statements('line("\\n{mark} {number} ", {expression})', end=";")
+    main = f"public static void main(String[] args) {{\n{tests}\n}}"
+    return f"{code}\nclass Main extends Problem {{\n{_SHOW}\n{main}\n}}"
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:
@@ -115,6 +126,12 @@ def split_assertion(rest: str) -> tuple[str, str] | None:
 
 _TESTS = TranslatedTests(
     start="assert(", call="", split=split_assertion, name=re.compile(r"assert\((\w+)\(")
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"(?P<listed>\bcorrect\s*=\s*Arrays\.asList\s*\()"),
+    between=", ",
+    stub=lambda _begun, _name: "class Solution {}",
 )
 
 LANGUAGES = (
@@ -153,6 +170,7 @@ LANGUAGES = (
         runtime_memory_bytes=128 * MiB,
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"\.java:\d+: error: (?P<message>.+)"),
             line=re.compile(r"\.java:(?P<line>\d+): error: "),

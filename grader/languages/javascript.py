@@ -3,6 +3,7 @@
 import re
 
 from grader.languages.language import (
+    Assertions,
     ErrorWords,
     Language,
     SourceFile,
@@ -40,18 +41,22 @@ function shownForTests(value) {
 
 def show(values: ValueDriver) -> str:
     """Show what expressions are worth as JSON, keys in order and 1.0 as 1."""
-    lines = [values.code, _SHOW, values.setup]
-    lines += [
-        f'console.log("\\n{values.mark} {number} " + shownForTests({expression}));'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join(lines)
+    statements = values.statements(
+        'console.log("\\n{mark} {number} " + shownForTests({expression}))', end=";"
+    )
+    return "\n".join([values.code, _SHOW, statements])
 
 
 _TESTS = TranslatedTests(
     start="assert.deepEqual(",
     split=call_first(");"),
     setup="const candidate = {name};",
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"(?P<condition>\bconsole\.assert\s*\()"),
+    truth="!!({})",
+    stub=lambda _begun, name: f"function {name}() {{}}",
 )
 
 LANGUAGES = (
@@ -72,6 +77,7 @@ LANGUAGES = (
         runtime_memory_bytes=64 * MiB,
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
             line=re.compile(r"solution\.m?js:(?P<line>\d+)"),

@@ -32,7 +32,7 @@ class ValueDriver(NamedTuple):
     """Expressions whose values a program is to show."""
 
     code: str
-    """The submission; empty for the program that shows what is expected."""
+    """The submission; for the program that shows what is expected, what stands for it."""
     head: str
     """What the problem's own code begins with, such as imports; empty if there is none."""
     setup: str
@@ -41,6 +41,26 @@ class ValueDriver(NamedTuple):
     mark: str
     """For each expression, the program prints a line of its own with this, the expression's number
     from 0 and the value, in order, whatever the submission prints."""
+    around: tuple[str, ...] = ()
+    """See `grader.model.ExpressionTests`."""
+
+    def statements(self, form: str, end: str = "") -> str:
+        """Return the statements that show the values, amid the source that is around them.
+
+        Args:
+            form: One such statement, with `{mark}`, `{number}` and `{expression}`.
+            end: What ends a statement, unless the source around it does.
+        """
+        shown = [
+            form.replace("{mark}", self.mark)
+            .replace("{number}", str(number))
+            .replace("{expression}", expression)
+            for number, expression in enumerate(self.expressions)
+        ]
+        if not self.around:
+            return "\n".join([self.setup, *(f"{statement}{end}" for statement in shown)])
+        first, *rest = self.around
+        return first + "".join(f"{one}{part}" for one, part in zip(shown, rest, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +74,37 @@ class ErrorWords:
     """The group `message` is what is wrong."""
     line: re.Pattern[str] | None = None
     """The group `line` is the number of the line in the submission."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertions:
+    """How tests that people wrote assert things in a language; `grader.suites.assertions`."""
+
+    start: re.Pattern[str]
+    """How an assertion begins: up to the bracket that encloses it, or what comes before the rest
+    of its line. The group that matched says its form.
+
+    `condition`: a condition and perhaps a message. `denial`: one that must be false.
+    `actual_first`, `expected_first`: two values. `close`: what is expected, a number and how far
+    they may lie apart. `listed`: a list of conditions. `unknown`: none that can be graded.
+    """
+    comments: str = r"//[^\n]*|/\*.*?\*/"
+    """A pattern of comments."""
+    between: str = "; "
+    """What stands between two statements on a line."""
+    has_braces: bool = True
+    """Whether braces enclose what a loop repeats."""
+    truth: str = "{}"
+    """The truth of the expression `{}`."""
+    true: str = "true"
+    false: str = "false"
+    expected: str = "{expected}"
+    """The value that `{actual}` must equal, in its own type if the language has some."""
+    prepare: Callable[[str], str] | None = None
+    """Makes a program of the source of the tests; None: it is one."""
+    stub: Callable[[str, str], str] | None = None
+    """Makes a function that does nothing of the code that begins it and its name; None: nothing
+    needs to stand for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +195,8 @@ class Language:
     tests in this language take the values for equal; None: only programs are graded."""
     tests: TranslatedTests | None = None
     """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
+    assertions: Assertions | None = None
+    """How people write tests in it; None: such tests cannot be graded. They need `show`."""
     program: re.Pattern[str] | None = None
     """What a whole program has, by which it is told from a part of one; None: nothing."""
     time_factor: float = 1.0

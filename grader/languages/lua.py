@@ -2,7 +2,14 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Language,
+    TranslatedTests,
+    ValueDriver,
+    call_first,
+)
 
 _WORDS = ErrorWords(
     message=re.compile(r"solution\.lua:\d+: (?P<message>.+)"),
@@ -31,18 +38,22 @@ end
 
 def show(values: ValueDriver) -> str:
     """Show what expressions are worth: tables by their keys in order, and 1.0 as 1."""
-    lines = [values.code, _SHOW, values.setup]
-    lines += [
-        f'print("\\n{values.mark} {number} " .. shownForTests({expression}))'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join(lines)
+    form = 'print("\\n{mark} {number} " .. shownForTests({expression}))'
+    return "\n".join([values.code, _SHOW, values.statements(form)])
 
 
 _TESTS = TranslatedTests(
     start="lu.assertEquals(",
     split=call_first(")"),
     setup="local candidate = {name}",
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"(?P<condition>\bassert\s*\()"),
+    comments=r"--\[\[.*?\]\]|--[^\n]*",
+    has_braces=False,
+    truth="not not ({})",
+    stub=lambda _begun, name: f"function {name}() end",
 )
 
 LANGUAGES = (
@@ -59,6 +70,7 @@ LANGUAGES = (
         time_factor=3.0,
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("not enough memory",),

@@ -29,12 +29,10 @@ sub shown_for_tests {
 
 def show(values: ValueDriver) -> str:
     """Show what expressions are worth: 1 as "1", hashes by their keys in order."""
-    lines = [values.code, _SHOW, values.setup]
-    lines += [
-        f'print "\\n{values.mark} {number} ", shown_for_tests(scalar({expression})), "\\n";'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join(lines)
+    statements = values.statements(
+        'print "\\n{mark} {number} ", shown_for_tests(scalar({expression})), "\\n"', end=";"
+    )
+    return "\n".join([values.code, _SHOW, statements])
 
 
 _TESTS = TranslatedTests(

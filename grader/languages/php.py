@@ -3,6 +3,7 @@
 import re
 
 from grader.languages.language import (
+    Assertions,
     ErrorWords,
     Language,
     SourceFile,
@@ -30,13 +31,12 @@ def show(values: ValueDriver) -> str:
     """Show what expressions are worth as PHP itself writes values, on one line."""
     code = prepare(values.code).code
     closed = code.rfind("?>") > code.rfind("<?")
-    lines = [code, "<?php" if closed else "", values.setup]
-    lines += [
-        f'echo "\\n{values.mark} {number} " . '
-        f'str_replace("\\n", "\\\\n", var_export({expression}, true)) . "\\n";'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join(lines)
+    statements = values.statements(
+        'echo "\\n{mark} {number} " . '
+        'str_replace("\\n", "\\\\n", var_export({expression}, true)) . "\\n"',
+        end=";",
+    )
+    return "\n".join([code, "<?php" if closed else "", statements])
 
 
 _TESTS = TranslatedTests(
@@ -44,6 +44,13 @@ _TESTS = TranslatedTests(
     split=call_first(') { throw new Exception("Test failed!"); }'),
     name=re.compile(r"^\s*return (\w+)", re.MULTILINE),
     setup="function candidate(...$args) {{ return {name}(...$args); }}",
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"(?P<condition>\bassert\s*\()"),
+    comments=r"//[^\n]*|#[^\n]*|/\*.*?\*/",
+    truth="(bool) ({})",
+    stub=lambda _begun, name: f"function {name}() {{}}",
 )
 
 LANGUAGES = (
@@ -64,6 +71,7 @@ LANGUAGES = (
         time_factor=3.0,
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Allowed memory size of",),

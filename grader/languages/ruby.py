@@ -2,17 +2,13 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver
+from grader.languages.language import Assertions, ErrorWords, Language, TranslatedTests, ValueDriver
 
 
 def show(values: ValueDriver) -> str:
     """Show what expressions are worth as Ruby itself writes values."""
-    lines = [values.code, values.setup]
-    lines += [
-        f'puts "", "{values.mark} {number} #{{({expression}).inspect}}"'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join(lines)
+    form = 'puts "", "{mark} {number} #{({expression}).inspect}"'
+    return "\n".join([values.code, values.statements(form)])
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:
@@ -27,6 +23,14 @@ _TESTS = TranslatedTests(
     split=split_assertion,
     name=re.compile(r"candidate = method\(:(\w+)"),
     setup="candidate = method(:{name})",
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"""(?P<condition>\braise\s*(?:'_*'|"_*")\s*unless )"""),
+    comments=r"#[^\n]*",
+    has_braces=False,
+    truth="!!({})",
+    stub=lambda _begun, name: f"def {name}(*all) end",
 )
 
 LANGUAGES = (
@@ -45,6 +49,7 @@ LANGUAGES = (
         start_up_s=0.1,
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),

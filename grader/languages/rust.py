@@ -2,7 +2,29 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Language,
+    TranslatedTests,
+    ValueDriver,
+    call_first,
+)
+
+_LIKE = """#[allow(unused)]
+fn like_for_tests<A: PartialEq<B>, B>(_actual: impl FnOnce() -> A, expected: B) -> B { expected }
+"""
+_TEST = re.compile(r"#\[test\]\s*(?:pub\s+)?fn\s+(\w+)")
+
+
+def open_tests(source: str) -> str:
+    """Make a program of the module of tests that `rustc --test` would run."""
+    names = _TEST.findall(source)
+    opened = _TEST.sub(r"pub fn \1", source.replace("#[cfg(test)]", ""))
+    module = re.search(r"\bmod\s+(\w+)", source)
+    path = f"{module[1]}::" if module else ""
+    return opened + "\nfn main() { " + " ".join(f"{path}{name}();" for name in names) + " }\n"
+
 
 _MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
 
@@ -10,18 +32,24 @@ _MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
 def show(values: ValueDriver) -> str:
     """Show what expressions are worth as Rust itself writes values for debugging."""
     # What the answer brings along to try it out is not compiled.
-    lines = [_MAIN.sub(r"#[cfg(any())] \g<0>", values.code), "fn main() {", values.setup]
-    lines += [
-        f'println!("\\n{values.mark} {number} {{:?}}", {expression});'
-        for number, expression in enumerate(values.expressions)
-    ]
-    return "\n".join([*lines, "}"])
+    code = _MAIN.sub(r"#[cfg(any())] \g<0>", values.code)
+    statements = values.statements('println!("\\n{mark} {number} {:?}", {expression})', end=";")
+    if not values.around:
+        statements = f"fn main() {{\n{statements}\n}}"
+    return "\n".join([code, _LIKE, statements])
 
 
 _TESTS = TranslatedTests(
     start="assert_eq!(",
     split=call_first(");"),
     setup="let candidate = {name};",
+)
+
+_ASSERTIONS = Assertions(
+    start=re.compile(r"(?P<actual_first>\bassert_eq!\s*\()|(?P<condition>\bassert!\s*\()"),
+    expected="crate::like_for_tests(|| {actual}, {expected})",
+    prepare=open_tests,
+    stub=lambda begun, _name: f"{begun} {{ unimplemented!() }}",
 )
 
 LANGUAGES = (
@@ -40,6 +68,7 @@ LANGUAGES = (
         program=re.compile(r"\bfn\s+main\s*\("),
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"^error(?:\[E\d+\])?: (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"--> solution\.rs:(?P<line>\d+):"),

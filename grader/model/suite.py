@@ -228,6 +228,8 @@ class ExpressionCase:
     id: str
     actual: str
     expected: str
+    within: float | None = None
+    """How far numbers in the values may lie apart; None: the texts must be equal."""
     points: float = 1.0
     group: str | None = None
 
@@ -245,6 +247,13 @@ class ExpressionTests:
     cases: tuple[ExpressionCase, ...]
     setup: str = ""
     """Statements ahead of the submission's expressions, such as the definition of a short name."""
+    around: tuple[str, ...] = ()
+    """The source that has the expressions between its parts, one part more than there are cases.
+
+    Empty: the expressions alone.
+    """
+    stub: str = ""
+    """Stands for the submission in the program that shows what is expected."""
 
 
 Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests | ExpressionTests

@@ -52,11 +52,12 @@ def run_expressions(
 
 def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: bool) -> ValueDriver:
     return ValueDriver(
-        code=task.code if is_submission else "",
+        code=task.code if is_submission else tests.stub,
         head=task.suite.prelude,
         setup=tests.setup if is_submission else "",
         expressions=tuple(case.actual if is_submission else case.expected for case in tests.cases),
         mark=mark,
+        around=tests.around,
     )
 
 
@@ -94,6 +95,7 @@ def _expected(
             raise SuiteError(message)
         return json.dumps(values).encode()
 
-    key = json.dumps([language.name, [case.expected for case in tests.cases]]).encode()
+    expressions = [case.expected for case in tests.cases]
+    key = json.dumps([language.name, tests.stub, tests.around, expressions]).encode()
     found: list[str] = json.loads(references.report(task.suite, key, find))
     return found

@@ -3,6 +3,7 @@
 from grader.model.errors import LabelError
 from grader.suites.format import Format, Row, present
 from grader.suites.formats import (
+    appended,
     bigcodebench,
     codecontests,
     ds1000,
@@ -34,6 +35,7 @@ FORMATS: tuple[Format, ...] = (
     leetcode.LEETCODE,
     mercury.MERCURY,
     multipl_e.MULTIPL_E,
+    appended.MCEVAL,
     bigcodebench.BIGCODEBENCH,
     unittests.CLASSEVAL,
     unittests.KODCODE,

@@ -5,6 +5,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from agreement.compared import SECTION
+from tests.acceptance import test_appended as appended
 from tests.acceptance import test_languages as languages
 from tests.acceptance import test_recorded as recorded
 from tests.acceptance import test_references as references
@@ -36,6 +37,16 @@ def test_every_row_that_differs_is_documented_and_no_other(repo_dir: Path) -> No
     tables = "\n".join(line for line in text.splitlines() if line.startswith("| "))
     cells = [cell for line in tables.splitlines() for cell in line.split(" | ")[1:2]]
     assert set(re.findall(r"`([^`]+)`", "\n".join(cells))) == asserted()
+
+
+def test_every_row_of_appended_tests_that_does_not_pass_is_documented(repo_dir: Path) -> None:
+    text = (repo_dir / "docs/known-disagreements.md").read_text("utf-8")
+    documented: dict[str, set[str]] = {}
+    for file, numbers in re.findall(r"^\| ((?:humanevalx|mceval)_\w+) \| ([\d, ]+) \|", text, re.M):
+        documented.setdefault(file, set()).update(numbers.split(", "))
+    for file in appended.FILES:
+        wanted = appended.named(appended.REFUSED, file) | appended.named(appended.BROKEN, file)
+        assert documented.get(file, set()) == wanted, file
 
 
 def test_modules_that_the_image_lacks_are_documented(repo_dir: Path) -> None:

@@ -17,10 +17,12 @@ exception fails. Here 3 s are CPU time, so that a loaded machine changes no verd
 
 from dataclasses import replace
 
+from grader import languages
 from grader.model import ScriptCase, ScriptTests, TestSuite
 from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.formats import appended
 from grader.suites.helpers import helpers_of
 from grader.suites.tables import calls_of, with_reference_first
 
@@ -70,14 +72,15 @@ def read(row: Row) -> TestSuite:
 
 
 def read_pack(row: Row) -> TestSuite:
-    """Turn a Python row of HumanEvalPack or HumanEval-X into its suite.
+    """Turn a row of HumanEvalPack or HumanEval-X into its suite.
 
     Raises:
-        LabelError: The row is in another language.
+        LabelError: Such tests cannot be graded in its language.
         SuiteError: Neither the row nor its program says what the entry point is.
     """
     task_id = fields.text(row, "task_id")
-    fields.require_python(task_id.partition("/")[0])
+    if languages.named(task_id.partition("/")[0]) != languages.PYTHON:
+        return replace(appended.read(row), format="humanevalpack")
     if row.get("entry_point") is None:
         name = source.argument_of(source.parse(fields.text(row, "test")), "check")
         if name is None:
@@ -109,7 +112,7 @@ HUMANEVAL = Format(
 
 HUMANEVALPACK = Format(
     name="humanevalpack",
-    summary="HumanEval in several languages (HumanEvalPack, HumanEval-X); Python is supported",
+    summary="HumanEval in several languages (HumanEvalPack, HumanEval-X)",
     fields=field_sets("task_id prompt declaration canonical_solution test"),
     example={
         "task_id": "Python/0",

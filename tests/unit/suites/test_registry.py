@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.model import InteractiveTests, TestSuite
+from grader.model import ExpressionTests, InteractiveTests, TestSuite
 from grader.model.errors import LabelError
 from grader.suites import FORMATS, Format, parse_label, parse_problem
 from grader.suites.registry import recognise
@@ -29,7 +29,7 @@ def test_example_of_each_format_becomes_a_suite(known: Format) -> None:
 
 
 def runs_in_plain_python(suite: TestSuite) -> bool:
-    return not isinstance(suite.tests, InteractiveTests)
+    return not isinstance(suite.tests, InteractiveTests | ExpressionTests)
 
 
 @pytest.mark.parametrize(

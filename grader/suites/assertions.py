@@ -1,0 +1,428 @@
+"""Tests that people wrote as assertions in another language than Python, as cases of expressions.
+
+The source of the tests stays as it is, but each assertion gives way to a statement that shows a
+value: in the submission's program that of the call, and in another program what it must equal. So
+a condition has to be one that can be taken apart in these two. Whatever stands around the call
+would be the submission's to redefine; a row with such a condition is refused.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, NoReturn
+
+from grader.languages import Assertions
+from grader.model import ExpressionCase, ExpressionTests
+from grader.model.errors import SuiteError
+
+_OPEN, _CLOSE = "([{", ")]}"
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_TOLERANCE = re.compile(rf"({_NUMBER})[fFlL]?")
+_ABSOLUTE = re.compile(r"(?:\w+(?:\.|::))?f?[aA]bs[fl]?\s*\(")
+_SAME_TEXT = re.compile(r"(?:JSON\.stringify|std::string|string|String)\s*\(")
+_EQUALS = re.compile(r"\.equals\s*\(")
+_TWO_EQUAL = re.compile(r"(?:issame|isSame|is_same|same|Objects\.equals|arraysEqual|strcmp)\s*\(")
+_LOOP = re.compile(
+    r"\b(?:for|foreach|while|until|loop|each|forEach|times|map|filter|some|every|reduce|repeat)\b"
+)
+_QUOTES = "\"'`"
+_TEXT = r"""(?s:"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|'(?:\\[^\n][^'\n]*|[^'\\\n]*)')"""
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_SHOWN_CHARS = 120
+_MAX_CHARS = 64 * 1024
+
+
+class _Pair(NamedTuple):
+    actual: str
+    expected: str
+    within: float | None = None
+
+
+class _Code(NamedTuple):
+    """A piece of source, and the same without what its comments and texts contain."""
+
+    text: str
+    mask: str
+
+    def cut(self, start: int, end: int) -> "_Code":
+        return _Code(self.text[start:end], self.mask[start:end])
+
+    def strip(self) -> "_Code":
+        start = len(self.mask) - len(self.mask.lstrip())
+        return self.cut(start, max(start, len(self.mask.rstrip())))
+
+    def blank(self, start: int, end: int) -> "_Code":
+        """Return it with blanks in place of a part of it."""
+        between = re.sub(r"[^\n]", " ", self.text[start:end])
+        return _Code(*(each[:start] + between + each[end:] for each in self))
+
+    def split(self, *separators: str) -> "list[_Code]":
+        """Return the parts between separators that stand outside of all brackets."""
+        parts, start, depth, index = [], 0, 0, 0
+        while index < len(self.mask):
+            char = self.mask[index]
+            depth += (char in _OPEN) - (char in _CLOSE)
+            found = next((each for each in separators if self.mask.startswith(each, index)), None)
+            if depth == 0 and found is not None:
+                parts.append(self.cut(start, index).strip())
+                start = index = index + len(found)
+            else:
+                index += 1
+        return [*parts, self.cut(start, len(self.mask)).strip()]
+
+    def end_of_brackets(self, start: int) -> int | None:
+        """Return where the bracket closes that is open before `start`."""
+        depth = 1
+        for index in range(start, len(self.mask)):
+            depth += (self.mask[index] in _OPEN) - (self.mask[index] in _CLOSE)
+            if depth == 0:
+                return index
+        return None
+
+    def inside(self, pattern: re.Pattern[str]) -> "_Code | None":
+        """Return what a call encloses whose beginning a pattern matches, if it is all there is."""
+        found = pattern.match(self.mask)
+        if found is None or self.end_of_brackets(found.end()) != len(self.mask) - 1:
+            return None
+        return self.cut(found.end(), len(self.mask) - 1).strip()
+
+
+_BRACKET = re.compile(r"\(")
+
+
+def read_assertions(source: str, how: Assertions, entry_point: str) -> ExpressionTests:
+    """Return the cases of some tests.
+
+    Args:
+        source: The tests, which follow the submission.
+        how: How such tests are written.
+        entry_point: The function or method of the submission that they call.
+
+    Raises:
+        SuiteError: There is no assertion, or one that cannot be taken apart.
+    """
+    if len(source) > _MAX_CHARS:
+        message = f"the tests have {len(source)} characters; expected at most {_MAX_CHARS}"
+        raise SuiteError(message)
+    if how.prepare is not None:
+        source = how.prepare(source)
+    code = _Code(*without_comments(source, how.comments))
+    found = list(_Reader(code, how, entry_point).assertions())
+    code, found = _without_expected_names(code, found)
+    around, cases, end = list[str](), list[ExpressionCase](), 0
+    for start, stop, pairs in found:
+        for number, pair in enumerate(pairs):
+            around.append(code.text[end:start] if number == 0 else how.between)
+            cases.append(
+                ExpressionCase(
+                    id=str(len(cases)),
+                    actual=pair.actual,
+                    expected=how.expected.replace("{actual}", pair.actual).replace(
+                        "{expected}", pair.expected
+                    ),
+                    within=pair.within,
+                )
+            )
+        end = stop
+    if not cases:
+        message = "the tests assert nothing that is known to be an assertion"
+        raise SuiteError(message)
+    return ExpressionTests(cases=tuple(cases), around=(*around, code.text[end:]))
+
+
+_Found = tuple[int, int, list[_Pair]]
+"""Where an assertion begins and ends, and what it compares."""
+
+
+def _without_expected_names(code: _Code, found: list[_Found]) -> tuple[_Code, list[_Found]]:
+    """Put values in place of the names that stand for what is expected, and drop these names.
+
+    Else the submission's program would have those values.
+
+    Raises:
+        SuiteError: A name has several values, or stands for something else as well.
+    """
+    expected = [pair.expected for _, _, pairs in found for pair in pairs]
+    names = {name for text in expected for name in _WORD.findall(_mask(text))}
+    values: dict[str, str] = {}
+    for name in sorted(names):
+        defined = list(_definition(name).finditer(code.mask))
+        if not defined:
+            continue
+        (start, end), *more = [each.span() for each in defined]
+        values[name] = code.text[defined[0].start("value") : end].rstrip("; \t")
+        others = code
+        for first, last, _ in [(start, end, []), *found]:
+            others = others.blank(first, last)
+        if more or not _is_balanced(values[name]) or re.search(rf"\b{name}\b", others.mask):
+            message = f"the tests expect {name!r}, which is not a name of one value only"
+            raise SuiteError(message)
+        code = code.blank(start, end)
+    return code, [
+        (start, end, [pair._replace(expected=_put(values, pair.expected)) for pair in pairs])
+        for start, end, pairs in found
+    ]
+
+
+def _definition(name: str) -> re.Pattern[str]:
+    """Return what finds a line that gives a name its value."""
+    return re.compile(
+        rf"^[ \t]*(?:[\w<>:,*&]+[ \t]+)*[*&$]?{re.escape(name)}(?:\[\w*\])?[ \t]*(?::[^=\n]*)?"
+        r":?=(?!=)[ \t]*(?P<value>[^\n]*)$",
+        re.MULTILINE,
+    )
+
+
+def _is_balanced(text: str) -> bool:
+    return all(text.count(one) == text.count(other) for one, other in ("()", "[]", "{}"))
+
+
+def _put(values: dict[str, str], expression: str) -> str:
+    if expression in values:
+        return values[expression]
+    for name, value in values.items():
+        parts = re.split(rf"\$?(?<!\w){re.escape(name)}(?!\w)", expression)
+        expression = value.join(parts)
+    return expression
+
+
+def without_comments(source: str, comments: str) -> tuple[str, str]:
+    """Return source with blanks for its comments, and the same with `_` for what texts contain.
+
+    Comments may say what is expected, and the submission's program must not.
+    """
+    pattern = re.compile(f"{_TEXT}|{comments}", re.DOTALL)
+
+    def blank(found: re.Match[str]) -> str:
+        return found[0] if found[0][0] in _QUOTES else re.sub(r"[^\n]", " ", found[0])
+
+    text = pattern.sub(blank, source)
+    return text, _mask(text)
+
+
+def _mask(text: str) -> str:
+    return re.sub(
+        _TEXT, lambda found: f"{found[0][0]}{'_' * (len(found[0]) - 2)}{found[0][-1]}", text
+    )
+
+
+def _loops(mask: str, *, has_braces: bool) -> list[tuple[int, int]]:
+    """Return where source begins and ends that may run more than once."""
+    if not has_braces:
+        found = _LOOP.search(mask)
+        return [] if found is None else [(found.start(), len(mask))]
+    loops, stack = [], list[tuple[int, bool]]()
+    for index, char in enumerate(mask):
+        if char in _OPEN:
+            inside = bool(stack) and stack[-1][1]
+            head = mask[mask.rfind("\n", 0, index) + 1 : index]
+            stack.append((index, inside or _LOOP.search(head) is not None))
+        elif char in _CLOSE and stack:
+            start, is_loop = stack.pop()
+            if is_loop and not (stack and stack[-1][1]):
+                loops.append((start, index))
+    return loops
+
+
+class _Reader:
+    def __init__(self, code: _Code, how: Assertions, entry_point: str) -> None:
+        self._code = code
+        self._how = how
+        self._entry_point = entry_point
+        name = re.escape(entry_point)
+        self._call = re.compile(rf"(?:[\w$]+(?:::|\.))?{name}\s*\(")
+        self._repeated = _loops(code.mask, has_braces=how.has_braces)
+        self._mention = re.compile(rf"(?<![\w$]){name}(?![\w$])")
+
+    def assertions(self) -> Iterator[tuple[int, int, list[_Pair]]]:
+        """Yield where each assertion begins and ends, and what it compares."""
+        code, end = self._code, 0
+        for found in self._how.start.finditer(code.mask):
+            if found.start() < end:
+                continue
+            inner, end = self._extent(found)
+            form = found.lastgroup or "condition"
+            if form != "listed":
+                self._refuse_repeated(found.start())
+                yield found.start(), end, self._pairs(form, inner, code.text[found.start() : end])
+                continue
+            at = found.end()
+            for part in inner.split(","):
+                at = code.text.index(part.text, at)
+                if part.text:
+                    yield at, at + len(part.text), self._conditions(part)
+                at += len(part.text)
+
+    def _extent(self, found: re.Match[str]) -> tuple[_Code, int]:
+        """Return what an assertion asserts, and where it ends."""
+        code, start = self._code, found.end()
+        if found[0].endswith("("):
+            close = code.end_of_brackets(start)
+            if close is None:
+                self._refuse(code.text[found.start() :])
+            return code.cut(start, close), close + 1
+        close = next(
+            (index for index in range(start, len(code.mask)) if code.mask[index] in "\n;"),
+            len(code.mask),
+        )
+        return code.cut(start, close), close
+
+    def _pairs(self, form: str, inner: _Code, whole: str) -> list[_Pair]:
+        parts = inner.split(",")
+        if form == "condition":
+            return self._conditions(parts[0])
+        if form == "denial":
+            return [self._bare(parts[0], denied=True)]
+        if parts[0].text == "t":  # Go's tests may pass what reports them.
+            parts = parts[1:]
+        within = self._number(parts[2]) if form == "close" and len(parts) > 2 else None
+        if form == "unknown" or len(parts) < 2 or (form == "close" and within is None):
+            self._refuse(whole)
+        actual, expected = parts[:2] if form == "actual_first" else parts[1::-1]
+        return [self._pair(actual, expected)._replace(within=within)]
+
+    def _conditions(self, condition: _Code) -> list[_Pair]:
+        condition = condition.strip()
+        while (inner := condition.inside(_BRACKET)) is not None:
+            condition = inner
+        parts = condition.split("&&", " and ")
+        if len(parts) > 1:
+            return [pair for part in parts for pair in self._conditions(part)]
+        if len(condition.split("||", " or ", "?")) > 1:
+            self._refuse(condition.text)
+        sides = condition.split("===", "==", " eq ")
+        if len(sides) == 2:
+            return [self._pair(*sides)]
+        return [self._close(condition) or self._bare(condition)]
+
+    def _pair(self, actual: _Code, expected: _Code) -> _Pair:
+        if not self._mentions(actual) and self._mentions(expected):
+            actual, expected = expected, actual
+        if (inner := actual.inside(_SAME_TEXT)) is not None:
+            actual, expected = inner, expected.inside(_SAME_TEXT) or expected
+        truth = expected.text
+        if truth in ("true", "false", "0", "True", "False") and not self._is_value(actual):
+            condition = self._conditions(actual)
+            strcmp = truth == "0" and actual.mask.startswith("strcmp")
+            if len(condition) == 1 and (truth in ("true", "True") or strcmp):
+                return condition[0]
+        while (inner := actual.inside(_BRACKET)) is not None:
+            actual = inner
+        self._require_value(actual)
+        return _Pair(actual.text, expected.text)
+
+    def _close(self, condition: _Code) -> _Pair | None:
+        """Read `abs(ACTUAL - EXPECTED) < WITHIN`, and the same as a method."""
+        sides = condition.split("<=", "<")
+        if len(sides) != 2 or (within := self._number(sides[1])) is None:
+            return None
+        difference = sides[0].inside(_ABSOLUTE)
+        if difference is None and sides[0].mask.endswith(".abs()"):
+            bare = sides[0].cut(0, len(sides[0].mask) - len(".abs()"))
+            difference = bare.inside(_BRACKET)
+        if difference is None:
+            return None
+        *most, last = difference.split(" - ", "-")
+        if not most or not most[0].text:
+            return None
+        actual = difference.cut(0, difference.text.rindex(last.text)).strip()
+        actual = actual.cut(0, len(actual.text) - 1).strip()
+        if not self._mentions(actual) and self._mentions(last):
+            actual, last = last, actual
+        self._require_value(actual)
+        return _Pair(actual.text, last.text, within)
+
+    def _number(self, code: _Code) -> float | None:
+        """Return the number that is written there, or that a name there stands for."""
+        word = re.escape(code.text)
+        given = re.search(rf"(?<![\w$.]){word}\s*(?::[^=\n]*)?:?=\s*([^;\n]*)", self._code.mask)
+        found = _TOLERANCE.fullmatch(given[1].strip() if given else code.text)
+        return None if found is None else float(found[1])
+
+    def _bare(self, condition: _Code, *, denied: bool = False) -> _Pair:
+        """Read a condition that is a call, or one of its own function for equality."""
+        negated = re.match(r"(?:!|not )\s*", condition.mask)
+        call = condition.cut(negated.end(), len(condition.mask)) if negated else condition
+        while (inner := call.inside(_BRACKET)) is not None:
+            call = inner
+        if not negated and not denied and (pair := self._same(call)) is not None:
+            return pair
+        if not self._is_value(call):
+            self._refuse(condition.text)
+        expected = self._how.false if bool(negated) != denied else self._how.true
+        return _Pair(self._how.truth.replace("{}", call.text), expected)
+
+    def _same(self, call: _Code) -> _Pair | None:
+        both = call.inside(_TWO_EQUAL)
+        if both is not None and len(parts := both.split(",")) == 2:
+            actual, expected = parts
+            if not self._mentions(actual) and self._mentions(expected):
+                actual, expected = expected, actual
+            self._require_value(actual)
+            return _Pair(actual.text, expected.text, self._within_of(call))
+        for found in _EQUALS.finditer(call.mask):
+            actual = call.cut(0, found.start())
+            if call.end_of_brackets(found.end()) == len(call.mask) - 1 and self._is_value(actual):
+                return _Pair(actual.text, call.cut(found.end(), len(call.mask) - 1).text)
+        return None
+
+    def _within_of(self, call: _Code) -> float | None:
+        """Return the difference that the tests' own function for equality allows."""
+        name = call.mask.partition("(")[0].strip()
+        defined = re.search(rf"\bbool\s+{re.escape(name)}\s*\([^)]*\)\s*\{{", self._code.mask)
+        if defined is None:
+            return None
+        end = self._code.end_of_brackets(defined.end())
+        body = self._code.mask[defined.end() : end]
+        found = re.search(rf"abs\([^;]*\)\s*>=?\s*({_NUMBER})", body)
+        return float(found[1]) if found else None
+
+    def _mentions(self, code: _Code) -> bool:
+        return self._mention.search(code.mask) is not None
+
+    def _is_value(self, code: _Code) -> bool:
+        """Tell whether nothing but the submission's function makes the value of an expression."""
+        if self._is_call(code.mask):
+            return True
+        word = _WORD.match(code.mask)
+        if word is None or not _is_access(code.mask[word.end() :]):
+            return False
+        given = re.findall(
+            rf"(?<![\w$.]){re.escape(word[0])}\s*(?::[^=\n]*)?:?=(?!=)\s*(.*)", self._code.mask
+        )
+        return len(given) == 1 and self._is_call(given[0].strip().removesuffix(";"))
+
+    def _is_call(self, masked: str) -> bool:
+        found = self._call.match(masked)
+        if found is None:
+            return False
+        end = _Code(masked, masked).end_of_brackets(found.end())
+        return end is not None and _is_access(masked[end + 1 :])
+
+    def _require_value(self, code: _Code) -> None:
+        if not self._is_value(code):
+            self._refuse(code.text)
+
+    def _refuse_repeated(self, start: int) -> None:
+        """Refuse an assertion that may be evaluated more than once."""
+        mask = self._code.mask
+        if any(first < start < last for first, last in self._repeated):
+            self._refuse(self._code.text[start:])
+        head = mask[:start].rstrip()
+        if head.endswith(")"):  # Such as that of `for (...)`.
+            opened, depth = len(head) - 1, 1
+            while depth and opened > 0:
+                opened -= 1
+                depth += (head[opened] in _CLOSE) - (head[opened] in _OPEN)
+            word = re.search(r"\w+\s*$", head[max(0, opened - 20) : opened])
+            if word is not None and _LOOP.fullmatch(word[0].strip()):
+                self._refuse(self._code.text[start:])
+
+    def _refuse(self, text: str) -> NoReturn:
+        shown = text.strip().split("\n")[0][:_SHOWN_CHARS]
+        message = f"an assertion cannot be split into a call and what it must equal: {shown!r}"
+        raise SuiteError(message)
+
+
+def _is_access(rest: str) -> bool:
+    """Tell whether what follows a value only reads a part of it."""
+    return re.fullmatch(r"(?:\s*(?:\.\w+(?:\(\w*\))?|\[\w+\]|->\w+))*\s*", rest) is not None

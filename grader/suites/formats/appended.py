@@ -1,0 +1,111 @@
+"""HumanEval-X, HumanEvalPack and McEval in other languages than Python.
+
+McEval is recognised by `task_id, prompt, canonical_solution, test, entry_point, signature,
+docstring, instruction`, the others as `humanevalpack`. What stands in `task_id` before the slash
+is the language. `test` is source that follows the submission. Its assertions are evaluated as
+`grader.suites.assertions` says: the call in the submission's program, what it must equal in
+another one, and both are compared outside the sandbox.
+
+Harness of record: one program of prompt, completion and test. Exit code 0 passes; for HumanEval-X
+in JavaScript, if nothing was printed. Here, neither counts.
+"""
+
+import re
+from dataclasses import replace
+
+from grader import languages
+from grader.model import TestSuite
+from grader.model.errors import LabelError
+from grader.suites import fields
+from grader.suites.assertions import read_assertions
+from grader.suites.format import Format, Row, field_sets
+
+_IMPORT = re.compile(
+    r"^[ \t]*(?:import\s*\([^)]*\)|import[ \t][^;\n]+;?|using namespace std;|#include[^\n]*)",
+    re.MULTILINE,
+)
+_CRATE = re.compile(r"^[ \t]*use (?:rand|regex|md5)\b[^\n]*\n", re.MULTILINE)
+"""HumanEval-X imports these in all rows for Rust. rustc alone does not have them, and very few
+solutions need them."""
+_END = re.compile(r"[ \t]*[{;]?[ \t]*(?://[^\n]*)?\s*\Z")
+"""What may follow a function's head at the end of a prompt."""
+_NAME = re.compile(r"(\w+)\s*(?:=\s*(?:async\s*)?)?(?:<[^<>()]*>)?\(")
+
+
+def read(row: Row) -> TestSuite:
+    """Turn a row into its suite.
+
+    Raises:
+        LabelError: Such tests cannot be graded in its language.
+        SuiteError: An assertion of its tests cannot be evaluated apart from what it expects.
+    """
+    name = fields.text(row, "task_id").partition("/")[0]
+    language = languages.find(name)
+    if language is None or language.assertions is None:
+        known = [key for key, each in languages.languages().items() if each.assertions]
+        message = (
+            f"language not supported: {name!r}; such tests can be graded in "
+            f"{', '.join((languages.PYTHON, *known))}"
+        )
+        raise LabelError(message)
+    prompt = _CRATE.sub("", fields.text(row, "prompt"))
+    declaration = _CRATE.sub("", fields.optional_text(row, "declaration") or "")
+    if declaration and declaration.strip().splitlines()[-1] not in prompt:
+        prompt += declaration
+    prompt = f"{prompt.rstrip()}\n"
+    entry_point = fields.optional_text(row, "entry_point") or _last_name(declaration)
+    tests = read_assertions(fields.text(row, "test"), language.assertions, entry_point)
+    begun = _END.sub("", declaration or prompt)
+    stub = language.assertions.stub
+    solution = fields.optional_text(row, "canonical_solution")
+    return TestSuite(
+        tests=replace(tests, stub="" if stub is None else stub(begun, entry_point)),
+        format="mceval",
+        problem_id=fields.identifier(row, "task_id"),
+        prompt=prompt,
+        continues_prompt=True,
+        entry_point=entry_point,
+        prelude="\n".join(_IMPORT.findall(declaration or prompt)),
+        limits=fields.time_limits(15.0),
+        image=language.image,
+        language=language.name,
+        reference=None if solution is None else prompt + solution,
+    )
+
+
+def _last_name(declaration: str) -> str:
+    """Return the function that a declaration begins at its end.
+
+    Raises:
+        LabelError: There is none.
+    """
+    last = declaration.strip().rpartition("\n")[2]
+    found = _NAME.search(last)
+    if found is None:
+        message = (
+            f"declaration must end with the beginning of a function, but ends with {last!r:.80}"
+        )
+        raise LabelError(message)
+    return found[1]
+
+
+MCEVAL = Format(
+    name="mceval",
+    summary="McEval: prompt and tests with assertions in another language than Python",
+    fields=field_sets(
+        "task_id prompt canonical_solution test entry_point signature docstring instruction"
+    ),
+    example={
+        "task_id": "Lua/1",
+        "prompt": "-- Returns twice n.\nfunction double(n)\n",
+        "canonical_solution": "    return 2 * n\nend\n",
+        "test": "assert(double(2) == 4)\n",
+        "entry_point": "double",
+        "signature": "function double(n)",
+        "docstring": "Returns twice n.",
+        "instruction": "Complete the function.",
+    },
+    read=read,
+    accepts=lambda row: "declaration" not in row,
+    precedes=("source", "humaneval"),
+)

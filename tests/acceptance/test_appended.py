@@ -1,0 +1,93 @@
+"""References and recorded wrong solutions of HumanEval-X, HumanEvalPack and McEval, native.
+
+docs/known-disagreements.md has the reasons for what is named here; no other row may differ.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader import languages
+from grader.grading.grader import Grader
+from grader.model import Submission
+from grader.model.errors import GraderError
+from grader.model.overrides import ExtractionRule
+from grader.suites import parse_label
+from tests.acceptance.data import Row, grade_all, read_rows, sample
+from tests.conftest import missing
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+REFUSED = {
+    "humanevalx_cpp": "32 38 44 50 52 71 137 151",
+    "humanevalx_go": "32 38 44 50 53 151",
+    "humanevalx_java": "32 38 50 103 111 137",
+    "humanevalx_js": "2 32 38 44 50 51 53 151",
+    "humanevalx_rust": "2 4 10 32 38 50 53 71 151",
+    "mceval_c": "2 4 18",
+    "mceval_cpp": "4 18",
+    "mceval_go": "3",
+    "mceval_javascript": "4",
+    "mceval_lua": "2 4",
+    "mceval_php": "1 37 39",
+    "mceval_ruby": "1 20",
+    "mceval_rust": "3 5",
+}
+"""Numbers of rows with an assertion that cannot be taken apart."""
+BROKEN = {
+    "humanevalx_js": "71 112 155 162",
+    "humanevalx_rust": "162",
+    "mceval_c": "38",
+    "mceval_cpp": "25",
+    "mceval_go": "15",
+    "mceval_lua": "1",
+    "mceval_php": "32",
+}
+"""Numbers of rows whose reference does not pass."""
+FILES = [f"humanevalx_{name}" for name in ("cpp", "go", "java", "js", "rust")] + [
+    f"mceval_{name}" for name in ("c", "cpp", "go", "javascript", "lua", "php", "ruby", "rust")
+]
+
+
+def number(row: Row) -> str:
+    return str(row["task_id"]).partition("/")[2]
+
+
+def named(rows: dict[str, str], file: str) -> set[str]:
+    return set(rows.get(file, "").split())
+
+
+def submissions(rows: list[Row], field: str, refused: set[str]) -> Iterator[Submission]:
+    for row in rows:
+        try:
+            suite = parse_label(row)
+        except GraderError:
+            refused.add(number(row))
+            continue
+        found = languages.languages()[suite.language]
+        if lacking := languages.missing([found]):
+            missing(found.title, f"there is no {', '.join(lacking)}")
+        code = f"{suite.prompt}{row[field]}"
+        suite = replace(suite, extraction=ExtractionRule.VERBATIM, reference=None)
+        yield Submission(id=number(row), completion=code, suite=suite)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_references_pass(native_grader: Grader, data_dir: Path, file: str) -> None:
+    rows = sample(list(read_rows(data_dir / f"languages/{file}.jsonl.gz")), 25)
+    ids = {number(row) for row in rows}
+    refused: set[str] = set()
+    reports = grade_all(native_grader, submissions(rows, "canonical_solution", refused))
+    assert refused == named(REFUSED, file) & ids
+    failed = {id: report.feedback for id, report in reports.items() if report.verdict != "passed"}
+    assert failed.keys() == named(BROKEN, file) & ids, failed
+
+
+@pytest.mark.parametrize("name", ["cpp", "go", "java", "js", "rust"])
+def test_wrong_solutions_do_not_pass(native_grader: Grader, data_dir: Path, name: str) -> None:
+    rows = sample(list(read_rows(data_dir / f"humanevalpack_{name}.jsonl.gz")), 25)
+    reports = grade_all(native_grader, submissions(rows, "buggy_solution", set()))
+    assert len(reports) > 20
+    assert [id for id, report in reports.items() if report.verdict == "passed"] == []

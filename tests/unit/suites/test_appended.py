@@ -1,0 +1,146 @@
+"""Tests that people wrote as assertions become cases of expressions, or are refused."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader import languages
+from grader.model import ExpressionTests
+from grader.model.errors import LabelError, SuiteError
+from grader.suites import parse_label
+from grader.suites.assertions import read_assertions
+from tests.appended_rows import APPENDED, JAVA
+
+
+def read(language: str, source: str) -> ExpressionTests:
+    how = languages.languages()[language].assertions
+    assert how is not None
+    return read_assertions(source, how, "twice")
+
+
+@pytest.mark.parametrize("language", APPENDED)
+def test_row_is_read_in_the_language_of_its_id(language: str) -> None:
+    suite = parse_label(APPENDED[language].label)
+    assert (suite.language, suite.format, suite.entry_point) == (language, "mceval", "twice")
+    assert suite.reference == f"{suite.prompt}{APPENDED[language].solution}"
+
+
+def test_row_without_an_entry_point_tests_what_its_declaration_begins() -> None:
+    suite = parse_label(JAVA)
+    assert (suite.language, suite.format, suite.entry_point) == ("java", "humanevalpack", "twice")
+
+
+def text_of(tests: ExpressionTests) -> str:
+    return "\n".join([*tests.around, *(case.actual for case in tests.cases)])
+
+
+@pytest.mark.parametrize("language", APPENDED)
+def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
+    tests = parse_label(APPENDED[language].label).tests
+    assert isinstance(tests, ExpressionTests)
+    for secret in ("4", "0.2", "wanted", "none", "nothing"):
+        assert secret not in text_of(tests)
+    assert any("4" in case.expected for case in tests.cases)
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "actual", "expected", "within"),
+    [
+        pytest.param("cpp", "assert (4==twice(2));", "twice(2)", "4", None, id="value first"),
+        pytest.param("cpp", "assert(((twice(2)) == 4));", "twice(2)", "4", None, id="brackets"),
+        pytest.param("cpp", 'assert(twice("==") == ")");', 'twice("==")', '")"', None, id="texts"),
+        pytest.param("c", 'assert(strcmp(twice(2), "x") == 0);', "twice(2)", '"x"', None, id="C"),
+        pytest.param("cpp", "assert(abs(twice(2)-4) < 1e-4);", "twice(2)", "4", 1e-4, id="close"),
+        pytest.param("cpp", "assert(!twice(2));", "twice(2)", "false", None, id="denied"),
+        pytest.param(
+            "javascript", "console.assert(twice(2))", "!!(twice(2))", "true", None, id="truth"
+        ),
+        pytest.param(
+            "javascript",
+            "const tiny = 1e-3\nconst got = twice(2)\nconsole.assert(Math.abs(got.x - 4) < tiny)",
+            "got.x",
+            "4",
+            1e-3,
+            id="names",
+        ),
+        pytest.param("go", "assert.InDelta(t, 4, twice(2), 0.1)", "twice(2)", "4", 0.1, id="delta"),
+        pytest.param("go", "assert.False(twice(2))", "twice(2)", "false", None, id="false"),
+        pytest.param("go", "assert.Equal(true, twice(2) == 4)", "twice(2)", "4", None, id="true"),
+        pytest.param(
+            "rust", "assert!((twice(2) - 4.0).abs() < 0.1);", "twice(2)", "4.0", 0.1, id="Rust"
+        ),
+        pytest.param("ruby", "raise 'no' unless twice(2) == 4", "twice(2)", "4", None, id="Ruby"),
+    ],
+)
+def test_assertion_is_taken_apart(
+    language: str, source: str, actual: str, expected: str, within: float | None
+) -> None:
+    (case,) = read(language, source).cases
+    assert case.actual == actual
+    assert case.within == within
+    assert expected in case.expected
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        pytest.param(
+            "cpp", "assert(sorted(twice(2)) == 4);", id="another function around the call"
+        ),
+        pytest.param("cpp", "assert(twice(2) > 3);", id="another comparison"),
+        pytest.param("cpp", "assert(twice(2) == 4 || twice(2) == 5);", id="either of two"),
+        pytest.param("cpp", "bool ok = twice(2) == 4;\nassert(ok);", id="compared before"),
+        pytest.param("cpp", "int a = 4;\na = 5;\nassert(twice(2) == a);", id="name of two values"),
+        pytest.param("cpp", "int a = 4;\nprint(a);\nassert(twice(2) == a);", id="name used twice"),
+        pytest.param("cpp", "for (int i = 0; i < 3; i++) {\n assert(twice(i) == 4);\n}", id="loop"),
+        pytest.param("cpp", "for (int i = 0; i < 3; i++)\n assert(twice(i) == 4);", id="bare loop"),
+        pytest.param(
+            "lua", "for i = 1, 3 do\n assert(twice(i) == 4)\nend", id="loop without braces"
+        ),
+        pytest.param(
+            "javascript", "[1].forEach((n) => {\n console.assert(twice(n) === 4)\n})", id="each"
+        ),
+        pytest.param("go", "assert.Contains(twice(2), 4)", id="unknown assertion"),
+        pytest.param("cpp", "assert(twice(2) == 4", id="never closed"),
+        pytest.param("cpp", "// assert(twice(2) == 4);", id="no assertion"),
+        pytest.param("cpp", "assert(twice(2) == 4);" * 4000, id="huge"),
+    ],
+)
+def test_assertion_that_the_submission_could_decide_is_refused(language: str, source: str) -> None:
+    with pytest.raises(SuiteError, match=r"the tests|an assertion"):
+        read(language, source)
+
+
+PIECES = [
+    *("assert(", "assert.Equal(", "console.assert(", "twice(", ")", "{", "}", "==", "&&", ","),
+    *("'", '"', "//", "/*", "--", "\n", "for ", "x = ", "x", "4", "abs(", " - ", "<", "\\"),
+]
+
+
+@given(
+    st.sampled_from(sorted(APPENDED)),
+    st.lists(
+        st.sampled_from(PIECES),
+        max_size=30,
+    ),
+)
+def test_any_source_is_read_or_refused(language: str, parts: list[str]) -> None:
+    try:
+        tests = read(language, "".join(parts))
+    except SuiteError:
+        return
+    assert len(tests.around) == len(tests.cases) + 1
+
+
+@pytest.mark.parametrize("language", ["Klingon", "Bash", "Perl"])
+def test_language_without_such_tests_is_refused_with_those_that_have_them(language: str) -> None:
+    label: dict[str, Any] = {**APPENDED["lua"].label, "task_id": f"{language}/1"}
+    with pytest.raises(LabelError, match=r"such tests can be graded in python, c, cpp"):
+        parse_label(label)
+
+
+def test_declaration_that_begins_no_function_is_refused() -> None:
+    with pytest.raises(LabelError, match="declaration must end with the beginning of a function"):
+        parse_label({**JAVA, "declaration": "class Solution {\n"})
