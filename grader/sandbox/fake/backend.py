@@ -45,6 +45,8 @@ from grader.sandbox.fake.process import CappedStream, borrowed_process, one_run_
 from grader.sandbox.fake.session import FakeSession
 from grader.sandbox.payload import text_bytes
 from sandbox_images.harness.runners import prelude
+from sandbox_images.harness.runners.call import resolve
+from sandbox_images.harness.runners.events import describe
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.wire import values
 
@@ -253,17 +255,7 @@ class _Run:
         self._report.append(json.dumps({"e": event, **details}).encode() + b"\n")
 
     def _describe(self, error: BaseException) -> dict[str, str]:
-        own = [
-            frame
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == str(self._source_file)
-        ]
-        lines = (f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in own)
-        return {
-            "type": type(error).__qualname__,
-            "message": str(error),
-            "traceback": "\n".join(lines),
-        }
+        return describe(error, str(self._source_file))
 
     def _compile(self) -> CodeType | None:
         try:
@@ -312,7 +304,7 @@ class _Run:
             payload = json.loads(self._payload)
             for call in payload["calls"]:
                 args, kwargs = values.decode(call["args"]), values.decode(call["kwargs"])
-                result = _resolve(namespace, payload["entry_point"])(*args, **kwargs)
+                result = resolve(namespace, payload["entry_point"])(*args, **kwargs)
                 if payload["asks_presence"] and type(result) is not bool:
                     result = result is not None
                 try:
@@ -375,14 +367,3 @@ class _Run:
             describe=self._describe,
         )
         return 0
-
-
-def _resolve(namespace: Mapping[str, Any], entry_point: str) -> Any:
-    owner_name, _, name = entry_point.rpartition(".")
-    if owner_name == "Solution" and owner_name not in namespace and name in namespace:
-        owner_name = ""
-    wanted = owner_name or name
-    if wanted not in namespace:
-        message = f"the code defines no {wanted!r}"
-        raise NameError(message)
-    return getattr(namespace[owner_name](), name) if owner_name else namespace[name]

@@ -33,7 +33,7 @@ def _load_and_call(run: ConfinedRun, code: Code, reporter: Reporter) -> None:
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         for call in payload["calls"]:
             args, kwargs = values.decode(call["args"]), values.decode(call["kwargs"])
-            result = _resolve(module.__dict__, payload["entry_point"])(*args, **kwargs)
+            result = resolve(module.__dict__, payload["entry_point"])(*args, **kwargs)
             if payload["asks_presence"] and type(result) is not bool:
                 result = result is not None
             try:
@@ -47,7 +47,7 @@ def _load_and_call(run: ConfinedRun, code: Code, reporter: Reporter) -> None:
         reporter.exception(where, error, path)
 
 
-def _resolve(namespace: dict[str, Any], entry_point: str) -> Any:
+def resolve(namespace: dict[str, Any], entry_point: str) -> Any:
     """Return the function, or the method of a new instance, that `entry_point` names.
 
     Many problems show their function in a class `Solution`, and answers often leave the class out;
