@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +35,8 @@ QUEUE_KEY = "queue_s"
 _GZIP = 31
 """The window bits that mean a gzip member to zlib."""
 _MEMBER_BYTES = 1 << 20
+_TRAILER_BYTES = 16
+"""Most bytes that end a member after a flush."""
 _TEXT_CHARS = 64 * 1024
 _BRIEF_CHARS = 160
 _FULL_SHARE = 0.9
@@ -68,19 +70,23 @@ class Recorder(Closing):
     minute are not recorded, and the rest goes to a new file.
     """
 
-    def __init__(self, folder: Path, max_bytes: int) -> None:
+    def __init__(
+        self, folder: Path, max_bytes: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """Make the folder. The file is made with the first sample.
 
         Args:
             folder: The folder of the file.
             max_bytes: Most bytes of the file. Once nine tenths are full, rows have no texts. Once
                 it is full, nothing is recorded.
+            clock: Returns seconds; it tells when to try again after an error.
 
         Raises:
             ConfigurationError: The folder cannot be made, or no file can be made in it.
         """
         self._folder = folder
         self._max_bytes = max_bytes
+        self._clock = clock
         self._lock = threading.Lock()
         self._file: _RecordFile | None = None
         self._written = 0
@@ -99,7 +105,7 @@ class Recorder(Closing):
     def write(self, samples: Iterable[RecordedSample]) -> None:
         """Record samples. Once this returns, they outlive the process."""
         with self._lock:
-            if self._closed or self._is_full or time.monotonic() < self._not_before:
+            if self._closed or self._is_full or self._clock() < self._not_before:
                 return
             try:
                 self._write(samples)
@@ -110,7 +116,7 @@ class Recorder(Closing):
                     self._folder,
                     error.strerror,
                 )
-                self._not_before = time.monotonic() + _AGAIN_S
+                self._not_before = self._clock() + _AGAIN_S
                 self._drop(ends_well=False)
             except Exception:  # noqa: BLE001 - logged; costs only these samples
                 # A sample that cannot be recorded must not stop the training.
@@ -127,12 +133,14 @@ class Recorder(Closing):
         rows = b"".join(_row(_brief(each) if is_brief else each) for each in samples)
         if not rows:
             return
-        if self._file is None:
+        if self._file is None or self._file.pid != os.getpid():
+            # A forked process must not write into its parent's file.
             self._file = _RecordFile(self._folder)
-        self._written += self._file.write(rows)
-        if self._written >= self._max_bytes:
+        size = self._file.write(rows, room=self._max_bytes - self._written)
+        self._written += size
+        if not size:
             self._is_full = True
-            self._drop()
+            self._drop(ends_well=False)
             _log.error(
                 "the record in %s has %d bytes; nothing more is recorded (record_bytes)",
                 self._folder,
@@ -153,11 +161,14 @@ class _RecordFile:
         name = f"{started}-{host}-{os.getpid()}-{secrets.token_hex(2)}.jsonl.gz"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(folder / name, flags, 0o666)
+        self.pid = os.getpid()
         self._packer = zlib.compressobj(wbits=_GZIP)
         self._in_member = 0
 
-    def write(self, rows: bytes) -> int:
+    def write(self, rows: bytes, *, room: int) -> int:
         """Write rows so that they can be read at once; return the number of bytes.
+
+        Returns 0 if they need more bytes than `room`. Nothing can be written after that.
 
         Raises:
             OSError: They cannot be written. The file may then end with a part of a row.
@@ -168,13 +179,15 @@ class _RecordFile:
             packed += self._packer.flush()
             self._packer = zlib.compressobj(wbits=_GZIP)
             self._in_member = 0
+        if len(packed) + _TRAILER_BYTES > room:
+            return 0
         self._put(packed)
         return len(packed)
 
     def close(self, *, ends_well: bool) -> None:
-        """Close the file. If it does not end well, nothing more is written after a failed write."""
+        """Close the file; end its last member if the file ends well, with the last write."""
         try:
-            if ends_well and self._in_member:
+            if ends_well and self._in_member and self.pid == os.getpid():
                 self._put(self._packer.flush())
         except OSError as error:
             _log.warning("the end of a record could not be written: %s", error.strerror)
