@@ -20,9 +20,16 @@ from grader.extract.source import (
     module_level,
     own_names,
 )
+from grader.source.names import Definition, first_line
 from grader.source.syntax import MAX_PARSE_CHARS
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A statement of a code prompt that binds names."""
+
+    source: str
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +41,8 @@ class Stub:
     entry_point: str
     """The unfinished function, dotted if it is a method."""
     body_indent: int
-    others: tuple["Definition", ...]
+    others: tuple[Binding, ...]
     """Its other definitions, in order, without `from __future__` imports."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """A statement of a code prompt that binds names."""
-
-    source: str
-    names: frozenset[str]
 
 
 @lru_cache(maxsize=1024)
@@ -68,7 +67,7 @@ def read_stub(source: str) -> Stub | None:
         entry_point=".".join(node.name for node in path),
         body_indent=path[-1].body[0].col_offset,
         others=tuple(
-            Definition(source=text, names=names)
+            Binding(source=text, names=names)
             for _node, text, names in definitions(source, reading.tree.body)
             if path[0].name not in names
         ),
@@ -86,15 +85,14 @@ def definitions(
     for node in body:
         names = frozenset(own_names([node]))
         if names and not _is_future(node):
-            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-            yield node, "\n".join(lines[first - 1 : node.end_lineno]), names
+            yield node, "\n".join(lines[first_line(node) - 1 : node.end_lineno]), names
 
 
-def _open_definition(reading: SourceReading) -> list[_Definition]:
+def _open_definition(reading: SourceReading) -> list[Definition]:
     """Return the definitions around the end of a text, outermost first."""
     body: list[ast.stmt] = reading.tree.body if reading.tree else []
-    path: list[_Definition] = []
-    while body and isinstance(body[-1], _Definition):
+    path: list[Definition] = []
+    while body and isinstance(body[-1], Definition):
         path.append(body[-1])
         body = body[-1].body
     return path

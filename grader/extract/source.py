@@ -13,7 +13,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import islice
 
-from grader.source.names import bound_names, names_read
+from grader.source.names import Definition, bound_names, names_read
 from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
 
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
@@ -24,7 +24,6 @@ _CODE_LINE = re.compile(
     r"|(?:else|try|finally)[ \t]*:|except\b.*:|return\b|raise[ \t]+\w+\(|pass$|print[ \t]*\("
     r"|[\w.\[\], ]+(?:[-+*/%|&^]|//|\*\*|<<|>>)?=[^=]|[\w.]+\(.*\)[ \t]*(?:#.*)?$)"
 )
-_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Syntax(Enum):
@@ -183,7 +182,7 @@ def module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that run with their module: those in branches and loops too."""
     for node in body:
         yield node
-        if isinstance(node, _DEFINITION):
+        if isinstance(node, Definition):
             continue
         for field in ("body", "orelse", "finalbody"):
             yield from module_level(getattr(node, field, ()))
@@ -206,13 +205,13 @@ def _dotted_names(body: Iterable[ast.stmt]) -> set[str]:
 
 def _yields(tree: ast.Module) -> bool:
     """Tell whether it may print, or defines a function or class."""
-    return any(isinstance(node, _DEFINITION) for node in ast.walk(tree)) or bool(
+    return any(isinstance(node, Definition) for node in ast.walk(tree)) or bool(
         names_read(tree) & {"print", "sys", "os"}
     )
 
 
 def _acts(node: ast.stmt) -> bool:
-    if isinstance(node, _DEFINITION | ast.Import | ast.ImportFrom) or is_idle(node):
+    if isinstance(node, Definition | ast.Import | ast.ImportFrom) or is_idle(node):
         return False
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
@@ -231,7 +230,7 @@ def own_names(body: Iterable[ast.stmt]) -> set[str]:
 
 def _names_of(node: ast.AST) -> Iterator[str]:
     """Yield the names that `node` itself binds, other than by assignment."""
-    if isinstance(node, _DEFINITION):
+    if isinstance(node, Definition):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:

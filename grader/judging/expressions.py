@@ -37,7 +37,7 @@ def shown_values(stdout: bytes, mark: str, count: int) -> list[str]:
 
 
 def find_run_fault(outcome: RunOutcome, language: Language, limits: Limits) -> Finding | None:
-    """Return why a program did not end in order, in its runtime's words; None where it did."""
+    """Return why a program did not end in order, in its runtime's words; None if it did."""
     fault = find_fault(outcome, read_report(outcome.report), limits)
     if fault is not None and fault.verdict is Verdict.RUNTIME_ERROR:
         return find_runtime_error(outcome, language, limits) or fault

@@ -3,6 +3,15 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
+
+
+def first_line(node: ast.stmt) -> int:
+    """Return the line on which a statement begins, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
 
 def walk(root: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all nodes in it, without the contents of displays of constants.

@@ -6,6 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from grader.model import PytestTests
+from grader.source.names import first_line
 from grader.source.trees import module_tree
 
 
@@ -38,9 +39,7 @@ def _collect(body: list[ast.stmt], prefix: str, lines: list[str], found: dict[st
     for statement in body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                decorators = statement.decorator_list
-                first = min([statement.lineno, *(each.lineno for each in decorators)])
-                source = "".join(lines[first - 1 : statement.end_lineno])
+                source = "".join(lines[first_line(statement) - 1 : statement.end_lineno])
                 found[prefix + statement.name] = source
             case ast.ClassDef():
                 _collect(statement.body, f"{prefix}{statement.name}::", lines, found)

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from grader.model import PytestTests
 from grader.model.errors import SuiteError
+from grader.source.names import Function
 from grader.source.syntax import UNPARSABLE, parse
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
@@ -228,13 +229,13 @@ class _Module:
 # ---------------------------------------------------------------- what a piece of syntax says
 
 
-def _is_test(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _is_test(definition: Function) -> bool:
     decorators = (_dotted_name(decorator) for decorator in definition.decorator_list)
     is_fixture = any(name.rpartition(".")[2] in ("fixture", "property") for name in decorators)
     return definition.name.startswith("test") and not is_fixture
 
 
-def _test_of(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> _Test:
+def _test_of(definition: Function) -> _Test:
     return _Test(
         waived=any(map(_is_waiver, definition.decorator_list)),
         skip_reasons=frozenset(_skip_reasons(definition)),
@@ -250,7 +251,7 @@ def _is_waiver(decorator: ast.expr) -> bool:
     return last in _ALWAYS_WAIVED
 
 
-def _skip_reasons(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+def _skip_reasons(definition: Function) -> Iterator[str]:
     """Yield the reasons of skips that the submission cannot influence.
 
     Their conditions, if any, are only about parameters and the standard library.

@@ -7,6 +7,7 @@ the tests pass. So the tests get the prompt's own.
 
 import ast
 
+from grader.source.names import Definition
 from grader.source.syntax import UNPARSABLE, parse
 
 
@@ -34,7 +35,7 @@ def helpers_of(prompt: str, entry_point: str, tests: str) -> str:
     for node in tree:
         if isinstance(node, ast.Name):
             (used if isinstance(node.ctx, ast.Load) else own).add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif isinstance(node, Definition):
             own.add(node.name)
     if not defined & (used - own):
         return ""

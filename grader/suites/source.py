@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from grader.model.errors import SuiteError
 from grader.source import syntax
-from grader.source.names import bound_names, names_read
+from grader.source.names import Definition, Function, bound_names, first_line, names_read
 
 SCIENCE_MODULES = frozenset(
     ["numpy", "pandas", "scipy", "sklearn", "sortedcontainers", "networkx", "sympy", "requests"]
@@ -110,7 +110,7 @@ def kind_of(tree: ast.Module) -> SourceKind:
 
 def defines(tree: ast.Module, name: str) -> bool:
     """Return whether a top-level function or class of that name is defined."""
-    return any(_is_definition(node) and node.name == name for node in tree.body)  # type: ignore[attr-defined]
+    return any(isinstance(node, Definition) and node.name == name for node in tree.body)
 
 
 def has_tests(source: str) -> bool:
@@ -123,7 +123,7 @@ def calls_at_top(tree: ast.Module, name: str) -> bool:
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
         for statement in tree.body
-        if not _is_definition(statement) and not _is_main_guard(statement)
+        if not isinstance(statement, Definition) and not _is_main_guard(statement)
         for node in ast.walk(statement)
     )
 
@@ -185,7 +185,7 @@ def without_solution_imports(source: str) -> str:
 
 def _segments(source: str, groups: list[list[ast.stmt]]) -> Iterator[str]:
     lines = _lines(source)
-    starts = [_first_line(group[0]) for group in groups]
+    starts = [first_line(group[0]) for group in groups]
     ends = [group[-1].end_lineno or 0 for group in groups]
     for index, group in enumerate(groups):
         before = ends[index - 1] if index else 0
@@ -199,11 +199,6 @@ def _segments(source: str, groups: list[list[ast.stmt]]) -> Iterator[str]:
 def _lines(source: str) -> list[str]:
     """Return the lines as Python counts them, which differ from those of `str.splitlines`."""
     return [line + "\n" for line in source.replace("\r", "\n").split("\n")]
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(item.lineno for item in decorators)])
 
 
 def called_name(sources: Iterable[str], defined_in: str = "") -> str | None:
@@ -359,26 +354,22 @@ def is_continuation(code: str) -> bool:
 
 
 def _top_names(tree: ast.Module) -> set[str]:
-    names = {node.name for node in tree.body if _is_definition(node)}  # type: ignore[attr-defined]
+    names = {node.name for node in tree.body if isinstance(node, Definition)}
     for node in tree.body:
         if isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return names
 
 
-def _is_definition(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-
-
 def _is_script_case(node: ast.stmt) -> bool:
-    return not _is_definition(node) and not _is_main_guard(node) and _has_assert(node)
+    return not isinstance(node, Definition) and not _is_main_guard(node) and _has_assert(node)
 
 
 def _is_test(node: ast.stmt) -> bool:
     if isinstance(node, ast.ClassDef):
         bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
         return node.name.startswith("Test") or any("TestCase" in base for base in bases)
-    return _is_definition(node) and node.name.startswith("test")  # type: ignore[attr-defined]
+    return isinstance(node, Function) and node.name.startswith("test")
 
 
 def _calls_own_tests(tree: ast.Module) -> bool:

@@ -3,8 +3,9 @@
 import ast
 from collections.abc import Mapping
 
+from grader.source.names import Function
 from grader.twins.leaving import is_generator
-from grader.twins.names import Function, Names
+from grader.twins.names import Names
 from grader.twins.scopes import HelperOf, Scope
 from grader.twins.source import SuiteSource
 

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.twins.names import Function, call_name
+from grader.source.names import Function
+from grader.twins.names import call_name
 
 
 def may_leave(node: ast.AST) -> bool:

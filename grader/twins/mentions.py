@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.twins.names import Function
+from grader.source.names import Function
 from grader.twins.source import Edit, SuiteSource
 
 _QUOTED = re.compile(r"""^[bBrRuU]*('''|\"\"\"|'|\")(.*)\1$""", re.S)

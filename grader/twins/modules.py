@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from grader.source.names import Function
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.found import Found, Where
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator
-from grader.twins.names import Function, Names, call_name
+from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, table_rows
 from grader.twins.values import Bound

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from grader.twins.source import SuiteSource
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 _BUILTINS = frozenset(dir(builtins))
 
 

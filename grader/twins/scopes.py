@@ -8,8 +8,9 @@ import ast
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
+from grader.source.names import Function
 from grader.twins.leaving import fails
-from grader.twins.names import Function, Names, call_name
+from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
 
 Path = tuple[object, ...]

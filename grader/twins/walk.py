@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from grader.source.names import Function
 from grader.twins.leaving import breaks, fails, leaves, leaves_finally, may_leave
-from grader.twins.names import Function, Names, call_name
+from grader.twins.names import Names, call_name
 from grader.twins.scopes import RAISING, HelperOf, Scope
 from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, row_bindings, stays, stored_names, table_rows
