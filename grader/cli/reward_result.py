@@ -1,13 +1,11 @@
 """What a reward function returned for one sample, in the form of any trainer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
 from grader.model.errors import InputError
-
-RewardFunction = Callable[[list[str], list[str], list[Any]], Any]
 
 FORMS = (
     "OpenRLHF takes a dict of tensors: rewards, scores and extra_logs (up to 0.8.2 one tensor); "

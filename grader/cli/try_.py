@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from grader.cli.console import note
-from grader.cli.reward_result import FORMS, RewardFunction, read_result
+from grader.cli.reward_call import RewardCall, TriedSample, reward_call
+from grader.cli.reward_result import FORMS, read_result
 from grader.model.errors import ConfigurationError, GraderError, InputError
 from grader.text.visible import visible
 
@@ -51,7 +52,8 @@ def try_(
     """Try a reward function on a few rows before a training run does.
 
     Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
-    time. FILE may also be the name of a file that comes with the grader, such as
+    time; or else its `compute_score` as verl does, or its function of completions as TRL does. FILE
+    may also be the name of a file that comes with the grader, such as
     `reward_func.py`. Prints each sample, its reward and every log that is not 0. The function may
     return what any trainer takes: a dict, a list, a tensor or a number. A row without a response,
     as in a file of prompts, is tried with the reference solution of its label.
@@ -76,7 +78,7 @@ def try_(
     os.environ.setdefault("GRADER_DEBUG", "1")
     os.environ["GRADER_RECORD"] = ""  # A try is no part of a training.
     is_policy = ".py:" in file.name and not file.exists()
-    function = _load_policy(str(file)) if is_policy else _load(file)
+    call = _load_policy(str(file)) if is_policy else _load(file)
     failed, number = False, 0
     forms: set[str] = set()
     for number, columns in _rows(data, row):
@@ -90,7 +92,8 @@ def try_(
                 message = f"row {number} has no response; name its column with --response-key"
                 raise InputError(message)
             typer.echo("  no response: tried with the reference solution of its label")
-        form = _show(function, prompt + response, prompt, label)
+        sample = TriedSample(prompt=prompt, response=response, label=label, columns=columns)
+        form = _show(call, sample)
         failed |= form is None
         forms |= set() if form is None else {form}
     if number == 0:
@@ -101,7 +104,7 @@ def try_(
         raise typer.Exit(3)
 
 
-def _load_policy(name: str) -> RewardFunction:
+def _load_policy(name: str) -> RewardCall:
     """Return a reward function for one sample that grades by the settings, with this policy.
 
     Raises:
@@ -115,17 +118,18 @@ def _load_policy(name: str) -> RewardFunction:
     load_policy(name)
     core = checked_core()
 
-    def reward_func(queries: list[str], prompts: list[str], labels: list[Any]) -> Any:
-        (rating,) = core.rate([Sample(query=queries[0], prompt=prompts[0], label=labels[0])])
+    def call(sample: TriedSample) -> Any:
+        query = sample.prompt + sample.response
+        (rating,) = core.rate([Sample(query=query, prompt=sample.prompt, label=sample.label)])
         if not rating.graded:
             raise InputError(rating.note)
         typer.echo(f"  {visible(rating.note)[:_SHOWN_CHARS]}")
         return {"rewards": rating.reward, "scores": rating.score, "extra_logs": rating.all_logs()}
 
-    return reward_func
+    return call
 
 
-def _load(file: Path) -> RewardFunction:
+def _load(file: Path) -> RewardCall:
     path = file if file.exists() else Path(__file__).parent.parent / file.name
     spec = importlib.util.spec_from_file_location("reward_func", path.resolve())
     if not path.is_file() or spec is None or spec.loader is None:
@@ -137,11 +141,7 @@ def _load(file: Path) -> RewardFunction:
     except Exception as error:  # The file may raise anything.
         message = f"{file} does not load: {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
-    function: RewardFunction | None = getattr(module, "reward_func", None)
-    if function is None:
-        message = f"{file} defines no reward_func(queries, prompts, labels)"
-        raise ConfigurationError(message)
-    return function
+    return reward_call(module, str(file))
 
 
 def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -200,10 +200,10 @@ def _reference(label: Any) -> str | None:
     return None if reference is None else f"```python\n{reference}\n```\n"
 
 
-def _show(function: RewardFunction, query: str, prompt: str, label: Any) -> str | None:
+def _show(call: RewardCall, sample: TriedSample) -> str | None:
     """Call the function and print its result; return the result's form, None if it is no reward."""
     try:
-        result = read_result(function([query], [prompt], [label]))
+        result = read_result(call(sample))
     except InputError as error:
         typer.echo(f"  failed: {visible(str(error))}")
         return None

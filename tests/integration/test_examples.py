@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Run
+
 BACKENDS = [
     pytest.param("native", id="native"),
     pytest.param("docker", id="docker", marks=pytest.mark.docker),
@@ -84,3 +86,18 @@ def test_script_for_data_says_what_it_cannot_read(
     assert re.search(complaint, done.stderr), done.stderr
     assert "Traceback" not in done.stderr
     assert not target.exists()
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_row_of_the_readme_gets_the_report_that_it_shows(
+    repo_dir: Path, tmp_path: Path, run: Run
+) -> None:
+    page = (repo_dir / "README.md").read_text()
+    (example,) = re.findall(r"^```json\n(.*\n.*\n)```", page, re.MULTILINE)
+    row, shown = example.splitlines()
+    (tmp_path / "in.jsonl").write_text(row)
+    done = run("grade", "in.jsonl", "-o", "out.jsonl")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out.jsonl").read_text())["report"]
+    expected = json.loads(shown)["report"]
+    assert {name: report[name] for name in expected} == expected

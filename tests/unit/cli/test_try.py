@@ -207,3 +207,43 @@ def test_policy_is_tried_on_graded_rows(
     assert "reward +1.2500  score 0.0000" in out
     assert "the policy" in out
     assert "raised ZeroDivisionError" in out
+
+
+VERL = """
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    return {"score": len(solution_str) + 10 * (ground_truth == "l"), "acc": 1.0}
+"""
+ASYNC_VERL = """
+async def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    return len(solution_str) + 10 * (ground_truth == "l")
+"""
+TRL = """
+from textwrap import dedent
+
+def short(prompts, completions, label, **columns):
+    return [len(each) + 10 * (label == ["l"]) for each in completions]
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(VERL, id="verl"),
+        pytest.param(ASYNC_VERL, id="verl, async"),
+        pytest.param(TRL, id="TRL"),
+    ],
+)
+def test_function_is_called_as_its_trainer_calls_it(
+    program: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(program)
+    assert run(["try", str(tmp_path / "mine.py"), data, "--row", "2"]) == 0
+    assert "reward +12.0000" in capsys.readouterr().out
+
+
+def test_file_with_several_functions_for_trl_is_refused(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(f"{TRL}\n{TRL.replace('short', 'polite')}")
+    assert run(["try", str(tmp_path / "mine.py"), data]) == 2
+    assert "as TRL calls it; it has short and polite" in capsys.readouterr().err
