@@ -113,7 +113,7 @@ def test_reward_file_of_the_how_to_adds_its_bonus(
     repo_dir: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     pytest.importorskip("torch")
-    program, _ = blocks(repo_dir / "docs/how-to/reward.md", "python")
+    _, program, _ = blocks(repo_dir / "docs/how-to/reward.md", "python")
     label = json.dumps(["assert f(1) == 1"])
     calls = f"queries = ['def f(x): return x', 'def f(x): return 0']\nlabels = [{label!r}] * 2\n"
     calls += "print(*map(float, reward_func(queries, ['', ''], labels)['rewards']))"
