@@ -1,4 +1,4 @@
-"""Every backend behind one fixture: a test here holds for whatever runs code.
+"""Every backend behind one fixture: a test here holds for all that run code.
 
 `slot` and `sandbox` come once for the fake, Docker and the native jail. A test that takes
 `isolated` besides is about something that only a real wall gives, and leaves the fake out.
@@ -37,7 +37,7 @@ CONTAINERS = ("docker", "runsc")
 
 LIMITS = Limits(
     cpu_time_s=5.0,
-    wall_time_s=25.0,  # on a busy machine, others come first all the same
+    wall_time_s=25.0,  # on a busy machine, other limits are still hit first
     memory_bytes=MEMORY_BYTES,
     output_bytes=64 * 1024,
     processes=16,
@@ -77,7 +77,7 @@ def events(outcome: RunOutcome) -> list[dict[str, Any]]:
 
 
 def event(outcome: RunOutcome, name: str) -> dict[str, Any]:
-    """Return the one event of a name."""
+    """Return the only event of a kind."""
     (found,) = (entry for entry in events(outcome) if entry["e"] == name)
     return found
 
@@ -101,7 +101,7 @@ def sandbox(backend: str, request: pytest.FixtureRequest) -> Sandbox:
 
 @pytest.fixture
 def isolated() -> None:
-    """Mark a test as being about a wall, which the fake has not."""
+    """Mark a test as being about isolation, which the fake lacks."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -166,7 +166,7 @@ def new_sandbox(backend: str, sandbox: Sandbox) -> Iterator[Callable[[], Sandbox
 
 @pytest.fixture
 def kill_slot(backend: str) -> Callable[[SlotConnection], None]:
-    """Kill a slot as a crash would, without its owner's doing."""
+    """Kill a slot as a crash would, behind its owner's back."""
 
     def kill(slot: SlotConnection) -> None:
         transport: Any = slot._transport
@@ -182,7 +182,7 @@ def kill_slot(backend: str) -> Callable[[SlotConnection], None]:
 
 @pytest.fixture
 def remains(backend: str) -> Callable[[], set[str]]:
-    """Return what slots of this process consist of, as seen by the host."""
+    """Return the processes or containers of this process's slots, as the host sees them."""
 
     def containers() -> set[str]:
         engine = Engine.connect()

@@ -90,7 +90,7 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-    # Had it been waited for, this would be a limit.
+    # If the slot had waited for it, this would be a limit.
     assert run_one(slot, make_batch(source)).limit_hit is None
     listing = "import os\nprint(sum(name.isdigit() for name in os.listdir('/proc')))"
     seen = int(run_one(slot, make_batch(listing)).stdout)

@@ -1,4 +1,4 @@
-"""What a run that goes too far meets, and that the next one notices nothing of it."""
+"""What happens to a run that exceeds a limit, and that the next run does not notice."""
 
 import signal
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def run(slot: Slot, source: str, **limits: Any) -> RunOutcome:
 
 @pytest.fixture(autouse=True)
 def _slot_serves_on(slot: Slot) -> Iterator[None]:
-    """Whatever a run met, the slot takes the next batch as if nothing had been."""
+    """After a limit was hit, the slot takes the next batch as if nothing had happened."""
     yield
     outcome = run(slot, HELLO)
     assert (outcome.stdout, outcome.exit_code, outcome.limit_hit) == (b"hello\n", 0, None)
@@ -42,7 +42,7 @@ def test_busy_loop_hits_the_cpu_time_limit(slot: Slot) -> None:
 
 @pytest.mark.usefixtures("isolated")
 def test_the_kernels_coarser_clock_is_no_limit_of_its_own(slot: Slot) -> None:
-    # Of a program that it ends nothing tells that this was for time: it would count as a crash.
+    # If the kernel's own limit ended a program, nothing would say so: it would look like a crash.
     source = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CPU)[0])"
     outcome = run(slot, source, cpu_time_s=10)
     assert int(outcome.stdout) >= 1.5 * 10

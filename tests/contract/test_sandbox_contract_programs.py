@@ -1,4 +1,4 @@
-"""What each kind of program is given, and what comes back of it."""
+"""What each kind of program gets, and what it reports."""
 
 from typing import Any
 

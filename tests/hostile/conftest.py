@@ -139,7 +139,7 @@ def target(sandbox: Sandbox, backend: str) -> "Iterator[Target]":
 
 @pytest.fixture(autouse=True)
 def _nothing_stays(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Hold the slot, after every attack, to what it was before the first."""
+    """Make sure, after every attack, that the slot is as it was before the first."""
     if "target" not in request.fixturenames:
         yield
         return
@@ -160,7 +160,7 @@ class Target:
 
     @property
     def has_cgroup(self) -> bool:
-        """Whether the kernel counts what the slot takes."""
+        """Whether the kernel counts the memory and CPU time of the slot."""
         facts: Mapping[str, Any] = self.slot.facts  # type: ignore[attr-defined]
         return facts["cgroup"] is not None
 
@@ -214,14 +214,14 @@ class Target:
         return found
 
     def remember(self) -> None:
-        """Take down how the slot is, the first time."""
+        """Note the state of the slot, the first time."""
         if not self._before:
             self._grade_canaries()
             self._before = self.look()
             self._processes = self._settled_processes()
 
     def check(self) -> None:
-        """Assert that the slot is as it was, and judges as it should."""
+        """Assert that the slot is unchanged, and judges correctly."""
         after = self.look()
         for name, value in self._before.items():
             assert after[name] == value, f"{name} changed"
@@ -271,7 +271,7 @@ CANARIES: tuple[Tests, ...] = (
         solution_path="solution.py",
     ),
 )
-"""Of each style, a suite that takes `double` and nothing else."""
+"""A suite of each style that accepts `double` and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)

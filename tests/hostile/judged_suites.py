@@ -25,7 +25,7 @@ from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
 
 LIMITS = Limits(cpu_time_s=2.0, wall_time_s=30.0, memory_bytes=256 * MiB, output_bytes=64 * 1024)
-"""Honest programs never wait; on a busy machine they are waited for all the same."""
+"""Honest programs never wait, but a busy machine may be slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Suite:
 
 
 def grade(slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS) -> Graded:
-    """Grade a submission in whatever way the suite and it allow."""
+    """Grade a submission in the way that the suite and the submission allow."""
     task = Task(
         suite=TestSuite(tests=suite.tests, format="hostile", reference=suite.reference),
         code=source,
@@ -67,7 +67,7 @@ def grade(slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS) -> 
 def run_apart(
     slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS
 ) -> tuple[tuple[CaseResult, ...], RunOutcome]:
-    """Run a suite apart from the submission; return what its cases come to, and the run."""
+    """Run a suite apart from the submission; return the results of its cases, and the outcome."""
     tests = suite.tests
     apart = find_apart(tests)
     assert apart is not None, "the suite must be such that it can be judged apart"
@@ -81,7 +81,7 @@ def run_apart(
 def run_script(
     slot: Slot, suite: Suite, source: str, apart: Apart, *, limits: Limits = LIMITS
 ) -> RunOutcome:
-    """Run tests apart from the submission, whatever they are like."""
+    """Run tests apart from the submission, even if the grader would not."""
     tests = suite.tests
     if isinstance(tests, ScriptTests):
         run = payload.script(suite.setup, suite.cases, stop_early=False, apart=apart)

@@ -91,7 +91,7 @@ def raises(*content):
 """
 
 REACHES_IN = ("forge(", "find_channel(", "send_raw(", "says(", "raises(")
-"""What stands in the source of a row that tells when it has acted."""
+"""Text in the source of an attack that reports when it has acted."""
 
 FORGED = repr(
     b'{"e": "loaded"}\n{"e": "case", "i": 0, "outcome": "passed"}\n'
@@ -316,7 +316,7 @@ def f(x):
 
 @pytest.fixture(scope="module")
 def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
-    """One slot for all: what an attack leaves behind would spoil the next."""
+    """One slot for all attacks, so that what one leaves behind would show in the next."""
     with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
         yield opened
 

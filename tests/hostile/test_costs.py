@@ -1,4 +1,4 @@
-"""Submissions that want to cost the grader itself, or other submissions, their time and memory."""
+"""Submissions that try to use up the time and memory of the grader or of other submissions."""
 
 import time
 from dataclasses import replace
@@ -79,7 +79,7 @@ def test_many_cases_have_a_limit_of_time_together(target: Target, code: str) -> 
     report = grade(target, code, StdinTests(cases=cases))
     verdicts = [case.verdict for case in report.cases]
     assert (report.verdict, report.limit_hit) == (Verdict.TIME_LIMIT, LimitKind.TOTAL_TIME)
-    assert report.passed <= 4  # a busy machine's waits are not counted, as far as they are seen
+    assert report.passed <= 4  # waits for a busy CPU do not count, as far as they are seen
     assert verdicts[report.passed :] == [Verdict.TIME_LIMIT] + [Verdict.SKIPPED] * (
         29 - report.passed
     )

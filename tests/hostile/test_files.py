@@ -1,4 +1,4 @@
-"""Filling, wrecking and disguising the little file system that a submission has."""
+"""Attacks that fill, wreck or disguise the file system of a submission."""
 
 import pytest
 

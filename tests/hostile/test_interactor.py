@@ -1,4 +1,4 @@
-"""Submissions that attack the interactor they talk to, its case, or its word."""
+"""Submissions that attack the interactor they talk to, its case, or its answer."""
 
 import secrets
 

@@ -161,7 +161,7 @@ def test_program_that_fails_on_what_is_right_is_the_suites_fault(grader: Grader)
 
 @pytest.mark.parametrize("judges", ["checks", "interacts"])
 def test_program_that_calls_its_suite_wrong_is_believed(grader: Grader, judges: str) -> None:
-    """If a suite's best answer is not the best, the suite is at fault, whichever side beats it."""
+    """If the submission has a better answer than the suite, the suite is at fault."""
     better = "if int({0}) > int(open(sys.argv[3]).read()): sys.exit(3)\nsys.exit({0} != '42')"
     if judges == "checks":
         source = f"import sys\nsaid = open(sys.argv[2]).read().strip()\n{better.format('said')}"
@@ -224,7 +224,7 @@ ENDINGS = {
     "ends as an interactor would": (f"{SPEAKS_LATE}\nos._exit(7)", Verdict.RUNTIME_ERROR),
     "says what an interactor reports": ("print('points 1\\nexit 0')", Verdict.FAILED),
 }
-"""How a program may end that talks to who reads to the end of what it says."""
+"""How a program may end that talks to an interactor which reads all of its output."""
 
 
 @pytest.mark.parametrize("name", ENDINGS)

@@ -113,7 +113,7 @@ print(subprocess.run([sys.executable, "-c", script], capture_output=True, text=T
 """
     lines = target.attack(source).stdout.decode().splitlines()
     status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-    # What may be had at most, the bounding set, cannot be had: nothing gives power any more.
+    # The bounding set may hold capabilities, but no file can give them any more.
     assert {status[f"Cap{kind}"] for kind in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 

@@ -1,4 +1,4 @@
-"""Memory by every route that there is; each ends at the limit, and none costs the slot."""
+"""Memory, taken in every way that there is. Each ends at the limit, and the slot survives."""
 
 import signal
 
@@ -70,7 +70,7 @@ def test_memory_ends_at_the_limit(target: Target, source: str) -> None:
     assert outcome.limit_hit is LimitKind.MEMORY or refused or stack_is_full, outcome
 
 
-# What a process gets from the kernel without it being its own memory, in bytes.
+# Memory that the kernel holds for a process but does not count as its own, in bytes.
 BUFFERS = {
     "sockets": """
 ends = []

@@ -376,7 +376,7 @@ def f(x): return numpy.zeros(2).view(A)
 
 @pytest.fixture(scope="module")
 def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
-    """One slot for all: what an attack leaves behind would spoil the next."""
+    """One slot for all attacks, so that what one leaves behind would show in the next."""
     with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Processes without end, processes that will not go, and processes that go for others."""
+"""Endless processes, processes that refuse to end, and processes that attack others."""
 
 import signal
 
@@ -168,6 +168,6 @@ def test_nobody_else_is_to_be_seen(target: Target) -> None:
 
 
 def test_no_number_belongs_to_a_process_of_ours(target: Target) -> None:
-    # Process 1 answers; any other process that did should not be there.
+    # Only process 1 may answer.
     seen = "[pid for pid in range(1, 70000) if attempt(lambda: os.kill(pid, 0)) is None]"
     assert target.tell(seen) == [1, 2]

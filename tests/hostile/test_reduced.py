@@ -1,4 +1,4 @@
-"""Attacks on the walls of slots whose kernel has no mount namespaces, on gVisor's kernel.
+"""Attacks on the isolation of slots without mount namespaces, on gVisor's kernel.
 
 What all backends promise, `tests/contract/` holds this one to, too.
 """

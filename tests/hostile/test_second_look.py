@@ -1,4 +1,4 @@
-"""Who passes a changed case is looked at again: an honest equality of its own is no cheating."""
+"""Submissions that pass a changed case get a second look: their own equality may be honest."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +11,7 @@ from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 ROUNDS = 8
-"""What is changed is left to chance, so that a fault does not show each time."""
+"""Changes are chosen at random, so a bug would not show each time."""
 
 VERSION = """
 class Version:

@@ -1,4 +1,4 @@
-"""Looking for what is not the submission's: on disk, in /proc, in memory, in the next run."""
+"""Attacks that look for secrets: on disk, in /proc, in memory, in the next run."""
 
 import hashlib
 import json
@@ -54,12 +54,12 @@ def search(wanted):
 
 
 def wanted(text: str) -> tuple[bytes, int, str]:
-    """Describe a text without telling it."""
+    """Describe a text without giving it away."""
     return text[:6].encode(), len(text), hashlib.sha256(text.encode()).hexdigest()
 
 
 def search(target: Target, text: str) -> Any:
-    """Return where in its memory a fresh run finds a text."""
+    """Return the places in its memory at which a fresh run finds a text."""
     outcome = target.attack(SEARCH_MEMORY + f"print(json.dumps(search({wanted(text)})))")
     assert outcome.exit_code == 0, outcome.stderr.decode()
     return json.loads(outcome.stdout)

@@ -201,7 +201,7 @@ def park():
 threading.Thread(target=park).start()
 CLONE_VFORK = 0x4000
 if libc.syscall(56 if os.uname().machine == 'x86_64' else 220, CLONE_VFORK | 17, 0, 0, 0, 0) == 0:
-    time.sleep(60)  # until which the parent is in the kernel, where no signal but SIGKILL counts
+    time.sleep(60)  # meanwhile the parent waits in the kernel, where only SIGKILL counts
 """
     outcome = take(session, secret, cell)
     assert outcome.state is None

@@ -1,4 +1,4 @@
-"""Judges that stay for the next script: what they keep, and what makes them be replaced."""
+"""Standing judges: what they keep, and when they are replaced."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +18,7 @@ import os, sys
 sys.runs = getattr(sys, 'runs', 0) + 1
 print('run', sys.runs, 'files', len(os.listdir('/proc/self/fd')))
 """
-"""No script that is let stay may do that: it shows whether the process is a new one."""
+"""Counts the judgings of a process. No script that is allowed to stay could do this."""
 
 RIGHT = "def f(x):\n    return x * x\n"
 CASES = ["assert f(3) == 9", "assert f(4) == 16"]
@@ -38,7 +38,7 @@ def judge(
     cpu_time_s: float = LIMITS.cpu_time_s,
     memory_bytes: int = LIMITS.memory_bytes,
 ) -> RunOutcome:
-    """Have a script judged by a judge that stays, after it has said how often it has judged."""
+    """Have a script judged by a standing judge, which first says how often it has judged."""
     batch = RunBatch(
         program=Program.SCRIPT,
         source=source,

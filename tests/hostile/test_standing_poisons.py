@@ -41,7 +41,7 @@ import math; math.factorial(f(1)), math.gcd(f(2), 3)
 print(f(1), end=f(2))
 raise f(1)
 """.strip().splitlines()
-"""What scripts do with an answer; most fails over most answers, at one step or another."""
+"""What scripts do with an answer. Most of it fails for most answers, at some step."""
 
 VALUES = """
 None|True|-1|1.5|''|'9'|'\\ud800'|'\\0'|'x'*70000|[]|[[]]*999|{}|{'?':1}|{'t':1}|{'@':0}|[{'@':0}]
@@ -50,7 +50,7 @@ None|True|-1|1.5|''|'9'|'\\ud800'|'\\0'|'x'*70000|[]|[[]]*999|{}|{'?':1}|{'t':1}
 {'D':'sNaN'}|{'D':'1'}|{'D':'1E+999'}|{'F':[1,3]}|{'F':[1,0]}|{'T':['date','2020-01-01']}|{'n':['<i8',[0],'']}
 {'M':'os'}|{'g':['builtins','type']}|{'x':{'j':0}}|{'x':{'c':0,'k':0}}
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
-"""Encoded values (`harness.values`), and what is none."""
+"""Encoded values (`wire.values`), and texts that are not."""
 
 PLACES = {
     "answered": "forge(lambda m: ['ret', VALUE])\nf = start\n",
@@ -100,7 +100,7 @@ print(json.dumps([sys.runs, len(gc.get_objects()), found]))
 APART = Apart(names=("f", "right", "wrong"), watched=False)
 PROBE = "def right(x):\n    return x * x\ndef wrong(x):\n    return x + x\n"
 MOST_OBJECTS_MORE = 2000
-"""How many more objects than at first there may be at any time; a leak has no such bound."""
+"""How many objects there may be at any time beyond those at first. A leak exceeds any bound."""
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def check_that_nothing_stays(slot: Slot, poisons: Iterable[tuple[str, str, str]]
             assert not changed, (each, [(before.get(name), after.get(name)) for name in changed])
             assert objects_now < objects + MOST_OBJECTS_MORE, each
         runs, before = runs_now, after
-    assert stayed > 3  # or they all ended the judge, and nothing was tried
+    assert stayed > 3  # else all of them ended the judge, and nothing was tested
 
 
 def test_no_value_changes_the_judge_for_the_next(slot: Slot) -> None:

@@ -1,4 +1,4 @@
-"""What a submission leaves for the next one: nothing of it is there."""
+"""What a submission leaves behind is not there for the next one."""
 
 import pytest
 

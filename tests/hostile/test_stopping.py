@@ -1,4 +1,4 @@
-"""A batch that is given up at any moment: the slot is free at once, and as it was."""
+"""A batch may be given up at any moment: the slot is free at once, and unchanged."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Which signs of an attack a report names, from attacks that are really run; none is a verdict."""
+"""The signs that reports name for real attacks. They do not change verdicts."""
 
 from collections.abc import Iterator
 

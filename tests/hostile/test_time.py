@@ -1,4 +1,4 @@
-"""Programs that take their time, hide it, or will not hear that it is over."""
+"""Programs that use too much time, hide it, or ignore signals to end."""
 
 import pytest
 

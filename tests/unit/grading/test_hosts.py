@@ -1,4 +1,4 @@
-"""The admission to slots here and in host processes, and what travels to those."""
+"""Which process grades a submission, and the messages to host processes."""
 
 import sys
 import threading
@@ -35,7 +35,7 @@ NONE = SlotCounts(busy=0, idle=0, unopened=0)
 
 
 class Here:
-    """Grades in this process, when it is let."""
+    """Grades in this process, once it is allowed to."""
 
     def __init__(self) -> None:
         self.go = threading.Event()

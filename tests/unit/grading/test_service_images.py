@@ -15,7 +15,7 @@ ADD = "def add(a, b):\n    return a + b\n"
 
 
 class Recording(FakeSandbox):
-    """Remembers the images of the slots that it opened; lacks one of them perhaps."""
+    """Remembers the images of the slots that it opened. May lack one of them."""
 
     def __init__(self, missing: str | None = None) -> None:
         super().__init__()

@@ -156,7 +156,7 @@ def test_decoding_what_is_costly_ends_soon(encoded: Any) -> None:
 
 @contextmanager
 def sent(data: bytes) -> Iterator[Channel]:
-    """Lend a channel from which these bytes come, and then its end."""
+    """Lend a channel that receives these bytes, and then its end."""
     ours, theirs = socket.socketpair()
     writer = threading.Thread(target=_send_all, args=(theirs, data))
     writer.start()
@@ -204,7 +204,7 @@ ANSWERS = st.tuples(st.sampled_from(["ret", "exc", "no", "loaded", "?"]), JSON, 
 
 
 class Left(BaseException):
-    """The judge gave its process up."""
+    """The judge left its process."""
 
 
 @fuzz

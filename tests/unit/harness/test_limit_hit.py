@@ -1,4 +1,4 @@
-"""Which limit counts, where a run has gone beyond several."""
+"""Which limit counts if a run has exceeded several."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a compiler left, on its way to the runs of its program: none of it is believed."""
+"""The files of a compiler, on their way to the runs of its program: they are not trusted."""
 
 import os
 from collections.abc import Iterator

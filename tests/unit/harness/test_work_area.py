@@ -1,4 +1,4 @@
-"""Copies of a session's files: whatever happens to the files, the copy brings them back."""
+"""Copies of a session's files restore the files, whatever happened to them."""
 
 import os
 import shutil
@@ -24,11 +24,11 @@ ACTIONS = st.lists(
 
 
 def act(root: Path, action: str, name: str, data: bytes) -> None:
-    """Do something to the files; what cannot be done is not."""
+    """Change the files, as far as that is possible."""
     path = root / name
     is_special = os.path.lexists(path) and (path.is_symlink() or path.is_fifo())
     if is_special and action in ("write", "grow", "close"):
-        return  # a pipe would keep us waiting
+        return  # reading a pipe would block
     try:
         match action:
             case "write":

@@ -1,4 +1,4 @@
-"""What checkers and interactors say, and what it means."""
+"""The answers of checkers and interactors, and what they mean."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_exit_status_means_what_testlib_says(
 
 
 def test_least_of_several_shares_counts() -> None:
-    """Some of the lines may be the submission's, written out by the program that refused it."""
+    """The program may have repeated lines of the submission."""
     stderr = b"points 0.25 expected 7, got\npoints 1\npoints nan\n"
     assert answers.by_status("checker", 7, stderr).share == 0.25
 

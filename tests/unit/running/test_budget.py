@@ -1,4 +1,4 @@
-"""The time of all cases together: what has begun may end, and what has no time left is late."""
+"""The time limit of all cases together: a run that has begun may end, and no other begins."""
 
 from collections.abc import Generator
 from dataclasses import replace

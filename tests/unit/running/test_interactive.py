@@ -1,4 +1,4 @@
-"""Conversations with a suite's interactor, judged; over the sandbox without a wall."""
+"""Verdicts of conversations with a suite's interactor, in the fake sandbox."""
 
 import pytest
 

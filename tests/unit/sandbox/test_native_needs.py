@@ -1,4 +1,4 @@
-"""What stands in the way of jails, read from recorded switches."""
+"""What prevents jails, read from recorded settings of the kernel."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Slots that die while nobody looks, and a sandbox that is away for a while."""
+"""Slots that die while they are idle, and a sandbox that does not answer for a while."""
 
 import threading
 import time

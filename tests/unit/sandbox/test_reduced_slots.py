@@ -1,4 +1,4 @@
-"""Power over a slot's kernel is given only where that kernel is not the host's."""
+"""Capabilities are given to a slot only if its kernel is not the host's."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Sessions in this process: branches, bounds, expiry, and states that are had again."""
+"""Sessions in this process: branches, bounds, expiry, and restored states."""
 
 from collections.abc import Callable, Iterator
 from typing import Never
@@ -38,7 +38,7 @@ def make() -> Iterator[Make]:
 
 
 def break_slots(sandbox: FakeSandbox) -> None:
-    """Break every slot that there is, as the death of an engine does."""
+    """Break every slot, as the death of an engine does."""
     for slot in sandbox._slots:
         slot.close()
 

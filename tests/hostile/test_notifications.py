@@ -1,4 +1,4 @@
-"""Attacks on how the supervisor hears of refused system calls, and through what process 1 is.
+"""Attacks on the notifications of refused system calls, and on process 1 of a run.
 
 A caller that is refused waits for the supervisor's answer; some of these are gone before it comes.
 """
