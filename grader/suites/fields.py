@@ -200,8 +200,8 @@ def limits(row: Row) -> LimitOverrides:
     Raises:
         LabelError: A limit has another form, or is too large for the unit that it would have.
     """
-    memory = round(_limit(row, _MEMORY_FIELDS, _MEMORY_UNITS, _guess_memory)) or None
-    seconds = _limit(row, _TIME_FIELDS, _TIME_UNITS, _guess_time)
+    memory = round(_limit(row, _MEMORY_FIELD, _MEMORY_UNITS, _guess_memory)) or None
+    seconds = _limit(row, _TIME_FIELD, _TIME_UNITS, _guess_time)
     return (
         time_limits(seconds, memory_bytes=memory)
         if seconds
@@ -209,26 +209,13 @@ def limits(row: Row) -> LimitOverrides:
     )
 
 
-_TIME_FIELDS = {
-    "time_limit": None,
-    "test_time_limit": None,
-    "time_limit_s": "s",
-    "time_limit_sec": "s",
-    "time_limit_seconds": "s",
-    "time_limit_ms": "ms",
-}
+_TIME_FIELD = re.compile(r"(?:test_)?time_limit(?:_(\w+))?")
 _TIME_UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "msec", "millis", "millisecond", "milliseconds"), 1e-3),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
 }
-_MEMORY_FIELDS = {
-    "memory_limit_bytes": "b",
-    "memory_limit": None,
-    "memory_limit_kb": "kb",
-    "memory_limit_mb": "mb",
-    "memory_limit_MB": "mb",
-}
+_MEMORY_FIELD = re.compile(r"memory_limit(?:_(\w+))?")
 _MEMORY_UNITS = {
     **dict.fromkeys(("b", "byte", "bytes"), 1.0),
     **dict.fromkeys(("k", "kb", "kib", "kilobyte", "kilobytes"), 1024.0),
@@ -254,27 +241,25 @@ def _guess_memory(value: float) -> str | None:
 
 def _limit(
     row: Row,
-    names: Mapping[str, str | None],
+    field: re.Pattern[str],
     units: Mapping[str, float],
     guess: Callable[[float], str | None],
 ) -> float:
     """Return the first limit in a row in seconds or bytes, 0 if there is none.
 
-    Args:
-        row: The row.
-        names: The fields that may hold it, each with the unit that its name says.
-        units: How many seconds or bytes each unit has.
-        guess: Returns the unit of a number without one; None if the number is not plausible.
-
-    Raises:
-        LabelError: A field holds something else than a limit.
+    Fields with a unit in their name come first. A name with anything else behind it, such as
+    `time_limit_per_language`, says something else.
     """
-    for name, unit in names.items():
-        value, own_unit = _quantity(row.get(name))
+    found = [match for name in row if (match := field.fullmatch(name))]
+    for match in sorted(found, key=lambda each: (each[1] is None, len(each[0]))):
+        unit = match[1] and match[1].lower()
+        if unit is not None and unit not in units:
+            continue
+        value, own_unit = _quantity(row[match[0]])
         factor = units.get(own_unit or unit or guess(value) or "", math.nan)
         if not 0 <= value * factor < 1e15:
             known = ", ".join(units)
-            raise _wrong(name, row.get(name), f"a number with a known unit ({known})")
+            raise _wrong(match[0], row[match[0]], f"a number with a known unit ({known})")
         if value:
             return value * factor
     return 0.0

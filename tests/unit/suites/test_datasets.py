@@ -321,6 +321,8 @@ def limits(**row: object) -> LimitOverrides:
         ({"time_limit": "2000ms"}, 2.0),
         ({"time_limit_ms": 2000}, 2.0),
         ({"time_limit_s": 2}, 2.0),
+        ({"time_limit_millis": 1500, "time_limit": 9}, 1.5),
+        ({"time_limit_per_language": {"c": 1}, "time_limit": 9}, 9.0),
         ({"test_time_limit": 3}, 3.0),
         ({"time_limit": 0, "time_limit_ms": 500}, 0.5),
         ({"time_limit": {"seconds": 1, "nanos": 500_000_000}}, 1.5),
@@ -345,6 +347,8 @@ def test_time_limits_are_read_by_name_and_unit(row: dict[str, object], seconds: 
         ({"memory_limit_bytes": 268435456}, 256 * MiB),
         ({"memory_limit_MB": 256}, 256 * MiB),
         ({"memory_limit_kb": 65536}, 64 * MiB),
+        ({"memory_limit_MiB": 256, "memory_limit": 64}, 256 * MiB),
+        ({"memory_limit_gb": 1}, 1024 * MiB),
     ],
 )
 def test_memory_limits_are_read_by_name_and_unit(row: dict[str, object], size: int) -> None:
