@@ -43,6 +43,13 @@ async def code_reward(args: object, sample: Any, **_: Any) -> float | list[float
     return await _reward(sample)
 
 
+def _step_of(sample: object) -> int | None:
+    """Return how often the weights had been updated that wrote the end of a response."""
+    versions = getattr(sample, "weight_versions", None)
+    last = versions[-1] if versions else None
+    return int(last) if isinstance(last, str) and last.isdecimal() else None
+
+
 async def _reward(sample: SlimeSample) -> float:
     metadata: dict[str, Any] = sample.metadata or {}
     label = label_of(metadata) if sample.label is None else sample.label
@@ -51,6 +58,7 @@ async def _reward(sample: SlimeSample) -> float:
             query=sample.response,
             prompt=text_of(sample.prompt),
             label=label,
+            step=_step_of(sample),
             dataset=dataset_of(metadata),
         )
     )

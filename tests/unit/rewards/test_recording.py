@@ -17,7 +17,7 @@ from grader.report.index import GradedFile
 from grader.rewards.agents.repair import RepairAgent
 from grader.rewards.core import RewardCore, forget_shared_core
 from grader.rewards.sample import Sample
-from grader.trainers import trl, verl
+from grader.trainers import slime, trl, verl
 from tests.factories import make_report
 from tests.unit.rewards.test_core import REPORTS, ScriptedGrader
 
@@ -98,10 +98,23 @@ def test_trainers_pass_their_step_and_data_set_on(trainer: Path) -> None:
     )
     assert rewards == [1.0]
     asyncio.run(verl.compute_score("math", r"\boxed{5}", "4"))
+    for versions in (["default"], ["6", "7"], []):
+        given = SimpleNamespace(
+            prompt="",
+            response=r"\boxed{4}",
+            label={"math": "4"},
+            metadata={"source": "s"},
+            remove_sample=False,
+            weight_versions=versions,
+        )
+        asyncio.run(slime.code_reward(None, given))
     found = GradedFile(trainer).entries
     assert [(e.step, e.dataset, e.reward) for e in found] == [
         (40, "sums", 1.0),
         (None, "math", 0.0),
+        (None, "s", 1.0),
+        (7, "s", 1.0),
+        (None, "s", 1.0),
     ]
 
 
