@@ -271,8 +271,7 @@ class _ArrayText:
         """
         self._more(_CHUNK)
         self._at = self._text.index("[") + 1
-        while (first := self._next()) != "]":
-            del first
+        while self._next() != "]":
             yield self._element()
         self._at += 1
         if self._next():
