@@ -27,6 +27,10 @@ _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 _TUPLES = "/usr/share/java/javatuples.jar"
 """Of Debian's libjavatuples-java, which MultiPL-E's rows import; no other program needs it."""
 _PACKAGE = re.compile(r"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
+_MAIN_CLASS = "Main"
+_MOST_NAME_BYTES = 245
+"""A file's name has at most 255, and `.java` or `.class` comes on top. `javac` refuses a class with
+a longer name in whatever file it stands."""
 
 
 def prepare(code: str) -> SourceFile:
@@ -35,12 +39,19 @@ def prepare(code: str) -> SourceFile:
     main = _MAIN.search(code)
     before = _TOP_LEVEL.findall(code, 0, main.start() if main else len(code))
     # Of classes that are written from the margin on, the last one before `main` holds it.
-    entry = before[-1] if before else public[1] if public else "Main"
+    entry = before[-1] if before else public[1] if public else _MAIN_CLASS
     package = _PACKAGE.search(code)
     name = public[1] if public else entry
     return SourceFile(
-        path=f"{name}.java", code=code, entry=f"{package[1]}.{entry}" if package else entry
+        path=f"{_usable(name)}.java",
+        code=code,
+        entry=_usable(f"{package[1]}.{entry}" if package else entry),
     )
+
+
+def _usable(name: str) -> str:
+    """Return the name of a class if a file can have it, else that of another class."""
+    return name if len(name.encode()) <= _MOST_NAME_BYTES else _MAIN_CLASS
 
 
 _CLASS = re.compile(r"\bclass\b")
@@ -179,7 +190,9 @@ LANGUAGES = (
             message=re.compile(
                 r"(?:^Exception in thread \"[^\"\n]*\"|^Error:) (?P<message>.+)", re.MULTILINE
             ),
-            line=re.compile(r"^\s+at (?!java|jdk)[^\n(]*\(\w+\.java:(?P<line>\d+)\)", re.MULTILINE),
+            line=re.compile(
+                r"^[ \t]+at (?!java|jdk)[^\n(]*\(\w+\.java:(?P<line>\d+)\)", re.MULTILINE
+            ),
         ),
         out_of_memory=("java.lang.OutOfMemoryError",),
     ),

@@ -27,6 +27,7 @@ def open_tests(source: str) -> str:
 
 
 _MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
+_PANICKED = r"^thread '[^'\n]*'(?: \(\d+\))? panicked at "
 
 
 def show(values: ValueDriver) -> str:
@@ -76,9 +77,10 @@ LANGUAGES = (
         # The message stood before its place until Rust 1.73, and stands in the next line since.
         runtime_words=ErrorWords(
             message=re.compile(
-                r"panicked at (?:'(?P<message>.{0,500})', |solution\.rs:\d+:\d+:\n(?P<later>.+))"
+                _PANICKED + r"(?:'(?P<message>.{0,500})', |solution\.rs:\d+:\d+:\n(?P<later>.+))",
+                re.MULTILINE,
             ),
-            line=re.compile(r"panicked at .{0,500}solution\.rs:(?P<line>\d+):"),
+            line=re.compile(_PANICKED + r".{0,500}solution\.rs:(?P<line>\d+):", re.MULTILINE),
         ),
         out_of_memory=("memory allocation of ",),
     ),

@@ -153,7 +153,7 @@ class Confinement:
             work_bytes = order.limits["work_bytes"] + order.staged_bytes
             self._room.enter(work_bytes, (INSIDE_UID, INSIDE_UID))
         bundle = orders.read_bundle(order.bundle)
-        _stage(bundle, 0o755 if order.command else 0o644)
+        _stage(bundle, order.bundle, 0o755 if order.command else 0o644)
         last.make()
         self._control.detach()
         gc.enable()
@@ -251,23 +251,30 @@ def _stdin_of(order: RunOrder) -> int:
     return order.payload if order.program in ("stdin", "command") else _NULL
 
 
-def _stage(bundle: Bundle, mode: int) -> None:
+def _stage(bundle: Bundle, descriptor: int, mode: int) -> None:
     """Put the submission and its files into the work area."""
-    contents = bundle.files
-    if bundle.source is not None:
-        source = bundle.source.encode("utf-8", "surrogatepass")
-        contents = {**contents, bundle.source_path: source}
     # Tests may import from the submission's folder although only the candidate has its file.
-    for path in (bundle.source_path, *contents):
+    for path in (bundle.source_path, *bundle.files):
         folder, slash, _name = path.rpartition("/")
         if slash:
             os.makedirs(f"{WORK}/{folder}", exist_ok=True)
-    for path, content in contents.items():
-        file = os.open(f"{WORK}/{path}", os.O_WRONLY | os.O_CREAT, mode)
-        view = memoryview(content)
+    if bundle.source is not None:
+        file = _create(bundle.source_path, mode)
+        view = memoryview(bundle.source.encode("utf-8", "surrogatepass"))
         while view:
             view = view[os.write(file, view) :]
         os.close(file)
+    for path, (start, size) in bundle.files.items():
+        file = _create(path, mode)
+        # Past this process's memory, which counts as the run's.
+        end = start + size
+        while start < end:
+            start += os.sendfile(file, descriptor, start, end - start)
+        os.close(file)
+
+
+def _create(path: str, mode: int) -> int:
+    return os.open(f"{WORK}/{path}", os.O_WRONLY | os.O_CREAT, mode)
 
 
 def _close_all_but(calls: Calls, keep: set[int]) -> None:

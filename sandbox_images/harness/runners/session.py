@@ -175,8 +175,8 @@ class _Keeper:
 
     def _put(self, bundle: int) -> None:
         """Write the client's files, in place of what is at their paths."""
-        for path, content in orders.read_bundle(bundle).files.items():
-            work_area.put(path, content)
+        for path, span in orders.read_bundle(bundle).files.items():
+            work_area.put(path, orders.read_span(bundle, span))
 
     def _get(self, wanted: int, found: int, *, state: int, listing: bool) -> None:
         """Write a frame with files of a state to `found`: those that `wanted` names, or a list."""

@@ -227,6 +227,11 @@ class Watch:
             self._cpu_time_before_s = slot_s - run_s
         return max(run_s, slot_s - self._cpu_time_before_s)
 
+    @property
+    def _is_too_large(self) -> bool:
+        """Whether what a compiler made did not fit into memory, so that it could not be started."""
+        return bool(self._main.command) and self._limit_hit == "memory"
+
     def _oom_happened(self) -> bool:
         return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
 
@@ -238,7 +243,7 @@ class Watch:
         oom_killed = self._oom_happened()
         if oom_killed:
             self._limit_hit = "memory"
-        if any(party.started_at is None for party in self._parties):
+        if any(party.started_at is None for party in self._parties) and not self._is_too_large:
             raise broken("a run did not start", self._stderr.content)
         if self._judge_said(JUDGE_BROKEN):
             raise broken("a judge did not begin", self._stderr.content)

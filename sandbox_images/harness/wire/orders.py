@@ -153,6 +153,13 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     return message, descriptors
 
 
+class Span(NamedTuple):
+    """Where a file's content is in a bundle."""
+
+    start: int
+    size: int
+
+
 class Bundle(NamedTuple):
     """A submission's code, and the files that are put next to it."""
 
@@ -161,7 +168,8 @@ class Bundle(NamedTuple):
     """None in the process of the tests, which must not have it."""
     prelude: str
     """Executed before the source, in the same module, but not part of its file."""
-    files: dict[str, bytes]
+    files: dict[str, Span]
+    """By path. Their contents stay in the bundle: a compiled program may be large."""
 
 
 class Parcel(NamedTuple):
@@ -261,22 +269,39 @@ def _require_inside(path: str) -> None:
 
 def read_bundle(descriptor: int) -> Bundle:
     """Read what `write_bundle` wrote, leaving the descriptor's offset alone."""
-    data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    head, _, body = data.partition(_END_OF_HEAD)
-    contents: list[tuple[str, bytes | None]] = []
-    start = 0
-    for entry in head.decode("utf-8", "surrogatepass").split("\0"):
+    head, start = _read_head(descriptor)
+    spans: list[tuple[str, Span | None]] = []
+    for entry in head.split("\0"):
         size, _, path = entry.partition(" ")
-        end = start + int(size)
-        contents.append((path, None if end < start else body[start:end]))
-        start = max(start, end)
-    (_, prelude), (source_path, source), *files = contents
+        span = None if int(size) < 0 else Span(start, int(size))
+        spans.append((path, span))
+        start += 0 if span is None else span.size
+    (_, prelude), (source_path, source), *files = spans
+
+    def text(span: Span) -> str:
+        return read_span(descriptor, span).decode("utf-8", "surrogatepass")
+
     return Bundle(
         source_path=source_path,
-        source=None if source is None else source.decode("utf-8", "surrogatepass"),
-        prelude=(prelude or b"").decode("utf-8", "surrogatepass"),
-        files={path: content for path, content in files if content is not None},
+        source=None if source is None else text(source),
+        prelude="" if prelude is None else text(prelude),
+        files={path: span for path, span in files if span is not None},
     )
+
+
+def _read_head(descriptor: int) -> tuple[str, int]:
+    """Return a bundle's head, and where its contents begin."""
+    size = _PAGE
+    while True:
+        head, found, _ = os.pread(descriptor, size, 0).partition(_END_OF_HEAD)
+        if found:
+            return head.decode("utf-8", "surrogatepass"), len(head) + len(found)
+        size *= 16
+
+
+def read_span(descriptor: int, span: Span) -> bytes:
+    """Return the content of a file of a bundle."""
+    return os.pread(descriptor, span.size, span.start)
 
 
 @cache

@@ -52,6 +52,22 @@ def test_any_code_becomes_a_file_in_the_work_area(code: str) -> None:
             assert source.code.endswith(code)
 
 
+@pytest.mark.parametrize("name", ["A" * 300, "Ä" * 200, "A" * 100_000])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "public class {name} {{ void main() {{}} }}",
+        "class {name} {{ void main() {{}} }}",
+        "package {name}; class Sum {{ void main() {{}} }}",
+        "/*\nclass {name} is what\n*/\nvoid main() {{}}",
+    ],
+)
+def test_name_that_no_java_class_can_have_is_not_used(code: str, name: str) -> None:
+    source = java.prepare(code.format(name=name))
+    assert len(source.path.encode()) <= 255
+    assert len(source.entry.encode()) <= 255
+
+
 @pytest.mark.parametrize(
     ("code", "path", "entry"),
     [
