@@ -22,7 +22,7 @@ from benchmarks.workloads import REPO, find_recorded
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import Submission, TestSuite
 from grader.model.verdict import Verdict
 from grader.opening import open_grader

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model.errors import QueueUnavailableError
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Hint, Ledger, Taken
@@ -24,7 +24,7 @@ class Chunk:
     left: deque[Taken]
     key: str | None = None
     """The running job."""
-    run: StopHandle = field(default_factory=StopHandle)
+    handle: StopHandle = field(default_factory=StopHandle)
     since: float = 0.0
     """When the running job began, by `time.monotonic`."""
 
@@ -34,7 +34,7 @@ class Running:
     """A job that was running when `running_now` was called; it may have ended since."""
 
     chunk: Chunk
-    run: StopHandle
+    handle: StopHandle
     since: float
 
 
@@ -72,9 +72,9 @@ class Chunks:
         """Stop the running jobs, and start no more."""
         self.stop()
         with self._lock:
-            runs = [chunk.run for chunk in self._open]
-        for run in runs:
-            run.stop()
+            handles = [chunk.handle for chunk in self._open]
+        for handle in handles:
+            handle.stop()
 
     @contextmanager
     def opened(self, token: str, jobs: Iterable[Taken]) -> Iterator[Chunk]:
@@ -95,7 +95,7 @@ class Chunks:
         with self._lock:
             if self._is_stopping or not chunk.left:
                 return None
-            chunk.run = StopHandle()
+            chunk.handle = StopHandle()
             return chunk.left.popleft()
 
     @contextmanager
@@ -113,7 +113,7 @@ class Chunks:
         """Return the running jobs by key."""
         with self._lock:
             return {
-                chunk.key: Running(chunk=chunk, run=chunk.run, since=chunk.since)
+                chunk.key: Running(chunk=chunk, handle=chunk.handle, since=chunk.since)
                 for chunk in self._open
                 if chunk.key is not None
             }

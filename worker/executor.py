@@ -135,12 +135,12 @@ class Executor:
                 if started is None:
                     return
                 with self._chunks.running(chunk, job.key):
-                    finished = self._runner.run(job, started, chunk.run, suite)
+                    finished = self._runner.run(job, started, chunk.handle, suite)
                     slot.close()
                     self._finish(job, finished, chunk)
 
     def _finish(self, job: Taken, finished: Finished, chunk: Chunk) -> None:
-        if chunk.run.is_stopped:
+        if chunk.handle.is_stopped:
             # The job was cancelled or given to another worker, or this worker ends.
             self._chunks.give_back(chunk, [job.key])
             return

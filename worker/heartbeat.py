@@ -91,10 +91,10 @@ class Heartbeat:
         pairs = [(each.chunk.token, key) for key, each in running.items()]
         status = encode_worker(self._status(len(running)))
         for key in self._ledger.beat(self._worker, status, pairs):
-            run = running[key].run
-            if not run.is_stopped:
-                self._stopping.submit(run.stop)
-                run.forbid()
+            handle = running[key].handle
+            if not handle.is_stopped:
+                self._stopping.submit(handle.stop)
+                handle.forbid()
         now = time.monotonic()
         for each in running.values():
             if now - each.since > SLOW_S or self._chunks.is_stopping:

@@ -10,7 +10,7 @@ from typing import Any
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError, WireError
 from grader.queueing.jobs import apply, decode_suite
@@ -52,23 +52,23 @@ class JobRunner:
         return self._suites.get(job.suite)
 
     def run(
-        self, job: Taken, started: Started, run: StopHandle, suite: TestSuite | None = None
+        self, job: Taken, started: Started, handle: StopHandle, suite: TestSuite | None = None
     ) -> Finished:
         """Grade the submission or run the program; never raises, because a client waits.
 
         Args:
             job: The job.
             started: Its code and settings, and its suite's message if `suite` is None.
-            run: The handle by which it can be stopped.
+            handle: The handle by which it can be stopped.
             suite: The answer of `known_suite`.
         """
         try:
             settings = _settings_of(started)
             code = started.code.decode()
             if is_program(settings):
-                return self._run_program(code, run)
+                return self._run_program(code, handle)
             suite = suite or self._decode_suite(job, started)
-            return self._grade(job, suite, code, settings, run)
+            return self._grade(job, suite, code, settings, handle)
         except (GraderError, LookupError, ValueError, TypeError) as error:
             reason = f"the job cannot be decoded: {type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 - logged
@@ -77,12 +77,12 @@ class JobRunner:
         report = not_graded(reason, self._settings)
         return Finished(body=wire.encode_report(report), error=reason, keep=False)
 
-    def _run_program(self, code: str, run: StopHandle) -> Finished:
+    def _run_program(self, code: str, handle: StopHandle) -> Finished:
         try:
             order = decode_program(code)
             outcome = self._engine.run_program(
                 order.batch,
-                run,
+                handle,
                 image=order.image,
                 answer_by=lambda: time.monotonic() + order.clock_s,
             )
@@ -97,11 +97,11 @@ class JobRunner:
         return suite
 
     def _grade(
-        self, job: Taken, suite: TestSuite, code: str, given: Mapping[str, Any], run: StopHandle
+        self, job: Taken, suite: TestSuite, code: str, given: Mapping[str, Any], handle: StopHandle
     ) -> Finished:
         settings = apply(given, self._settings)
         submission = Submission(id=job.key, completion=code, suite=suite)
-        report = self._engine.grade(submission, run=run, settings=settings)
+        report = self._engine.grade(submission, handle=handle, settings=settings)
         return Finished(
             body=wire.encode_report(report),
             error="" if report.graded else report.feedback,

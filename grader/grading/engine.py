@@ -11,7 +11,7 @@ from functools import partial
 from grader.config.settings import ImageSettings, SandboxChoice, Settings
 from grader.grading import pipeline
 from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
-from grader.grading.run import STOPPED, StopHandle
+from grader.grading.stopping import STOPPED, StopHandle
 from grader.model import GradeReport, Submission, Usage
 from grader.model.errors import (
     GraderError,
@@ -79,22 +79,22 @@ class GradingEngine(Closing):
         self,
         submission: Submission,
         *,
-        run: StopHandle | None = None,
+        handle: StopHandle | None = None,
         settings: Settings | None = None,
     ) -> GradeReport:
         """Grade one submission; waits for a free slot. No submission makes it raise.
 
         Args:
             submission: What to grade.
-            run: The handle by which it can be stopped. Its report is then an internal error.
+            handle: The handle by which it can be stopped. Its report is then an internal error.
             settings: The settings of this call. The backend, slots and retries stay the engine's.
         """
-        run, settings = run or StopHandle(), settings or self.settings
+        handle, settings = handle or StopHandle(), settings or self.settings
 
         def here(submission: Submission) -> GradeReport:
             return pipeline.grade(
                 submission,
-                partial(self._borrow, run),
+                partial(self._borrow, handle),
                 self._references,
                 settings,
                 self._calibration,
@@ -104,7 +104,7 @@ class GradingEngine(Closing):
             if self._hosts is None:
                 return here(submission)
             return self._hosts.grade(
-                submission, settings, here=here, held=lambda used: run.using(nullcontext(used))
+                submission, settings, here=here, held=lambda used: handle.using(nullcontext(used))
             )
         except GraderError as error:
             return pipeline.failed(submission, error, settings)
@@ -116,7 +116,7 @@ class GradingEngine(Closing):
     def run_program(
         self,
         batch: RunBatch,
-        run: StopHandle,
+        handle: StopHandle,
         *,
         image: str,
         on_slot: Callable[[], None] = lambda: None,
@@ -128,7 +128,7 @@ class GradingEngine(Closing):
 
         Args:
             batch: What to run.
-            run: The handle by which it can be stopped.
+            handle: The handle by which it can be stopped.
             image: The image variant.
             on_slot: Called whenever it has a slot.
             answer_by: Called after `on_slot`. Returns the time, of `time.monotonic`, by which the
@@ -136,7 +136,7 @@ class GradingEngine(Closing):
                 time, even if a busy machine left it little CPU time.
 
         Raises:
-            GradingStoppedError: `run` was stopped.
+            GradingStoppedError: `handle` was stopped.
             SandboxError: The sandbox failed more often than the settings allow, or cannot work.
         """
         left, begun = self.settings.retries, time.monotonic()
@@ -150,13 +150,13 @@ class GradingEngine(Closing):
         while True:
             clock = StopHandle()
             try:
-                return self._run_once(batch, run, clock, image, had_slot)
+                return self._run_once(batch, handle, clock, image, had_slot)
             except GradingStoppedError:
-                if run.is_stopped or not clock.is_stopped:
+                if handle.is_stopped or not clock.is_stopped:
                     raise
                 return _out_of_time(time.monotonic() - begun)
             except SandboxError as error:
-                if not error.retryable or left == 0 or run.is_stopped:
+                if not error.retryable or left == 0 or handle.is_stopped:
                     raise
                 left -= 1
                 _log.warning("running a program again after a sandbox failed: %s", error)
@@ -192,7 +192,7 @@ class GradingEngine(Closing):
     def _run_once(
         self,
         batch: RunBatch,
-        run: StopHandle,
+        handle: StopHandle,
         clock: StopHandle,
         image: str,
         had_slot: Callable[[], float],
@@ -201,10 +201,10 @@ class GradingEngine(Closing):
             nullcontext() if self._hosts is None else self._hosts.here(),
             self._pool.borrow(image=image, memory_bytes=batch.memory_bytes) as slot,
         ):
-            if not run.is_stopped:
+            if not handle.is_stopped:
                 deadline = had_slot()
                 with (
-                    run.using(nullcontext(slot)),
+                    handle.using(nullcontext(slot)),
                     clock.using(nullcontext(slot)),
                     _stopped_at(clock, deadline),
                     closing(slot.run(batch)) as running,
@@ -225,18 +225,18 @@ class GradingEngine(Closing):
             self._warming_error = error
 
     def _borrow(
-        self, run: StopHandle, image: str, memory_bytes: int
+        self, handle: StopHandle, image: str, memory_bytes: int
     ) -> AbstractContextManager[Slot]:
-        return run.using(self._pool.borrow(image=image, memory_bytes=memory_bytes))
+        return handle.using(self._pool.borrow(image=image, memory_bytes=memory_bytes))
 
 
 @contextmanager
-def _stopped_at(run: StopHandle, deadline: float) -> Iterator[None]:
+def _stopped_at(handle: StopHandle, deadline: float) -> Iterator[None]:
     """Stop a run once a time of `time.monotonic` has come."""
     if deadline == math.inf:
         yield
         return
-    alarm = threading.Timer(max(0.0, deadline - time.monotonic()), run.stop)
+    alarm = threading.Timer(max(0.0, deadline - time.monotonic()), handle.stop)
     alarm.daemon = True
     alarm.start()
     try:

@@ -8,7 +8,7 @@ from grader.grading.deadlines import Deadlines
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader, ReportFuture, deliver
 from grader.grading.pipeline import not_graded
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import GradeReport, Submission
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.process.threads import Threads
@@ -63,21 +63,21 @@ class Grader(FutureGrader):
         is_bulk: bool = False,  # noqa: ARG002
     ) -> ReportFuture:
         """Grade in one of this process's slots; see `FutureGrader.submit`."""
-        future, run = ReportFuture(), StopHandle()
+        future, handle = ReportFuture(), StopHandle()
         if timeout_s is not None:
             self._set_deadline(future, timeout_s)
 
         def settled(_: ReportFuture) -> None:
             self._open.pop(future, None)
             if self._closing:
-                run.forbid()
+                handle.forbid()
             else:
-                run.stop()
+                handle.stop()
 
-        self._open[future] = run
+        self._open[future] = handle
         future.add_done_callback(settled)
         try:
-            self._threads.submit(self._grade, submission, run, future)
+            self._threads.submit(self._grade, submission, handle, future)
         except RuntimeError:
             deliver(future, self._not_graded("the grader is closed"))
         return future
@@ -120,9 +120,9 @@ class Grader(FutureGrader):
         )
         future.add_done_callback(lambda _: alarm.cancel())
 
-    def _grade(self, submission: Submission, run: StopHandle, future: ReportFuture) -> None:
+    def _grade(self, submission: Submission, handle: StopHandle, future: ReportFuture) -> None:
         if not future.done():
-            deliver(future, self._engine.grade(submission, run=run))
+            deliver(future, self._engine.grade(submission, handle=handle))
 
     def _not_graded(self, reason: str) -> GradeReport:
         return not_graded(reason, self.settings)

@@ -12,7 +12,7 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.host_messages import decode_settings, read_order
 from grader.grading.pipeline import not_graded
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError
 from grader.process.threads import Threads
@@ -87,7 +87,7 @@ class _HostProcess:
         self._settings = settings
         self._engine = engine
         self._suites: SuiteCache[TestSuite] = SuiteCache(ENCODED_BYTES)
-        self._runs: dict[int, StopHandle] = {}
+        self._handles: dict[int, StopHandle] = {}
         self._threads = Threads(settings.slots, "host-slot")
         # Killing a slot takes too long for the thread that reads.
         self._stopping = Threads(settings.slots, "host-stop")
@@ -101,9 +101,9 @@ class _HostProcess:
             case "grade":
                 self._start(header, blobs)
             case "stop":
-                run = self._runs.get(header["id"])
-                if run is not None:
-                    self._stopping.submit(run.stop)
+                handle = self._handles.get(header["id"])
+                if handle is not None:
+                    self._stopping.submit(handle.stop)
             case unknown:
                 message = f"the grader sent {unknown!r}"
                 raise ValueError(message)
@@ -114,20 +114,20 @@ class _HostProcess:
             message = "the grader sent a submission to a suite that it has not sent"
             raise ValueError(message)
         submission, settings = read_order(header, texts, suite, self._settings)
-        run = self._runs[header["id"]] = StopHandle()
-        self._threads.submit(self._grade, header["id"], submission, settings, run)
+        handle = self._handles[header["id"]] = StopHandle()
+        self._threads.submit(self._grade, header["id"], submission, settings, handle)
 
     def _grade(
-        self, number: int, submission: Submission, settings: Settings, run: StopHandle
+        self, number: int, submission: Submission, settings: Settings, handle: StopHandle
     ) -> None:
         try:
-            report = self._engine.grade(submission, run=run, settings=settings)
+            report = self._engine.grade(submission, handle=handle, settings=settings)
             message = wire.encode_report(report)
         except Exception as error:  # noqa: BLE001 - the other end waits for an answer
             _log.exception("a bug in a host process: submission %s was not graded", submission.id)
             report = not_graded(f"{type(error).__name__}: {error}", settings)
             message = wire.encode_report(report)
-        del self._runs[number]
+        del self._handles[number]
         counts = self._engine.slot_counts()
         header = {"op": "report", "id": number, "open_slots": counts.busy + counts.idle}
         self._other.send(header, message)

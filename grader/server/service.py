@@ -11,7 +11,7 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.grading.grader import Grader
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.overrides import ExtractionRule
@@ -165,11 +165,11 @@ class _NotifyingEngine(GradingEngine):
         self,
         submission: Submission,
         *,
-        run: StopHandle | None = None,
+        handle: StopHandle | None = None,
         settings: Settings | None = None,
     ) -> GradeReport:
         self._on_turn(submission)
-        return super().grade(submission, run=run, settings=settings)
+        return super().grade(submission, handle=handle, settings=settings)
 
 
 class _NotifyingQueueGrader(QueueGrader):

@@ -10,7 +10,7 @@ import pytest
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.grader import Grader
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import LimitOverrides, Submission
 from grader.model.verdict import LimitKind, Verdict
 from grader.queueing.ledger import Started, Taken

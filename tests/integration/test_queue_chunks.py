@@ -95,5 +95,5 @@ def test_run_of_a_job_that_begins_is_stopped_with_all_others(
         with chunks.running(chunk, keys[0]):
             (running,) = chunks.running_now().values()
             chunks.kill()
-            assert running.run.is_stopped
+            assert running.handle.is_stopped
     assert chunks.running_now() == {}

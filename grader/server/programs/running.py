@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from grader.grading.engine import GradingEngine
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.process.threads import Threads
 from grader.sandbox.contract import RunBatch, RunOutcome
 from grader.sandbox.pool import SlotCounts
@@ -30,7 +30,7 @@ class _Order:
     image: str
     context: RequestContext | None
     answer_by: float
-    run: StopHandle = field(default_factory=StopHandle)
+    handle: StopHandle = field(default_factory=StopHandle)
     has_slot: threading.Event = field(default_factory=threading.Event)
     when_begun: Callable[[], None]
 
@@ -110,7 +110,7 @@ class LocalPrograms:
                 turn.cancel()
                 if not result.done() or result.cancelled():
                     # In a thread: killing a slot would block the event loop for too long.
-                    _ = loop.run_in_executor(None, order.run.stop)
+                    _ = loop.run_in_executor(None, order.handle.stop)
         finally:
             self._wait_queue.leave(entry)
             self._open.discard(order)
@@ -122,7 +122,7 @@ class LocalPrograms:
     def close(self) -> None:
         """Stop all running programs; the engine closes the slots. Repeats harmlessly."""
         for order in list(self._open):
-            order.run.stop()
+            order.handle.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     # ------------------------------------------------------------ in a thread
@@ -136,7 +136,7 @@ class LocalPrograms:
 
         return self._engine.run_program(
             order.batch,
-            order.run,
+            order.handle,
             image=order.image,
             on_slot=on_slot,
             answer_by=lambda: order.answer_by,

@@ -82,7 +82,7 @@ def test_lease_is_renewed_and_all_cancelled_runs_are_stopped_at_once_while_slots
             with (
                 chunks.running(chunk, key),
                 contextlib.suppress(GradingStoppedError),
-                chunk.run.using(lent),
+                chunk.handle.using(lent),
             ):
                 slot.may_close.wait(10)
 

@@ -2,7 +2,7 @@
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
-from grader.grading.run import StopHandle
+from grader.grading.stopping import StopHandle
 from grader.model import wire
 from grader.model.verdict import Verdict
 from grader.queueing.jobs import JobMaker, SubmissionJob
