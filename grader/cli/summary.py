@@ -56,7 +56,7 @@ def _facts(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[tuple
     if graded > summary.problems:
         for at in summary.pass_at:
             yield f"pass@{at.k}", f"{100 * at.value:.1f} %  ({at.problems:,} problems)"
-    yield "CPU time", f"{summary.cpu_time_s:.1f} s in all submissions together"
+    yield "CPU time", f"{summary.cpu_time_s:.1f} s in all submissions together{_limited(summary)}"
     if summary.suspicion:
         signs = ", ".join(f"{sign} {count:,}" for sign, count in summary.suspicion.items())
         yield "suspicion", signs
@@ -75,6 +75,14 @@ def _lines(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[str]:
         yield f"slowest: {visible(row.id)}: {row.cpu_time_s:.2f} s CPU, {row.verdict}"
     for failed in summary.first_errors:
         yield f"not graded: {visible(failed.id)}: {_short(failed.feedback)}"
+
+
+def _limited(summary: "Summary") -> str:
+    """Return what share of the CPU time limits cost, since it explains a low rate."""
+    if not summary.limited_cpu_time_s:
+        return ""
+    share = 100 * summary.limited_cpu_time_s / summary.cpu_time_s
+    return f", {share:.0f} % of it in those that reached a limit"
 
 
 def _short(feedback: str) -> str:

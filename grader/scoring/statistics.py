@@ -64,6 +64,8 @@ class Summary:
     """For k = 1, 2, 5, 10 and so on, up to the most samples of a problem."""
     cpu_time_s: float
     """The sum over all submissions for which it was measured."""
+    limited_cpu_time_s: float
+    """The part of it that was used by submissions that reached a limit."""
     slowest: tuple[SlowRow, ...]
     """By CPU time, slowest first."""
     internal_errors: int
@@ -82,7 +84,7 @@ class RunningSummary:
     def __init__(self, *, keep_slowest: int = 5) -> None:
         self._verdicts: Counter[Verdict] = Counter()
         self._samples: dict[str, tuple[int, int]] = {}
-        self._score = self._reward = self._cpu_time_s = 0.0
+        self._score = self._reward = self._cpu_time_s = self._limited_cpu_time_s = 0.0
         self._slowest: list[tuple[float, int, SlowRow]] = []
         self._keep_slowest = keep_slowest
         self._first_errors: list[FailedRow] = []
@@ -123,6 +125,7 @@ class RunningSummary:
             problems=len(self._samples),
             pass_at=_pass_at(Counter(self._samples.values())),
             cpu_time_s=self._cpu_time_s,
+            limited_cpu_time_s=self._limited_cpu_time_s,
             slowest=tuple(row for _, _, row in sorted(self._slowest, reverse=True)),
             internal_errors=self._verdicts[Verdict.INTERNAL_ERROR],
             first_errors=tuple(self._first_errors),
@@ -134,6 +137,8 @@ class RunningSummary:
         if cpu_time_s is None:
             return
         self._cpu_time_s += cpu_time_s
+        if report.limit_hit is not None:
+            self._limited_cpu_time_s += cpu_time_s
         row = SlowRow(
             id=id,
             cpu_time_s=cpu_time_s,

@@ -3,7 +3,7 @@ import pytest
 from grader.cli.progress import PlainProgress
 from grader.cli.summary import print_summary
 from grader.model import Usage
-from grader.model.verdict import Verdict
+from grader.model.verdict import LimitKind, Verdict
 from grader.scoring.statistics import RunningSummary
 from tests.factories import make_report
 
@@ -28,6 +28,18 @@ def test_summary_counts_verdicts_and_rates(capsys: pytest.CaptureFixture[str]) -
     assert "pass@1: 75.0 %  (2 problems)" in lines
     assert "pass@2: 100.0 %  (2 problems)" in lines
     assert "slowest: row-3: 0.30 s CPU, passed" in lines
+
+
+def test_summary_says_what_limits_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    running = RunningSummary()
+    running.add(make_report(usage=Usage(cpu_time_s=1.0)), id="a")
+    assert "CPU time: 1.0 s in all submissions together" in shown(running, capsys)
+    report = make_report(
+        Verdict.TIME_LIMIT, usage=Usage(cpu_time_s=3.0), limit_hit=LimitKind.CPU_TIME
+    )
+    running.add(report, id="b")
+    line = "CPU time: 4.0 s in all submissions together, 75 % of it in those that reached a limit"
+    assert line in shown(running, capsys)
 
 
 def test_single_samples_have_no_pass_at(capsys: pytest.CaptureFixture[str]) -> None:
