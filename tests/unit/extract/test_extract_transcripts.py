@@ -14,16 +14,16 @@ from grader.rewards.response import response_of
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
-    """How a model's turns are written. `{}` is the text of a turn."""
+    """The form of a model's turns. `{}` is the text of a turn."""
 
     system: str
     user: str
     assistant: str
-    """What the assistant's turn begins with."""
+    """The beginning of the assistant's turn."""
     end: str
-    """What it ends with."""
+    """The end of the assistant's turn."""
     start: str = ""
-    """What a conversation begins with."""
+    """The beginning of a conversation."""
     thinking: tuple[str, str] = ("<think>", "</think>")
 
 

@@ -1,4 +1,4 @@
-"""Programs of other languages than Python in what models write."""
+"""Programs in other languages than Python, in completions."""
 
 import re
 

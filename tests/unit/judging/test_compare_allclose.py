@@ -78,7 +78,7 @@ def test_values_of_equal_shape_are_compared_as_by_numpy(
 
 
 def is_rectangular(value: Any) -> bool:
-    """Tell whether numpy makes an array of it, with something in it: else it raises."""
+    """Tell whether numpy makes an array of it that is not empty; otherwise numpy raises."""
     if not isinstance(value, list | tuple):
         return True
     shapes = [shape(item) for item in value]

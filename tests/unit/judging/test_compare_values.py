@@ -256,7 +256,7 @@ def test_exact_is_python_equality(left: Any, right: Any) -> None:
 
 @given(PLAIN, PLAIN)
 def test_walk_agrees_with_python_equality(left: Any, right: Any) -> None:
-    # NaN does not occur here, so this comparison means the same but cannot take the short way.
+    # There are no NaNs here, so the results are the same, but the shortcut cannot be used.
     assert compare_value(NANS, expected=left, got=right).equal == (left == right)
 
 

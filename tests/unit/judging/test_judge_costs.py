@@ -35,7 +35,7 @@ def report_of(value: bytes) -> bytes:
 
 
 def filled(unit: bytes, before: bytes = b"[", after: bytes = b"0]") -> bytes:
-    """Return `unit` over and over, in as much as one report holds."""
+    """Return `unit` repeated as often as it fits into one report."""
     return before + unit * ((REPORT_BYTES - 100) // len(unit)) + after
 
 

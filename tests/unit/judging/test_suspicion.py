@@ -74,7 +74,7 @@ def test_report_of_any_events_is_read_and_hashable_but_for_values(
 ) -> None:
     report = events(*lines)
     found = read_report(report)
-    # Nothing in it can be changed by one reader under another.
+    # Hashable parts are immutable, so one reader cannot change them for another.
     parts = (getattr(found, name) for name in type(found).__slots__ if name != "values")
     assert hash(tuple(parts)) is not None
     assert isinstance(found.values, tuple)

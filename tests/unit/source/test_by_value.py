@@ -279,11 +279,11 @@ _UNCHANGEABLE = (
     *(types.ClassMethodDescriptorType, property, int, float, complex, str, bytes, tuple),
     *(dt.date, dt.time, dt.timedelta, dt.timezone, type(None), type(NotImplemented), type(...)),
 )
-"""What nothing can be changed in but by setting an attribute."""
+"""Types whose instances can only be changed by setting an attribute."""
 
 
 def _named() -> Iterator[tuple[str, object]]:
-    """Yield what a script may read by a name."""
+    """Yield the objects that a script may read by a name."""
     for name in BUILTINS - {"type"}:
         yield name, getattr(builtins, name, None)
     for module, names in MODULES.items():

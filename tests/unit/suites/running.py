@@ -1,4 +1,4 @@
-"""Runs a suite in plain Python, without a sandbox: only for sources that the tests wrote."""
+"""Runs a suite in plain Python, without a sandbox: only for sources in these tests."""
 
 import json
 import os
@@ -53,7 +53,7 @@ print(json.dumps(found))
 
 
 def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
-    """Return for each case whether `code` passes it; one value for a whole pytest suite."""
+    """Return whether `code` passes each case; one value for a whole pytest suite."""
     code = suite.prelude + code
     match suite.tests:
         case ScriptTests() as tests:
@@ -84,7 +84,7 @@ def run_suite(suite: TestSuite, code: str, work_dir: Path) -> list[bool]:
         case PytestTests() as tests:
             return [_passes_pytest(tests, code, work_dir)]
         case InteractiveTests() | ExpressionTests():
-            raise TypeError(suite.tests)  # they take a sandbox: two programs at once, or compilers
+            raise TypeError(suite.tests)  # these need a sandbox: two programs at once, or compilers
 
 
 def _returned(tests: CallTests, code: str) -> list[Any]:
@@ -118,7 +118,7 @@ def _passes_pytest(tests: PytestTests, code: str, work_dir: Path) -> bool:
             *tests.test_paths,
         ],
         cwd=work_dir,
-        # The plugins of this project's own tests would triple what pytest costs to start.
+        # With the plugins of this project's tests, pytest would take three times as long to start.
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,

@@ -33,7 +33,7 @@ VALUES = st.recursive(
 
 
 def kinds(value: object) -> list[type]:
-    """Return the types in a value, for 1 equals 1.0 and True."""
+    """Return the types in a value, since 1 equals 1.0 and True."""
     items: Iterable[object] = ()
     if isinstance(value, dict):
         items = [*value.items()]

@@ -53,7 +53,7 @@ class Ordinary:
 
 
 def unshared(value: Any) -> Any:
-    """Return an equal value in which no container stands in two places."""
+    """Return an equal value in which each container is in one place only."""
     if isinstance(value, dict):
         return {key: unshared(item) for key, item in value.items()}
     return type(value)(map(unshared, value)) if isinstance(value, list | tuple) else value

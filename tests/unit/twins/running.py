@@ -1,4 +1,4 @@
-"""Running small suites in this process: their sources are those of the tests themselves."""
+"""Runs small suites in this process; their sources are in the tests."""
 
 import sys
 import types
@@ -11,7 +11,7 @@ from grader.model import PytestTests, ScriptCase, ScriptTests, SuiteFile
 
 
 def seeded(seed: int) -> Random:
-    """Return a source of secrets that are the same in every run."""
+    """Return a random generator that gives the same secrets in every run."""
     return Random(seed)  # noqa: S311
 
 

@@ -121,8 +121,8 @@ def test_sites_know_the_statement_that_fails() -> None:
     assert {site.statement for site in sites} == {Statement("0", 3, 6)}
 
 
-def test_rows_that_other_fixtures_multiply_are_left_alone() -> None:
-    """Which case has which parameters cannot be told by position then."""
+def test_rows_that_other_fixtures_multiply_are_not_changed() -> None:
+    """Their position does not tell which case has which parameters."""
     tests = module(PARAMETRISED)
     ids = [f"test_it.py::test_double[{mode}-{row}]" for mode in "ab" for row in range(3)]
     assert confirmable(tests, ids) == set()
@@ -144,7 +144,7 @@ def test_cases_that_did_not_pass_count_for_the_position_of_the_others() -> None:
 
 
 def test_a_value_that_two_tests_share_stays() -> None:
-    """Neither test can have another one alone, so their comparisons are turned round."""
+    """A change of it would affect both tests, so their comparisons are negated instead."""
     source = "WANT = 4\n\n\ndef test_a():\n    assert f(2) == WANT\n\n\n"
     source += "def test_b():\n    assert f(3) == WANT\n"
     ids = ["test_it.py::test_a", "test_it.py::test_b"]
@@ -195,7 +195,7 @@ def test_a_proposal_counts_once_the_reference_has_failed_it() -> None:
         outcomes.add(frozenset(failed))
         for twin in make_twins(tests, ["0", "1"], seeded(seed), sites=sites):
             assert passed_cases(twin.tests, code) == {"0", "1"} - set(twin.changed)
-    assert len(outcomes) > 1  # b is left out of account, and some proposals change nothing else
+    assert len(outcomes) > 1  # equality ignores b, and some proposals change only that
 
 
 def test_the_last_expectation_can_be_asked_for() -> None:

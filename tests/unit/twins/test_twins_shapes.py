@@ -308,12 +308,12 @@ UNCERTAIN = [
     pytest.param("same(1)", id="no assertion"),
 ]
 TURNED_ONLY = ("==", "!=", "(1, 0)")
-"""The last stands for `Box(1)`, which no tuple equals."""
+"""The last replaces `Box(1)`, which never equals a tuple."""
 
 
 @pytest.mark.parametrize("source", UNCERTAIN)
 def test_expectation_that_a_right_program_may_pass_is_not_changed(source: str) -> None:
-    """At most the comparison itself is turned round, which always fails."""
+    """Only the comparison itself may be negated, which a right program always fails."""
     tests = ScriptTests(cases=script(source).cases, setup=PRELUDE)
     for seed in range(4):
         for site in sites_of(tests, seeded(seed)):
