@@ -14,7 +14,7 @@ from grader.model import GradeReport, Submission
 from grader.process.closing import Closing
 
 ReportFuture = Future[GradeReport]
-Graded = tuple[Submission, GradeReport]
+SubmissionReport = tuple[Submission, GradeReport]
 
 _Answer = TypeVar("_Answer")
 
@@ -125,7 +125,7 @@ class FutureGrader(Closing):
         await asyncio.to_thread(self.close)
 
 
-class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
+class AsCompleted(Iterable[SubmissionReport], AsyncIterable[SubmissionReport]):
     """Submissions with their reports as they finish, for one `for` or `async for`.
 
     Ending the loop early cancels what is open. An error of the iterator of submissions is raised
@@ -153,7 +153,7 @@ class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
         self._timeout_s = timeout_s
         self._window = window
 
-    def __iter__(self) -> Iterator[Graded]:
+    def __iter__(self) -> Iterator[SubmissionReport]:
         """Yield them; the thread waits for each."""
         finished: queue.SimpleQueue[_Settled] = queue.SimpleQueue()
         with closing(self._open(finished.put)) as opened:
@@ -161,7 +161,7 @@ class AsCompleted(Iterable[Graded], AsyncIterable[Graded]):
                 yield opened.take(finished.get())
             opened.check()
 
-    async def __aiter__(self) -> AsyncIterator[Graded]:
+    async def __aiter__(self) -> AsyncIterator[SubmissionReport]:
         """Yield them; the task waits for each."""
         loop = asyncio.get_running_loop()
         finished: asyncio.Queue[_Settled] = asyncio.Queue()
@@ -221,7 +221,7 @@ class _Window:
             future.add_done_callback(partial(self._put, submission))
         return bool(self._open)
 
-    def take(self, settled: _Settled) -> Graded:
+    def take(self, settled: _Settled) -> SubmissionReport:
         """Return a submission with its report, and make room for another."""
         submission, future = settled
         self._open.discard(future)

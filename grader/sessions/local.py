@@ -16,7 +16,7 @@ from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import Sandbox, SessionSlot
 from grader.sandbox.pool import SlotPool
 from grader.sessions.result import StepResult
-from grader.sessions.tree import Node, Tree
+from grader.sessions.tree import StateNode, Tree
 
 _CLOSED = "the session is closed"
 _ENDED = "the process that held the session has ended"
@@ -38,9 +38,9 @@ class SlotSource(Protocol):
 class Session:
     """A session at its current state. Safe for many threads, which take turns."""
 
-    def __init__(self, tree: Tree, node: Node, close_tree: Callable[[], None]) -> None:
+    def __init__(self, tree: Tree, node: StateNode, close_tree: Callable[[], None]) -> None:
         self._tree = tree
-        self._node: Node | None = None
+        self._node: StateNode | None = None
         self._close_tree = close_tree
         self._move(node)
 
@@ -135,12 +135,12 @@ class Session:
         if self._node is not None and not self._move(None):
             self._close_tree()
 
-    def _here(self) -> Node:
+    def _here(self) -> StateNode:
         if self._node is None:
             raise SessionLostError(_CLOSED)
         return self._node
 
-    def _move(self, node: Node | None) -> int:
+    def _move(self, node: StateNode | None) -> int:
         """Go on from another state, or none; return how many branches the session then has."""
         before, self._node = self._node, node
         return self._tree.move(before, node)

@@ -24,10 +24,10 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Node:
+class StateNode:
     """A state, with or without a process."""
 
-    before: "Node | None"
+    before: "StateNode | None"
     """The state that its step started from; None for the first."""
     cell: str = ""
     files: tuple[SuiteFile, ...] = ()
@@ -62,7 +62,7 @@ class Tree:
             preload: Modules that the first state should find imported already.
             retries: How often a step is tried again after a failure of the slot.
         """
-        self.root = Node(before=None, limits=limits)
+        self.root = StateNode(before=None, limits=limits)
         self.used_at = time.monotonic()
         self._borrow = borrow
         self._limits = limits
@@ -74,7 +74,7 @@ class Tree:
         self._branches = 0
         self._held = contextlib.ExitStack()
         self._slot_session: SlotSession | None = None
-        self._living: dict[int, Node] = {}
+        self._living: dict[int, StateNode] = {}
         """By number. Those that were used last are at the end."""
         self._closed_because: str | None = None
 
@@ -93,8 +93,8 @@ class Tree:
             self._retrying(self._session)
 
     def take_step(
-        self, node: Node, cell: str, files: Sequence[SuiteFile], limits: Limits
-    ) -> tuple[StepResult, Node | None]:
+        self, node: StateNode, cell: str, files: Sequence[SuiteFile], limits: Limits
+    ) -> tuple[StepResult, StateNode | None]:
         """Take a step, and return its result and the state that it led to.
 
         Raises:
@@ -108,7 +108,7 @@ class Tree:
                 return result, None
             past_bytes = node.past_bytes + len(cell) + sum(len(file.content) for file in files)
             is_known = past_bytes <= _MOST_PAST_BYTES
-            new = Node(
+            new = StateNode(
                 before=node if is_known else None,
                 cell=cell if is_known else "",
                 files=tuple(files) if is_known else (),
@@ -119,14 +119,14 @@ class Tree:
             self._add(new, outcome.state)
             return result, new
 
-    def read_files(self, node: Node, paths: Sequence[str]) -> dict[str, bytes]:
+    def read_files(self, node: StateNode, paths: Sequence[str]) -> dict[str, bytes]:
         """Return files of a state; raises as `take_step`, and InputError as `SlotSession`."""
         with self._using():
             return self._retrying(
                 lambda: dict(self._session().read_files(self._number(node)[0], paths))
             )
 
-    def list_files(self, node: Node) -> dict[str, int]:
+    def list_files(self, node: StateNode) -> dict[str, int]:
         """Return the sizes of a state's files; raises as `read_files`."""
         with self._using():
             return self._retrying(lambda: dict(self._session().list_files(self._number(node)[0])))
@@ -157,7 +157,7 @@ class Tree:
         finally:
             self._lock.release()
 
-    def move(self, old: Node | None, new: Node | None) -> int:
+    def move(self, old: StateNode | None, new: StateNode | None) -> int:
         """Note that a branch goes on from another state; return how many branches there are.
 
         Args:
@@ -209,7 +209,7 @@ class Tree:
         return self._slot_session
 
     def _step(
-        self, node: Node, cell: str, files: Sequence[SuiteFile], limits: Limits
+        self, node: StateNode, cell: str, files: Sequence[SuiteFile], limits: Limits
     ) -> tuple[StepOutcome, bool]:
         outcome = StepOutcome(state=None, problem=_KILLED, run=None)
         for _ in range(_TRIES):
@@ -227,10 +227,10 @@ class Tree:
             self._forget(node)
         return outcome, False
 
-    def _number(self, node: Node) -> tuple[int, bool]:
+    def _number(self, node: StateNode) -> tuple[int, bool]:
         """Return a state's number, and whether steps had to be repeated to restore it."""
         path = []
-        known: Node | None = node
+        known: StateNode | None = node
         while known is not None and known.state is None:
             path.append(known)
             known = known.before
@@ -253,7 +253,7 @@ class Tree:
         self._living[node.state or 0] = self._living.pop(node.state or 0)
         return node.state or 0, bool(path)
 
-    def _make_room(self, *, spare: Node) -> None:
+    def _make_room(self, *, spare: StateNode) -> None:
         """Free a state if there is no room for another: first those that no session goes on from.
 
         The first state stays, because all others can be restored from it.
@@ -264,12 +264,12 @@ class Tree:
         unused = [each for each in candidates if not each.users]
         self._drop((unused or candidates)[0])
 
-    def _drop(self, node: Node) -> None:
+    def _drop(self, node: StateNode) -> None:
         if node.state is not None:
             self._session().drop([node.state])
             self._forget(node)
 
-    def _forget(self, node: Node) -> None:
+    def _forget(self, node: StateNode) -> None:
         """Note that a state has no process. Without the first, none can be restored."""
         if node is self.root:
             self._release(None)
@@ -277,7 +277,7 @@ class Tree:
             del self._living[node.state]
             node.state = None
 
-    def _add(self, node: Node, state: int) -> None:
+    def _add(self, node: StateNode, state: int) -> None:
         node.state = state
         self._living[state] = node
 
