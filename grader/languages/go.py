@@ -12,6 +12,10 @@ _IMPORTED = re.compile(r"""(?:(?<![\w.])(?!import\b)([\w.]+)[ \t]+)?["`]([^"`\n]
 _MAIN = re.compile(r"\bfunc[ \t]+main[ \t]*\(")
 _TEST = re.compile(r"^func[ \t]+(Test\w*)[ \t]*\(\w+ \*testing\.T\)", re.MULTILINE)
 _REPORTER = re.compile(r"^[ \t]*assert[ \t]*:=[ \t]*assert\.New\(t\)[ \t]*;?$", re.MULTILINE)
+_NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//[^\n]*|/\*.*?\*/', re.DOTALL)
+"""Texts and comments, which may mention packages that are not used."""
+_BODY = re.compile(r"(?P<body>^func[ \t]+Test.*?)^\}", re.MULTILINE | re.DOTALL)
+_LOCAL_FUNCTION = re.compile(r"^(?:\t| {4})(\w+)[ \t]*:=[ \t]*func\(", re.MULTILINE)
 _SHOW = """
 func shownForTests(start string, value interface{}) {
 	shownfmt.Printf("\\n%s %#v\\n", start, value)
@@ -39,11 +43,12 @@ def show(values: ValueDriver) -> str:
         imports["testing"] = ""
     # What is taken out leaves its lines, so that errors name those of the answer.
     code = _IMPORT.sub(_lines_alone, _PACKAGE.sub("", code))
+    read = _NO_CODE.sub("", f"{code}\n{tests}")
     used = [
         f'import {name} "{path}"'
         for path, name in imports.items()
         if name in ("_", ".")
-        or re.search(rf"\b{re.escape(name or path.rpartition('/')[2])}\s*\.", f"{code}\n{tests}")
+        or re.search(rf"\b{re.escape(name or path.rpartition('/')[2])}\s*\.", read)
     ]
     head = ["package main", 'import shownfmt "fmt"', *used, _SHOW, "//line solution.go:1:1"]
     return "\n".join([*head, code, "//line tests.go:1:1", tests])
@@ -54,9 +59,17 @@ def _lines_alone(clause: re.Match[str]) -> str:
 
 
 def call_tests(source: str) -> str:
-    """Make a program of the functions that `go test` would call."""
+    """Make a program of the functions that `go test` would call.
+
+    They may define functions that only their assertions called; Go wants every one to be used.
+    """
+
+    def use_all(test: re.Match[str]) -> str:
+        uses = "; ".join(f"_ = {name}" for name in _LOCAL_FUNCTION.findall(test["body"]))
+        return f"{test['body']}{uses}\n}}"
+
     calls = "; ".join(f"{name}(nil)" for name in _TEST.findall(source))
-    return f"{_REPORTER.sub('', source)}\nfunc main() {{ {calls} }}\n"
+    return f"{_BODY.sub(use_all, _REPORTER.sub('', source))}\nfunc main() {{ {calls} }}\n"
 
 
 def return_nothing(begun: str, _name: str) -> str:
@@ -73,6 +86,8 @@ _ASSERTIONS = Assertions(
     ),
     expected="likeForTests(func() { _ = {actual} }, {expected})",
     prepare=call_tests,
+    imports='import ("bytes"; "crypto/md5"; "fmt"; "math"; "math/rand"; "regexp"; "sort"; '
+    '"strconv"; "strings"; "time")',
     stub=return_nothing,
 )
 

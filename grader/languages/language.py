@@ -100,6 +100,10 @@ class Assertions:
     false: str = "false"
     expected: str = "{expected}"
     """The value that `{actual}` must equal, in its own type if the language has some."""
+    named: str = "{value}"
+    """The value that the line `{definition}` gives to `{name}`, as an expression."""
+    imports: str = ""
+    """Imports that the harness of record adds to answers, in addition to those of the row."""
     prepare: Callable[[str], str] | None = None
     """Makes a program of the source of the tests; None: it is one."""
     stub: Callable[[str, str], str] | None = None

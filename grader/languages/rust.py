@@ -11,8 +11,39 @@ from grader.languages.language import (
     call_first,
 )
 
-_LIKE = """#[allow(unused)]
+_SHOW = """#[allow(unused)]
 fn like_for_tests<A: PartialEq<B>, B>(_actual: impl FnOnce() -> A, expected: B) -> B { expected }
+fn shown_for_tests(value: &dyn std::fmt::Debug) -> String {
+    let mut open = vec![(' ', vec![String::new()])];
+    let text = format!("{:?}", value);
+    let (mut quote, mut escaped) = (None, false);
+    for c in text.chars() {
+        let depth = open.len();
+        let parts = &mut open[depth - 1].1;
+        if quote.is_none() && c == ',' {
+            parts.push(String::new());
+        } else if quote.is_none() && "{[(".contains(c) {
+            open.push((c, vec![String::new()]));
+        } else if quote.is_none() && "}])".contains(c) && depth > 1 {
+            let (opening, mut parts) = open.pop().unwrap();
+            if opening == '{' {
+                parts.sort_by_key(|part| part.trim().to_string());
+            }
+            let parts: Vec<&str> = parts.iter().map(|part| part.trim()).collect();
+            let whole = format!("{}{}{}", opening, parts.join(", "), c);
+            open[depth - 2].1.last_mut().unwrap().push_str(&whole);
+        } else {
+            if quote == Some(c) && !escaped {
+                quote = None;
+            } else if quote.is_none() && (c == '"' || c == '\\'') {
+                quote = Some(c);
+            }
+            escaped = c == '\\\\' && !escaped;
+            parts.last_mut().unwrap().push(c);
+        }
+    }
+    open.iter().map(|(_, parts)| parts.join(", ")).collect()
+}
 """
 _TEST = re.compile(r"#\[test\]\s*(?:pub\s+)?fn\s+(\w+)")
 
@@ -31,13 +62,15 @@ _PANICKED = r"^thread '[^'\n]*'(?: \(\d+\))? panicked at "
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth as Rust itself writes values for debugging."""
+    """Show what expressions are worth as Rust writes values for debugging, sets and maps sorted."""
     # What the answer brings along to try it out is not compiled.
     code = _MAIN.sub(r"#[cfg(any())] \g<0>", values.code)
-    statements = values.statements('println!("\\n{mark} {number} {:?}", {expression})', end=";")
+    statements = values.statements(
+        'println!("\\n{mark} {number} {}", crate::shown_for_tests(&({expression})))', end=";"
+    )
     if not values.around:
         statements = f"fn main() {{\n{statements}\n}}"
-    return "\n".join([code, _LIKE, statements])
+    return "\n".join([code, _SHOW, statements])
 
 
 _TESTS = TranslatedTests(
@@ -49,6 +82,7 @@ _TESTS = TranslatedTests(
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<actual_first>\bassert_eq!\s*\()|(?P<condition>\bassert!\s*\()"),
     expected="crate::like_for_tests(|| {actual}, {expected})",
+    named="{ {definition} {name} }",
     prepare=open_tests,
     stub=lambda begun, _name: f"{begun} {{ unimplemented!() }}",
 )

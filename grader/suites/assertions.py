@@ -107,7 +107,7 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
         source = how.prepare(source)
     code = _Code(*without_comments(source, how.comments))
     found = list(_Reader(code, how, entry_point).assertions())
-    code, found = _without_expected_names(code, found)
+    code, found = _without_expected_names(code, found, how)
     around, cases, end = list[str](), list[ExpressionCase](), 0
     for start, stop, pairs in found:
         for number, pair in enumerate(pairs):
@@ -133,7 +133,9 @@ _Found = tuple[int, int, list[_Pair]]
 """Where an assertion begins and ends, and what it compares."""
 
 
-def _without_expected_names(code: _Code, found: list[_Found]) -> tuple[_Code, list[_Found]]:
+def _without_expected_names(
+    code: _Code, found: list[_Found], how: Assertions
+) -> tuple[_Code, list[_Found]]:
     """Put values in place of the names that stand for what is expected, and drop these names.
 
     Else the submission's program would have those values.
@@ -149,7 +151,12 @@ def _without_expected_names(code: _Code, found: list[_Found]) -> tuple[_Code, li
         if not defined:
             continue
         (start, end), *more = [each.span() for each in defined]
-        values[name] = code.text[defined[0].start("value") : end].rstrip("; \t")
+        value = code.text[defined[0].start("value") : end].rstrip("; \t")
+        values[name] = (
+            how.named.replace("{definition}", code.text[start:end].strip())
+            .replace("{name}", name)
+            .replace("{value}", value)
+        )
         others = code
         for first, last, _ in [(start, end, []), *found]:
             others = others.blank(first, last)
@@ -278,7 +285,8 @@ class _Reader:
         if form == "unknown" or len(parts) < 2 or (form == "close" and within is None):
             self._refuse(whole)
         actual, expected = parts[:2] if form == "actual_first" else parts[1::-1]
-        return [self._pair(actual, expected)._replace(within=within)]
+        pair = self._pair(actual, expected)
+        return [pair if within is None else pair._replace(within=within)]
 
     def _conditions(self, condition: _Code) -> list[_Pair]:
         condition = condition.strip()

@@ -38,7 +38,7 @@ REFUSED = {
 """Numbers of rows with an assertion that cannot be taken apart."""
 BROKEN = {
     "humanevalx_js": "71 112 155 162",
-    "humanevalx_rust": "162",
+    "humanevalx_rust": "91 137 162",
     "mceval_c": "38",
     "mceval_cpp": "25",
     "mceval_go": "15",
@@ -46,6 +46,8 @@ BROKEN = {
     "mceval_php": "32",
 }
 """Numbers of rows whose reference does not pass."""
+FLAKY = {"humanevalx_go": "95"}
+"""Numbers of rows whose reference passes by chance."""
 FILES = [f"humanevalx_{name}" for name in ("cpp", "go", "java", "js", "rust")] + [
     f"mceval_{name}" for name in ("c", "cpp", "go", "javascript", "lua", "php", "ruby", "rust")
 ]
@@ -81,7 +83,11 @@ def test_references_pass(native_grader: Grader, data_dir: Path, file: str) -> No
     refused: set[str] = set()
     reports = grade_all(native_grader, submissions(rows, "canonical_solution", refused))
     assert refused == named(REFUSED, file) & ids
-    failed = {id: report.feedback for id, report in reports.items() if report.verdict != "passed"}
+    failed = {
+        id: report.feedback
+        for id, report in reports.items()
+        if report.verdict != "passed" and id not in named(FLAKY, file)
+    }
     assert failed.keys() == named(BROKEN, file) & ids, failed
 
 

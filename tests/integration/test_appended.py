@@ -58,3 +58,21 @@ def test_answer_that_ends_with_exit_code_0_is_not_paid(grader: Grader, language:
     report = grade(grader, language, APPENDED[language].leaves)
     assert (report.verdict, report.passed) == ("runtime_error", 0), report.feedback
     assert "ended before this expression had a value" in report.feedback
+
+
+def test_maps_of_rust_are_compared_without_their_order(grader: Grader) -> None:
+    pairs = ", ".join(f'("{letter}".to_string(), 2)' for letter in "abcdefgh")
+    label = {
+        **LABELS["rust"],
+        "prompt": "use std::collections::HashMap;\nfn twice(n: &[&str]) -> HashMap<String, i32>\n",
+        "test": "#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn main() {\n"
+        f"        let wanted: HashMap<String, i32> = HashMap::from([{pairs}]);\n"
+        '        assert_eq!(twice(&["a", "b", "c", "d", "e", "f", "g", "h"]), wanted);\n    }\n}\n',
+    }
+    suite = parse_label(label)
+    code = f"{suite.prompt}{{ n.iter().map(|each| (each.to_string(), 2)).collect() }}"
+    right = grader.grade(Submission(id="right", completion=f"```rust\n{code}\n```", suite=suite))
+    assert right.verdict == "passed", right.feedback
+    code = code.replace("to_string(), 2)", "to_string(), 3)")
+    wrong = grader.grade(Submission(id="wrong", completion=f"```rust\n{code}\n```", suite=suite))
+    assert wrong.verdict == "failed", wrong.feedback

@@ -17,7 +17,7 @@ from grader import languages
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields
-from grader.suites.assertions import read_assertions
+from grader.suites.assertions import read_assertions, without_comments
 from grader.suites.format import Format, Row, field_sets
 
 _IMPORT = re.compile(
@@ -50,12 +50,13 @@ def read(row: Row) -> TestSuite:
         raise LabelError(message)
     prompt = _CRATE.sub("", fields.text(row, "prompt"))
     declaration = _CRATE.sub("", fields.optional_text(row, "declaration") or "")
-    if declaration and declaration.strip().splitlines()[-1] not in prompt:
+    if not without_comments(prompt, language.assertions.comments)[0].strip():
         prompt += declaration
     prompt = f"{prompt.rstrip()}\n"
     entry_point = fields.optional_text(row, "entry_point") or _last_name(declaration)
     tests = read_assertions(fields.text(row, "test"), language.assertions, entry_point)
     begun = _END.sub("", declaration or prompt)
+    imports = f"{language.assertions.imports}\n{fields.optional_text(row, 'import') or ''}"
     stub = language.assertions.stub
     solution = fields.optional_text(row, "canonical_solution")
     return TestSuite(
@@ -65,7 +66,7 @@ def read(row: Row) -> TestSuite:
         prompt=prompt,
         continues_prompt=True,
         entry_point=entry_point,
-        prelude="\n".join(_IMPORT.findall(declaration or prompt)),
+        prelude="\n".join(dict.fromkeys(_IMPORT.findall(f"{imports}\n{prompt}\n{declaration}"))),
         limits=fields.time_limits(15.0),
         image=language.image,
         language=language.name,

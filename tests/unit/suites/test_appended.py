@@ -1,5 +1,6 @@
 """Tests that people wrote as assertions become cases of expressions, or are refused."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import languages
+from grader.languages import ValueDriver
 from grader.model import ExpressionTests
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import parse_label
@@ -144,3 +146,17 @@ def test_language_without_such_tests_is_refused_with_those_that_have_them(langua
 def test_declaration_that_begins_no_function_is_refused() -> None:
     with pytest.raises(LabelError, match="declaration must end with the beginning of a function"):
         parse_label({**JAVA, "declaration": "class Solution {\n"})
+
+
+def test_go_imports_what_is_used_and_nothing_else() -> None:
+    go = languages.languages()["go"]
+    assert go.show is not None
+    code = 'package answer\n\nimport (\n\tm "math"\n\t"os"\n)\n// strings.ToUpper\nvar x = m.Pi'
+    values = ValueDriver(
+        code=code, head='import "strconv"', setup="", expressions=("strconv.Itoa(1)",), mark="m"
+    )
+    shown = go.show(values)
+    assert re.findall(r'^import (\w* "\w+")', shown, re.MULTILINE) == [
+        *('shownfmt "fmt"', ' "strconv"', 'm "math"')
+    ]
+    assert shown.index("//line solution.go:1:1\n") < shown.index("var x")
