@@ -121,7 +121,9 @@ class GradeCommand:
 
     def _refuse_own_input(self) -> None:
         """Refuse to write over an input file."""
-        if not self.out.exists():
+        from grader.offline.output import STDOUT
+
+        if self.out == STDOUT or not self.out.exists():
             return
         for path in (self.samples, self.chosen.settings.problems):
             if path is not None and path.exists() and path.samefile(self.out):

@@ -74,7 +74,8 @@ def test_bad_rows_are_reported_and_the_others_go_on(tmp_path: Path, run: Run) ->
     assert [verdicts[line]["graded"] for line in (1, 2, 3, 4)] == [False, False, False, True]
 
 
-def test_rows_flow_from_standard_input_to_standard_output(run: Run) -> None:
+def test_rows_flow_from_standard_input_to_standard_output(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "-").touch()  # a file of that name is not meant
     row = json.dumps({"id": "a", "completion": GOOD, "label": LABEL})
     done = run("grade", "-", "-o", "-", stdin=f"{row}\n{row}\n")
     assert done.returncode == 0, done.stderr
