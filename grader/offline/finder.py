@@ -71,17 +71,19 @@ class SuiteFinder:
         try:
             return parse_problem(row, problems=self._problems)
         except LabelError as error:
-            if self._problems is None:
+            if self._problems is None and "label" not in row:
                 by_id = f", or by the id {ids[0]!r} with --problems" if ids else ""
                 message = f"no tests: name their field by --label-key{by_id}: {error}"
                 raise MissingFieldError(message) from error
-            message = f"{self._what_is_missing(self._problems, ids)}: {error}"
+            message = f"{self._what_is_missing(ids)}: {error}"
             raise LabelError(message) from error
 
-    def _what_is_missing(self, problems: ProblemLookup, ids: list[str]) -> str:
+    def _what_is_missing(self, ids: list[str]) -> str:
+        if self._problems is None:
+            return "no tests: the field label is null"
         if not ids:
             return f"no label, and no id to find a problem by ({', '.join(PROBLEM_KEYS)})"
         self._unknown += 1
-        near = nearest(ids[0], problems) if self._unknown <= _UNKNOWN_COMPARED else []
+        near = nearest(ids[0], self._problems) if self._unknown <= _UNKNOWN_COMPARED else []
         like = f" (it has, for example, {', '.join(near)})" if near else ""
         return f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}{like}"

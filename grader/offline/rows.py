@@ -7,7 +7,7 @@ list, each item is a sample of the problem and becomes its own output row.
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -202,11 +202,7 @@ def _label(row: Mapping[str, Any], rules: RowRules) -> object:
     label = next((row[key] for key in keys if row.get(key) is not None), None)
     is_needed = rules.task is RewardTask.MATH or rules.label_key is not None
     if label is None and is_needed and rules.task is not RewardTask.CONVERSATION:
-        message = (
-            f"no label: found the fields {_names(row)}; expected {' or '.join(keys)}; "
-            "name the field by --label-key"
-        )
-        raise MissingFieldError(message)
+        raise _missing(row, keys, "label", "--label-key")
     return label
 
 
@@ -253,11 +249,7 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     found = next((k for k in keys if row.get(k) is not None), None)
     if found is None:
         like = next((f", as in --completion-key {k}" for k in _LIKELY_KEYS if row.get(k)), "")
-        message = (
-            f"no completion: found the fields {_names(row)}; expected {' or '.join(keys)}; "
-            f"name the field by --completion-key{like}"
-        )
-        raise MissingFieldError(message)
+        raise _missing(row, keys, "completion", f"--completion-key{like}")
     value = row[found]
     if (text := _text(value)) is not None:
         return found, [text], False
@@ -269,6 +261,15 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
         )
         raise InputError(message)
     return found, known, True
+
+
+def _missing(row: Mapping[str, Any], keys: Sequence[str], what: str, option: str) -> InputError:
+    if null := next((key for key in keys if key in row), None):
+        return InputError(f"no {what}: the field {null} is null")
+    return MissingFieldError(
+        f"no {what}: found the fields {_names(row)}; expected {' or '.join(keys)}; "
+        f"name the field by {option}"
+    )
 
 
 def _what(value: object) -> str:

@@ -197,6 +197,20 @@ def test_output_of_another_input_is_refused(
     assert out.read_bytes() == before
 
 
+@pytest.mark.parametrize("missing", ["completion", "label"])
+def test_fields_that_are_null_in_the_first_rows_do_not_stop_the_rest(
+    tmp_path: Path, missing: str
+) -> None:
+    rows = [{"id": "null", "completion": "x", "label": LABEL, missing: None}] * 12
+    samples, out = write_rows(tmp_path / "in", [*rows, *some_rows(2)]), tmp_path / "out"
+    grader = ScriptedGrader()
+    run(samples, out, grader)
+    assert len(read_rows(out)) == 14
+    assert len(grader.graded) == 2
+    null = next(row for row in read_rows(out) if row["id"] == "null")
+    assert f"the field {missing} is null" in null["report"]["feedback"]
+
+
 LOST = {"id": "lost", "completion": "no tests", "label": {"what": 1}}
 GOOD = {"id": "lost", "completion": "x", "label": LABEL}
 SEVERAL = {"id": "lost", "completion": ["x", "y"], "label": LABEL}
