@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from grader.model import Limits, MiB, SuiteFile
 from grader.model.errors import SandboxUnavailableError, SessionLostError
+from grader.model.verdict import LimitKind
 from grader.sandbox.contract import SessionSlot, SlotSession, StepOutcome
 from grader.sessions.result import StepResult, read_result
 
@@ -213,11 +214,10 @@ class Tree:
     ) -> tuple[StepOutcome, bool]:
         outcome = StepOutcome(state=None, problem=_KILLED, run=None)
         for _ in range(_TRIES):
-            session = self._session()
-            number, replayed = self._number(node)
-            self._make_room(spare=node)
+            self._session()
+            _number, replayed = self._number(node)
             try:
-                outcome = session.step(number, cell, limits=limits, files=files)
+                outcome = self._run(node, cell, files, limits)
             except SessionLostError:
                 # An earlier cell may have caused this. If it happens again, this cell has.
                 self._release(None)
@@ -241,10 +241,7 @@ class Tree:
             )
             raise SessionLostError(message)
         for each in reversed(path):
-            self._make_room(spare=known)
-            outcome = self._session().step(
-                known.state or 0, each.cell, limits=each.limits, files=each.files
-            )
+            outcome = self._run(known, each.cell, each.files, each.limits)
             if outcome.state is None:
                 message = f"step {each.depth} could not be repeated: {outcome.problem}"
                 raise SessionLostError(message)
@@ -253,20 +250,37 @@ class Tree:
         self._living[node.state or 0] = self._living.pop(node.state or 0)
         return node.state or 0, bool(path)
 
-    def _make_room(self, *, spare: StateNode) -> None:
-        """Free a state if there is no room for another: first those that no session goes on from.
+    def _run(
+        self, node: StateNode, cell: str, files: Sequence[SuiteFile], limits: Limits
+    ) -> StepOutcome:
+        """Take a step from a living state, making room for the one that it leads to.
+
+        If memory is short, take it again without the states that no session goes on from. The limit
+        is on what all states have together, and a client does not know of those.
+        """
+        session, number = self._session(), node.state or 0
+        if len(self._living) >= self._most_states:
+            self._drop((self._unused(spare=node) or self._candidates(spare=node))[:1])
+        outcome = session.step(number, cell, limits=limits, files=files)
+        is_short = outcome.run is not None and outcome.run.limit_hit is LimitKind.MEMORY
+        if is_short and (unused := self._unused(spare=node)):
+            self._drop(unused)
+            outcome = session.step(number, cell, limits=limits, files=files)
+        return outcome
+
+    def _unused(self, *, spare: StateNode) -> list[StateNode]:
+        return [each for each in self._candidates(spare=spare) if not each.users]
+
+    def _candidates(self, *, spare: StateNode) -> list[StateNode]:
+        """Return the states that can be freed, those that were unused for longest first.
 
         The first state stays, because all others can be restored from it.
         """
-        if len(self._living) < self._most_states:
-            return
-        candidates = [n for n in self._living.values() if n is not spare and n is not self.root]
-        unused = [each for each in candidates if not each.users]
-        self._drop((unused or candidates)[0])
+        return [n for n in self._living.values() if n is not spare and n is not self.root]
 
-    def _drop(self, node: StateNode) -> None:
-        if node.state is not None:
-            self._session().drop([node.state])
+    def _drop(self, nodes: Sequence[StateNode]) -> None:
+        self._session().drop([node.state for node in nodes if node.state is not None])
+        for node in nodes:
             self._forget(node)
 
     def _forget(self, node: StateNode) -> None:

@@ -1,6 +1,7 @@
 """A cell attacks what its session consists of: the states before it, its branches, the files."""
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -283,6 +284,22 @@ def test_files_of_a_state_are_those_it_had_whatever_a_branch_does(
     before = value(session, secret, look)
     must(take(session, secret, f"import os\n{mess}"))
     assert value(session, secret, look) == before
+    still_holds(session, secret)
+
+
+def test_attributes_of_files_do_not_pass_between_branches(
+    session: SlotSession, secret: int
+) -> None:
+    take(session, secret, "import os; os.setxattr('s', 'user.note', b'left')")
+    assert value(session, secret, "import os; os.listxattr('s')") == "[]"
+
+
+def test_cell_cannot_keep_others_from_its_files(session: SlotSession, secret: int) -> None:
+    lease = "import fcntl; f = open('s'); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_RDLCK)"
+    began = time.monotonic()
+    must(take(session, secret, lease))
+    assert value(session, secret, "open('s', 'w').write('new')") == "3"
+    assert time.monotonic() - began < 10
     still_holds(session, secret)
 
 

@@ -5,13 +5,16 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from grader.config.sessions import SessionSettings
 from grader.config.settings import SandboxChoice, Settings
+from grader.model import MiB
 from grader.model.errors import SessionLostError
+from grader.model.verdict import LimitKind
 from grader.sessions.local import Sessions
 
 SETTINGS = Settings(sandbox=SandboxChoice.NATIVE, sessions=SessionSettings(most=2))
@@ -55,6 +58,38 @@ def test_sixty_four_branches_go_on_from_one_state(sessions: Sessions) -> None:
         assert [result.value for result in results] == [str(number) for number in range(64)]
         assert not any(result.replayed for result in results)
         assert session.run("len(base)").value == "1000"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param("data = bytearray(os.urandom(12 << 20))", id="memory"),
+        pytest.param("open('data', 'wb').write(os.urandom(12 << 20))", id="files"),
+    ],
+)
+def test_what_earlier_states_hold_leaves_room_for_the_next_step(
+    sessions: Sessions, cell: str
+) -> None:
+    limits = replace(SETTINGS.limits, memory_bytes=96 * MiB)
+    with sessions.open(limits=limits) as session:
+        branch = session.fork()
+        results = [session.run(f"import os\n{cell}") for _ in range(10)]
+        assert [result.problem for result in results] == [None] * 10
+        assert session.run("x = bytearray(120 << 20)").limit_hit is LimitKind.MEMORY
+        assert branch.run("1").value == "1"
+        # What made room can still be gone back to.
+        assert session.fork(at=3).run("2").value == "2"
+
+
+def test_database_stays_locked_to_no_other_step_than_its_own(sessions: Sessions) -> None:
+    with sessions.open() as session:
+        opened = session.run(
+            "import sqlite3\ndb = sqlite3.connect('d', timeout=1)\n"
+            "db.execute('create table t (a)')\ndb.execute('insert into t values (5)')"
+        )
+        assert opened.error is None
+        assert session.run("db.commit()\n[*db.execute('select a from t')]").value == "[(5,)]"
+        assert session.fork(at=0).run("open('d')").error is not None
 
 
 def test_session_outlives_its_slot(

@@ -151,10 +151,11 @@ _FCNTLS = (
     *range(8),  # F_DUPFD to F_SETLKW
     9,  # F_GETOWN
     *(36, 37, 38),  # F_OFD_GETLK to F_OFD_SETLKW
-    *(1024, 1025),  # F_SETLEASE, F_GETLEASE
+    1025,  # F_GETLEASE
     *range(1030, 1035),  # F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS
 )
-"""All but those by which a process can have the kernel send signals to any other."""
+"""All but those by which a process can have the kernel send signals to any other, and F_SETLEASE: a
+stopped state with a lease on a file keeps others from opening it for 45 s."""
 
 _RLIMIT_CORE = 4
 _OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
@@ -196,8 +197,14 @@ ASKED = frozenset({"kill", "tgkill"})
 """Calls of a session that the supervisor decides on one by one, because a filter cannot tell which
 process they are sent to. Without a listener they are allowed."""
 
-_NOT_IN_SESSIONS = frozenset({"pidfd_send_signal"})
-"""It names its target by a descriptor of the caller, which the supervisor cannot look up."""
+_NOT_IN_SESSIONS = frozenset(
+    {
+        # It names its target by a descriptor of the caller, which the supervisor cannot look up.
+        "pidfd_send_signal",
+        # A file's attributes are not copied with it, so other branches would see them.
+        *("setxattr", "lsetxattr", "fsetxattr"),
+    }
+)
 
 
 def build_session_filter(machine: str | None = None, *, notifying: bool = False) -> bytes:

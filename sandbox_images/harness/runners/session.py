@@ -8,6 +8,8 @@ A cell can take over the process that executes it. So the supervisor believes on
 says about states: which process sent a message, and which still lives.
 """
 
+import contextlib
+import fcntl
 import os
 import signal
 import socket
@@ -64,6 +66,7 @@ def _be_state(line: socket.socket) -> NoReturn:
             break
         order = RunOrder.parse(*received)
         _take(order, cells, folder, mask, line)
+        _release_locks()
         _discard_output(null)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _EVERY_SIGNAL)
         line.send(PARKED)
@@ -119,6 +122,16 @@ def _take(
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     cells.run(bundle.source or "", Reporter(order.report))
     os.close(order.report)
+
+
+def _release_locks() -> None:
+    """Give up this process's locks on parts of files, such as those of SQLite.
+
+    Its forks do not have them, and would wait for them in vain.
+    """
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            fcntl.lockf(int(name), fcntl.LOCK_UN)
 
 
 def _discard_output(null: int) -> None:
