@@ -11,7 +11,7 @@ passes all of them has fooled the tests. See docs/twins.md.
     pair_cases     the cases of a changed suite with those of the original
 """
 
-from grader.twins.found import Where
+from grader.twins.found import CaseKey
 from grader.twins.make import (
     Pick,
     Proposal,
@@ -25,12 +25,12 @@ from grader.twins.make import (
 from grader.twins.sites import Site, Statement, find_sites
 
 __all__ = [
+    "CaseKey",
     "Pick",
     "Proposal",
     "Site",
     "Statement",
     "Twin",
-    "Where",
     "confirmable",
     "find_sites",
     "make_twins",

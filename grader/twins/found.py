@@ -9,7 +9,7 @@ from grader.twins.source import Edit, SuiteSource
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Where:
+class CaseKey:
     """A case, or all cases of one test with parameters."""
 
     base: str
@@ -24,7 +24,7 @@ class Where:
 class Found:
     """An expectation with the cases in which it was found."""
 
-    where: tuple[Where, ...]
+    cases: tuple[CaseKey, ...]
     expectation: Expectation
     names: Names
     reader: ExpectationReader
@@ -32,7 +32,7 @@ class Found:
     """The parts of sources, by name and span, on which no other case depends."""
     row_span: tuple[int, int] | None = None
     """The span of the parameters of this case."""
-    all_rows: tuple[Where, ...] = ()
+    all_rows: tuple[CaseKey, ...] = ()
     """The cases that depend on what is outside these parameters."""
 
     def owns(self, source: SuiteSource, change: Iterable[Edit]) -> bool:

@@ -8,7 +8,7 @@ from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
 from grader.source.pytest_tests import base_id
-from grader.twins.found import Where
+from grader.twins.found import CaseKey
 from grader.twins.sites import Site, find_sites, joint_sites, sites_of
 from grader.twins.source import Edit, edited
 from grader.twins.tests import SETUP
@@ -59,20 +59,20 @@ def propose(tests: ScriptTests | PytestTests, collected: Sequence[str], rng: Ran
         collected: Ids of all its cases, in order.
         rng: The source of the secret.
     """
-    known = {where for site in find_sites(tests) if not site.telling for where in site.cases}
-    places = _places(collected)
-    found: dict[Where, list[Site]] = {}
+    known = {key for site in find_sites(tests) if not site.telling for key in site.cases}
+    keys = _keys(collected)
+    found: dict[CaseKey, list[Site]] = {}
     with suppress(RecursionError):
         for site in sites_of(tests, rng, everything=True):
             if len(site.cases) == 1:
                 found.setdefault(site.cases[0], []).append(site)
     picks: dict[str, Pick] = {}
-    for id, place in places.items():
-        if place in found and not {place, Where(place.base)} & known:
-            site = rng.choice(found[place])
+    for id, key in keys.items():
+        if key in found and not {key, CaseKey(key.base)} & known:
+            site = rng.choice(found[key])
             change = rng.choice(site.changes)
             picks[id] = Pick(replace(site, changes=(change,)), change)
-    twin = _twin(tests, [*picks.values()], places, set(collected))
+    twin = _twin(tests, [*picks.values()], keys, set(collected))
     return Proposal(twin=twin, sites={id: pick.site for id, pick in picks.items()})
 
 
@@ -82,16 +82,16 @@ def confirmable(tests: ScriptTests | PytestTests, cases: Collection[str]) -> fro
     The ids of a test with parameters do not say which case has which parameters. So either all of
     its cases are returned or none.
     """
-    known = {where for site in find_sites(tests) for where in site.cases}
-    places = _places(cases)
-    rows = {(where.base, where.rows): 0 for where in known}
-    for where in known:
-        rows[where.base, where.rows] += 1
+    known = {key for site in find_sites(tests) for key in site.cases}
+    keys = _keys(cases)
+    rows = {(key.base, key.rows): 0 for key in known}
+    for key in known:
+        rows[key.base, key.rows] += 1
     return frozenset(
         id
-        for id, where in places.items()
-        if Where(where.base) in known
-        or (where.rows is not None and rows.get((where.base, where.rows)) == where.rows)
+        for id, key in keys.items()
+        if CaseKey(key.base) in known
+        or (key.rows is not None and rows.get((key.base, key.rows)) == key.rows)
     )
 
 
@@ -122,9 +122,9 @@ def make_twins(
             But code that is wrong early and right at the end is only found by changing any.
     """
     found = find_sites(tests) if sites is None else sites
-    places = _places(passed if collected is None else collected)
-    wanted = {id: place for id, place in places.items() if id in set(passed)}
-    groups = _groups(wanted, places, found, rng)
+    keys = _keys(passed if collected is None else collected)
+    wanted = {id: key for id, key in keys.items() if id in set(passed)}
+    groups = _groups(wanted, keys, found, rng)
     picked: tuple[list[Pick], list[Pick]] = ([], [])
     if len(groups) == 1:
         (group,) = groups
@@ -133,7 +133,7 @@ def make_twins(
     else:
         for group in groups:
             picked[rng.randrange(2)].append(group.pick(rng, last=last))
-    one, other = (_twin(tests, picks, places, set(passed)) for picks in picked)
+    one, other = (_twin(tests, picks, keys, set(passed)) for picks in picked)
     return one, other
 
 
@@ -156,16 +156,16 @@ def sites_to_doubt(
         believed: What was changed in the cases that passed, by their ids in the original.
         rng: The source of the secret.
     """
-    places = _places(collected)
-    doubted = [places[id] for id in believed]
+    keys = _keys(collected)
+    doubted = [keys[id] for id in believed]
     statements = {pick.site.statement for pick in believed.values()}
     known = {(pick.site.source, pick.change) for pick in believed.values()}
     found = []
     for site in joint_sites(tests, statements, rng):
         changes = tuple(c for c in site.changes if (site.source, c) not in known)
-        if changes and any(_touches(site, place) for place in doubted):
+        if changes and any(_touches(site, key) for key in doubted):
             found.append(replace(site, changes=changes))
-    return found + [site for site in sites if not any(_touches(site, p) for p in doubted)]
+    return found + [site for site in sites if not any(_touches(site, key) for key in doubted)]
 
 
 def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
@@ -174,24 +174,24 @@ def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str
     pytest's ids have parameters in them, so changing a parameter may change an id. The order of a
     test's cases stays the same. Cases without a partner are left out.
     """
-    by_place = {place: id for id, place in _places(original).items()}
-    pairs = {id: by_place.get(place) for id, place in _places(changed).items()}
+    by_key = {key: id for id, key in _keys(original).items()}
+    pairs = {id: by_key.get(key) for id, key in _keys(changed).items()}
     return {id: partner for id, partner in pairs.items() if partner is not None}
 
 
-def _places(ids: Collection[str]) -> dict[str, Where]:
+def _keys(ids: Collection[str]) -> dict[str, CaseKey]:
     """Return the case that each id means: the test and the row of its parameters."""
     bases = [(id, base_id(id)) for id in ids]
     counts = Counter(base for id, base in bases if base != id)
     seen: Counter[str] = Counter()
-    places = {}
+    keys = {}
     for id, base in bases:
         if base == id:
-            places[id] = Where(id)
+            keys[id] = CaseKey(id)
         else:
-            places[id] = Where(base, seen[base], counts[base])
+            keys[id] = CaseKey(base, seen[base], counts[base])
             seen[base] += 1
-    return places
+    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,53 +211,53 @@ class _Group:
 
 
 def _groups(
-    wanted: Mapping[str, Where], places: Mapping[str, Where], sites: Sequence[Site], rng: Random
+    wanted: Mapping[str, CaseKey], keys: Mapping[str, CaseKey], sites: Sequence[Site], rng: Random
 ) -> list[_Group]:
     """Return groups of sites that have no case in common and cover all cases with sites."""
-    sites_of: dict[Where, list[Site]] = {}
+    sites_of: dict[CaseKey, list[Site]] = {}
     for site in sites:
-        for where in site.cases:
-            sites_of.setdefault(where, []).append(site)
+        for key in site.cases:
+            sites_of.setdefault(key, []).append(site)
     groups: list[_Group] = []
-    done: set[Where] = set()
+    done: set[CaseKey] = set()
     order = [*wanted.values()]
     rng.shuffle(order)
     # Sites of several cases come first, since their changes affect all of these cases.
-    for place in order:
-        own = _alone(sites_of.get(place, []), place)
-        wide = sites_of.get(Where(place.base), []) if not own else []
-        wide = wide or ([] if own else sites_of.get(place, []))
-        if own or not wide or place in done:
+    for key in order:
+        own = _alone(sites_of.get(key, []), key)
+        wide = sites_of.get(CaseKey(key.base), []) if not own else []
+        wide = wide or ([] if own else sites_of.get(key, []))
+        if own or not wide or key in done:
             continue
         site = rng.choice(wide)
         same = tuple(s for s in wide if s.cases == site.cases)
-        affected = {p for p in places.values() if _touches(site, p)}
+        affected = {key for key in keys.values() if _touches(site, key)}
         if affected & done:
             continue
         done |= affected
         groups.append(_Group(same))
-    for place in order:
-        own = _alone(sites_of.get(place, []), place)
-        if own and place not in done:
-            done.add(place)
+    for key in order:
+        own = _alone(sites_of.get(key, []), key)
+        if own and key not in done:
+            done.add(key)
             groups.append(_Group(tuple(own)))
     return groups
 
 
-def _alone(sites: Sequence[Site], place: Where) -> list[Site]:
+def _alone(sites: Sequence[Site], key: CaseKey) -> list[Site]:
     """Return the sites of one case alone, without telling ones if there are others."""
-    own = [site for site in sites if site.cases == (place,)]
+    own = [site for site in sites if site.cases == (key,)]
     return [site for site in own if not site.telling] or own
 
 
-def _touches(site: Site, place: Where) -> bool:
-    return place in site.cases or Where(place.base) in site.cases
+def _touches(site: Site, key: CaseKey) -> bool:
+    return key in site.cases or CaseKey(key.base) in site.cases
 
 
 def _twin(
     tests: ScriptTests | PytestTests,
     picks: Sequence[Pick],
-    places: Mapping[str, Where],
+    keys: Mapping[str, CaseKey],
     passed: set[str],
 ) -> Twin:
     edits: dict[str, list[Edit]] = {}
@@ -265,9 +265,7 @@ def _twin(
     for pick in picks:
         site = pick.site
         edits.setdefault(site.source, []).extend(pick.change)
-        changed |= {
-            id: pick for id, place in places.items() if id in passed and _touches(site, place)
-        }
+        changed |= {id: pick for id, key in keys.items() if id in passed and _touches(site, key)}
     return Twin(tests=rewritten(tests, edits), changed=changed)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from grader.source.names import Function
 from grader.twins.expectations import Expectation, ExpectationReader
-from grader.twins.found import Found, Where
+from grader.twins.found import CaseKey, Found
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator
 from grader.twins.names import Names, call_name
@@ -100,22 +100,22 @@ class TestModule:
     def _of_test(self, definition: _Definition, ids: list[str]) -> Iterator[Found]:
         function = definition.function
         span = self._span_of(function)
-        everywhere = tuple(map(Where, ids))
+        all_cases = tuple(map(CaseKey, ids))
         columns = self._parameters(definition)
         own = ((self._source.name, *span), *self._constants_of(span))
         if columns is None:
             for expectation, reader in self._walk(definition, {}):
                 yield Found(
-                    where=everywhere, expectation=expectation, names=self._names, reader=reader,
+                    cases=all_cases, expectation=expectation, names=self._names, reader=reader,
                     own=own,
                 )  # fmt: skip
             return
         for number, (cells, row_span) in enumerate(columns):
-            where = tuple(Where(id, number, len(columns)) for id in ids)
+            cases = tuple(CaseKey(id, number, len(columns)) for id in ids)
             for expectation, reader in self._walk(definition, cells):
                 yield Found(
-                    where=where, expectation=expectation, names=self._names, reader=reader,
-                    own=own, row_span=row_span, all_rows=everywhere,
+                    cases=cases, expectation=expectation, names=self._names, reader=reader,
+                    own=own, row_span=row_span, all_rows=all_cases,
                 )  # fmt: skip
 
     def _walk(

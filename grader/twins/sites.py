@@ -12,7 +12,7 @@ from grader.model import PytestTests, ScriptTests
 from grader.twins.changes import joint_changes, literal_changes
 from grader.twins.decoys import Pool, pool_of
 from grader.twins.exceptions import other_exceptions
-from grader.twins.found import Found, Where
+from grader.twins.found import CaseKey, Found
 from grader.twins.literals import named_expression
 from grader.twins.mentions import function_around
 from grader.twins.source import Edit, SuiteSource
@@ -36,7 +36,7 @@ class Statement:
 class Site:
     """An expectation of a suite, with the ways to change it."""
 
-    cases: tuple[Where, ...]
+    cases: tuple[CaseKey, ...]
     """The cases that it belongs to."""
     source: str
     """The path of the file, or the id of the script's case, to which the edits apply."""
@@ -76,10 +76,10 @@ def sites_of(
     found = list(find_expectations(tests, everything=everything))
     pool = pool_of(_expected(found), _exceptions(found))
     asked = _answers(found)
-    by_case: dict[tuple[Where, ...], list[Found]] = {}
+    by_case: dict[tuple[CaseKey, ...], list[Found]] = {}
     for each in found:
-        by_case.setdefault(each.where, []).append(each)
-    seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[Where, ...]]] = set()
+        by_case.setdefault(each.cases, []).append(each)
+    seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[CaseKey, ...]]] = set()
     for expectations in by_case.values():
         kept: list[Site] = []
         order = [*range(len(expectations) - 1)]
@@ -195,17 +195,17 @@ def _sites(
     ]
     yield from literal
     if expectation.exceptions is not None:
-        where = named_expression(expectation.exceptions)
-        if where is not None:
+        place = named_expression(expectation.exceptions)
+        if place is not None:
             wanted = [] if joint else pool.like("exception", rng, 50)
-            others, likely = other_exceptions(where[1], found.names, wanted, rng)
-            start, end = where[0].span(where[1])
-            again = _again(found, *where)
+            others, likely = other_exceptions(place[1], found.names, wanted, rng)
+            start, end = place[0].span(place[1])
+            again = _again(found, *place)
             swaps = [
                 tuple(Edit(start=a, end=b, text=text) for a, b in [(start, end), *again])
                 for text in others
             ]
-            yield from _site(found, where[0], swaps, telling=not likely, certain=certain)
+            yield from _site(found, place[0], swaps, telling=not likely, certain=certain)
     if expectation.turns and not literal:
         turns = rng.sample(expectation.turns, len(expectation.turns))
         telling = telling or expectation.telling
@@ -241,7 +241,7 @@ def _site(
     usable = [change for change in changes if found.owns(source, change)]
     if not usable:
         return
-    cases = found.where
+    cases = found.cases
     if found.row_span is not None:
         start, end = found.row_span
         # For a change of one row, what all rows share, such as the docstring, stays as it is.

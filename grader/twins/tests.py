@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from grader.model import PytestTests, ScriptTests
 from grader.source.swallowing import catches_failures
 from grader.twins.expectations import ExpectationReader
-from grader.twins.found import Found, Where
+from grader.twins.found import CaseKey, Found
 from grader.twins.helpers import Helpers
 from grader.twins.modules import TestModule
 from grader.twins.names import Names
@@ -59,7 +59,7 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
             reader = ExpectationReader(names, reached, frozenset(), everything=everything)
             for expectation in reader.read():
                 yield Found(
-                    where=(Where(source.name),),
+                    cases=(CaseKey(source.name),),
                     expectation=expectation,
                     names=names,
                     reader=reader,

@@ -6,8 +6,8 @@ import pytest
 
 from grader.model import PytestTests, ScriptTests
 from grader.twins import (
+    CaseKey,
     Statement,
-    Where,
     confirmable,
     find_sites,
     make_twins,
@@ -220,7 +220,7 @@ def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only
     tests = module(source)
     ids = [f"test_it.py::test_clip[{row}]" for row in "abc"]
     assert {site.cases for site in find_sites(tests)} == {
-        (Where("test_it.py::test_clip", row, len(rows)),) for row in range(len(rows))
+        (CaseKey("test_it.py::test_clip", row, len(rows)),) for row in range(len(rows))
     }
     for twin in make_twins(tests, ids, seeded(1)):
         assert isinstance(twin.tests, PytestTests)
