@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from grader.model.verdict import Suspicion, Verdict
 from grader.offline.recording import RecordedSample, Recorder
 from grader.report.document import Document
 from grader.report.index import GradedFile
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OpenPage, serious_findings
 from tests.factories import make_report
 
 
@@ -54,3 +56,18 @@ def test_tasks_of_a_day_are_done_by_their_clicks(open_page: OpenPage, tmp_path: 
     problems.locator("a.open").first.click()
     assert page.locator("#samples .count").inner_text() == "20 of 60 samples"
     assert "early exit" in page.locator("#samples tbody").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_stretches_of_a_run_side_by_side_are_accessible(
+    open_page: OpenPage, tmp_path: Path, axe: str, scheme: str
+) -> None:
+    record(tmp_path / "run")
+    late, early = (GradedFile(tmp_path / "run", steps) for steps in ((40, 49), (30, 39)))
+    page_file = tmp_path / "run.html"
+    page_file.write_text(Document(late, early).one_file(), "utf-8")
+    page = open_page(page_file.as_uri(), color_scheme=scheme)
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#compared tr.worse").count() > 1
+    assert page.locator("#trends svg").count() > 1
+    assert serious_findings(page, axe) == []
