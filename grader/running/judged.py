@@ -28,6 +28,7 @@ from grader.sandbox import payload
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
+from grader.source.staying import leaves_nothing
 from grader.source.swallowing import CAUGHT, catches_failures
 from grader.source.trees import script_trees
 from grader.text.inert import inert
@@ -363,6 +364,7 @@ def _pytest_batch(task: Task, tests: PytestTests, apart: Apart | None) -> RunBat
         apart=apart,
         notes=apart is None and task.notes_failures and not catches_failures(tests),
     )
+    preload = _preload(tests, task.suite.image)
     return RunBatch(
         program=Program.PYTEST,
         source=task.code,
@@ -371,8 +373,9 @@ def _pytest_batch(task: Task, tests: PytestTests, apart: Apart | None) -> RunBat
         limits=task.limits,
         files=tests.files,
         source_path=tests.solution_path,
-        preload=_preload(tests, task.suite.image),
+        preload=preload,
         split=apart is not None,
+        standing=apart is not None and not preload and leaves_nothing(tests),
     )
 
 

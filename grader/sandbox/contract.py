@@ -84,8 +84,8 @@ class RunBatch:
     split: bool = False
     """Scripts and pytest only: run the tests in one process and the submission in another."""
     standing: bool = False
-    """Split scripts only: the tests leave their process as they found it, so that it may run other
-    tests before and after them."""
+    """Split only: the tests leave their process as they found it, so that it may run other tests
+    before and after them."""
     interactor: Counterpart | None = None
     """Stdin programs only: what the submission talks to. Only it gets the runs' bytes."""
     commands: Commands | None = None

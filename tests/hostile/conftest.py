@@ -7,7 +7,7 @@ found before the first attack, and the host sees no process of the slot that was
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -216,7 +216,7 @@ class Target:
     def remember(self) -> None:
         """Note the state of the slot, the first time."""
         if not self._before:
-            self._grade_canaries()
+            self._grade_canaries((*CANARIES, SHARED))
             self._before = self.look()
             self._processes = self._settled_processes()
 
@@ -226,7 +226,7 @@ class Target:
         for name, value in self._before.items():
             assert after[name] == value, f"{name} changed"
         assert self._settled_processes() == self._processes
-        self._grade_canaries()
+        self._grade_canaries(CANARIES)
 
     def _settled_processes(self) -> int:
         """Return how many processes the slot has for good.
@@ -242,11 +242,11 @@ class Target:
             time.sleep(_COUNT_EVERY_S)
         return min(counts)
 
-    def _grade_canaries(self) -> None:
+    def _grade_canaries(self, suites: Sequence[Tests]) -> None:
         settings = Settings(slots=1, limits=LIMITS, retries=0)
         with Grader(settings, sandbox=Lender(self.slot)) as grader:
             for code, verdict in ((RIGHT, Verdict.PASSED), (WRONG, Verdict.FAILED)):
-                for tests in CANARIES:
+                for tests in suites:
                     suite = TestSuite(tests=tests, format="canary", entry_point="double")
                     report = grader.grade(Submission(id="canary", completion=code, suite=suite))
                     assert report.verdict is verdict, (type(tests).__name__, report.feedback)
@@ -272,6 +272,14 @@ CANARIES: tuple[Tests, ...] = (
     ),
 )
 """A suite of each style that accepts `double` and nothing else."""
+
+_SHARED = _MODULE.replace("test_double()", "test_double(capsys)")
+SHARED = PytestTests(
+    files=(SuiteFile(path="test_double.py", content=_SHARED.encode()),),
+    test_paths=("test_double.py",),
+    solution_path="solution.py",
+)
+"""A suite that shares a process with the submission, for which a slot has one more zygote."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ def run_script(
             limits=limits,
             files=tests.files,
             split=True,
+            standing=True,
         )
     (outcome,) = slot.run(batch)
     return outcome

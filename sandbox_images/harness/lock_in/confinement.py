@@ -153,7 +153,7 @@ class Confinement:
             work_bytes = order.limits["work_bytes"] + order.staged_bytes
             self._room.enter(work_bytes, (INSIDE_UID, INSIDE_UID))
         bundle = orders.read_bundle(order.bundle)
-        _stage(bundle, order.bundle, 0o755 if order.command else 0o644)
+        stage(bundle, order.bundle, 0o755 if order.command else 0o644)
         last.make()
         self._control.detach()
         gc.enable()
@@ -251,8 +251,14 @@ def _stdin_of(order: RunOrder) -> int:
     return order.payload if order.program in ("stdin", "command") else _NULL
 
 
-def _stage(bundle: Bundle, descriptor: int, mode: int) -> None:
-    """Put the submission and its files into the work area."""
+def stage(bundle: Bundle, descriptor: int, mode: int = 0o644) -> None:
+    """Put the submission and its files into the work area.
+
+    Args:
+        bundle: Says what there is.
+        descriptor: Of the memory file that the bundle was read from.
+        mode: Of the files.
+    """
     # Tests may import from the submission's folder although only the candidate has its file.
     for path in (bundle.source_path, *bundle.files):
         folder, slash, _name = path.rpartition("/")

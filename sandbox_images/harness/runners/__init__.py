@@ -21,7 +21,7 @@ _RUNNERS = {
     "command": command.run,
     "script": script.run,
     "judge_script": script.judge,
-    "judge_scripts": standing.serve,
+    "judge_scripts": standing.serve_scripts,
     "serve": serve.run,
     "session": session.serve,
 }

@@ -20,9 +20,9 @@ from sandbox_images.harness.runners import judging, loading, looking
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.recorder import Recorder
 from sandbox_images.harness.runners.swallowed import Swallowed, note_in_pytest
-from sandbox_images.harness.split.judge import DoesNotCompile
+from sandbox_images.harness.split.judge import DoesNotCompile, Judge
 
-_BASE_ARGS = (
+BASE_ARGS = (
     f"--rootdir={WORK}",
     "--capture=no",
     "-c/dev/null",
@@ -39,7 +39,7 @@ def serve_from_session(wait_for_run: Callable[[], ConfinedRun]) -> NoReturn:
         wait_for_run: Carries out orders, and returns in the processes that it forks for runs.
     """
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    pytest.main([*_BASE_ARGS], plugins=[_Session(wait_for_run)])
+    pytest.main([*BASE_ARGS], plugins=[_Session(wait_for_run)])
     os._exit(0)
 
 
@@ -57,7 +57,9 @@ class _Session:
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
         if run.program == "judge_pytest":
-            _import_from_candidate(run, payload["apart"], reporter)
+            conversation = connect(run, payload["apart"], reporter)
+            if not import_from_candidate(conversation, run, payload["apart"], reporter):
+                judging.end(0)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
         else:
@@ -70,7 +72,7 @@ class _Session:
         max_failures = 1 if payload["stop_early"] else 0
         if _needs_own_session(run, payload):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-            arguments = [*_BASE_ARGS, f"--maxfail={max_failures}", *payload["args"], *paths]
+            arguments = [*BASE_ARGS, f"--maxfail={max_failures}", *payload["args"], *paths]
             pytest.main(arguments, plugins=[recorder])
             os._exit(0)
         session.config.args[:] = paths
@@ -88,27 +90,38 @@ def _recorder(run: ConfinedRun, reporter: Reporter, *, notes: bool) -> Recorder:
     )
 
 
-def _import_from_candidate(run: ConfinedRun, apart: dict[str, Any], reporter: Reporter) -> None:
-    """Let tests that import the submission get stand-ins, since another process holds it."""
+def connect(run: ConfinedRun, apart: dict[str, Any], reporter: Reporter) -> Judge:
+    """Return the judge's end of the channel; a refusal ends the process."""
 
     def tell_refused(reason: str) -> NoReturn:
         reporter.emit("refused", reason=reason)
         judging.end(0)
 
-    conversation = judging.connect(run, apart, reporter, tell_refused)
+    return judging.connect(run, apart, reporter, tell_refused)
+
+
+def import_from_candidate(
+    conversation: Judge, run: ConfinedRun, apart: dict[str, Any], reporter: Reporter
+) -> bool:
+    """Give tests that import the submission stand-ins for what the candidate holds.
+
+    Returns:
+        Whether the submission compiles; if not, that is reported.
+    """
     found: dict[str, Any] | Exception
     try:
         found = conversation.load(apart)
     except DoesNotCompile as error:
         reporter.emit("compile_error", **error.fields)
-        judging.end(0)
+        return False
     except Exception as error:  # noqa: BLE001 - whatever the submission raised
         found = error
     name = loading.module_name(run.bundle.source_path)
-    sys.meta_path.insert(0, _SubmissionFinder(name, found))
+    sys.meta_path.insert(0, SubmissionFinder(name, found))
+    return True
 
 
-class _SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds only the submission's module, which consists of stand-ins."""
 
     def __init__(self, name: str, found: dict[str, Any] | Exception) -> None:

@@ -1,6 +1,6 @@
-"""Judge one script after another in the same process.
+"""Judge one suite after another in the same process.
 
-The grader makes sure that only scripts come here that leave the process as they found it. The
+The grader makes sure that only suites come here that leave the process as they found it. The
 process is locked in like any other. If a conversation breaks off, the process ends, and the
 supervisor has another one forked when it needs one.
 """
@@ -14,33 +14,59 @@ import resource
 import socket
 import sys
 import typing
+from collections.abc import Callable
 from typing import Any
 
-from sandbox_images.harness.lock_in.confinement import ConfinedRun
+from sandbox_images.harness.lock_in.confinement import ConfinedRun, stage
 from sandbox_images.harness.runners import judging, script
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire import orders
 from sandbox_images.harness.wire.orders import RunOrder
 
+Judging = Callable[[ConfinedRun, Reporter], object]
+"""Judges one suite."""
+
 _COLLECT_EVERY = 32
 """Runs between two collections. Without these, garbage in cycles would stay."""
 
 
-def serve(run: ConfinedRun, _reporter: Reporter) -> None:
-    """Judge what the supervisor orders, until it hangs up."""
+def serve_scripts(run: ConfinedRun, _reporter: Reporter) -> None:
+    """Judge scripts."""
+
+    def look() -> Callable[[], bool]:
+        modules = len(sys.modules)
+        return lambda: len(sys.modules) == modules
+
+    serve(run, script.judge, look)
+
+
+def serve(run: ConfinedRun, judge: Judging, look: Callable[[], Callable[[], bool]]) -> None:
+    """Judge what the supervisor orders, until it hangs up.
+
+    Args:
+        run: This process's own.
+        judge: Judges one suite.
+        look: Looks at the process before the first suite. What it returns is called after each,
+            and tells whether the process is as it was.
+    """
     control = socket.socket(fileno=run.connection)
     null = os.open(os.devnull, os.O_RDWR)
-    baseline, modules = tuple(sys.path), len(sys.modules)
+    baseline = tuple(sys.path)
+    with judging.beginning():
+        is_unchanged = look()
     served = 0
+    orders.send(control, {"event": "ready", "all_cpu_time_s": _cpu_time_s()})
     while (order := _receive(control)) is not None:
         before = resource.getrusage(resource.RUSAGE_SELF)
-        _judge(order, null)
+        _judge(order, null, judge)
         sys.path[:] = baseline
         _forget()
         served += 1
         if served % _COLLECT_EVERY == 0:
             gc.collect()
-        orders.send(control, {**_ended(before), "in_doubt": len(sys.modules) != modules})
+        ended = _ended(before)
+        ended["in_doubt"] = not is_unchanged()
+        orders.send(control, {**ended, "all_cpu_time_s": _cpu_time_s()})
 
 
 def _receive(control: socket.socket) -> RunOrder | None:
@@ -58,14 +84,17 @@ def _forget() -> None:
         clear()
 
 
-def _judge(order: RunOrder, null: int) -> None:
-    """Judge a script."""
+def _judge(order: RunOrder, null: int, judge: Judging) -> None:
+    """Judge a suite."""
     os.dup2(order.stdout, 1)
     os.dup2(order.stderr, 2)
     random.seed()
-    bundle = orders.read_bundle(order.bundle)
+    with judging.beginning():
+        bundle = orders.read_bundle(order.bundle)
+        if bundle.files:
+            stage(bundle, order.bundle)
     run = ConfinedRun.of(order, bundle)
-    script.judge(run, Reporter(order.report))
+    judge(run, Reporter(order.report))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     linecache.clearcache()
@@ -74,6 +103,11 @@ def _judge(order: RunOrder, null: int) -> None:
     for descriptor in order.descriptors:
         if descriptor != order.channel:  # which the conversation has closed
             os.close(descriptor)
+
+
+def _cpu_time_s() -> float:
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return now.ru_utime + now.ru_stime
 
 
 def _ended(before: resource.struct_rusage) -> dict[str, Any]:

@@ -410,8 +410,9 @@ class Supervisor:
         candidates = self._zygotes.get("plain", batch.preload)
 
         def judges() -> Zygote | StandingJudge:
-            if batch.standing:
-                return self._zygotes.standing_judge(batch.limits)
+            # A judge that stays has only its own work area for a suite's files.
+            if batch.standing and _has_room(batch.limits, tests):
+                return self._zygotes.standing_judge(batch.program, batch.limits)
             return self._zygotes.get("judge" if kind == "plain" else kind, batch.preload)
 
         def pair() -> list[Party]:
@@ -585,6 +586,12 @@ class Supervisor:
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()
         return self._host.is_stopped(seq)
+
+
+def _has_room(limits: dict[str, Any], parcel: orders.Parcel) -> bool:
+    return bool(
+        parcel.bytes <= limits["work_bytes"] // 2 and parcel.files <= limits["work_files"] // 2
+    )
 
 
 def _parcel(paths: list[str], contents: list[bytes]) -> orders.Parcel:

@@ -65,6 +65,10 @@ def main(args: list[str]) -> None:
         from sandbox_images.harness.runners import pytest_suite
 
         pytest_suite.serve_from_session(partial(_wait_for_tests, control, room))
+    elif kind == "standing_pytest":
+        from sandbox_images.harness.runners import standing_pytest
+
+        standing_pytest.serve_from_session(partial(_wait_for_tests, control, room))
     else:
         from sandbox_images.harness import runners
 

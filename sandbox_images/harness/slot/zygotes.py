@@ -105,17 +105,16 @@ class Zygote:
 
 
 class StandingJudge:
-    """A run's process that stays to judge the next script; see `RunSource`.
+    """A run's process that stays to judge the next suite; see `RunSource`.
 
     It is replaced if it is killed, or has ended because a run did not end in order.
     """
 
     is_standing = True
 
-    def __init__(self, zygote: Zygote, limits: dict[str, Any]) -> None:
+    def __init__(self, zygote: Zygote, program: str, limits: dict[str, Any]) -> None:
         """Have the judge forked. The zygote has no other run until the judge ends."""
         self.memory_bytes = zygote.memory_bytes
-        self.cpu_time_s = 0.0
         self._zygote = zygote
         self._limits = _limits_of_a_process(limits)
         self._runs = 0
@@ -125,7 +124,7 @@ class StandingJudge:
         before = processes.all_pids()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            order = _standing_order(limits, theirs.fileno())
+            order = _standing_order(program, limits, theirs.fileno())
             zygote.start(order)
             os.close(order.bundle)
         message, descriptors = zygote.receive()
@@ -134,6 +133,10 @@ class StandingJudge:
         if message["event"] != "started":
             raise SlotBroken(f"a judge did not start: {message}")
         self.pids = processes.all_pids() - before
+        ready = orders.receive(self.control)
+        if ready is None:
+            raise SlotBroken(f"a judge did not begin: {zygote.receive()[0]}")
+        self.cpu_time_s = ready[0]["all_cpu_time_s"]
 
     def serves(self, limits: dict[str, Any]) -> bool:
         """Tell whether it can judge a run with these limits."""
@@ -147,7 +150,7 @@ class StandingJudge:
         )
 
     def start(self, order: orders.RunOrder) -> None:
-        """Begin to judge a script."""
+        """Begin to judge a suite."""
         message = {**order.message, "limits": {}}
         with contextlib.suppress(OSError):  # if it is gone, `receive` reports its end
             orders.send(self.control, message, order.descriptors)
@@ -159,7 +162,7 @@ class StandingJudge:
             return self.end(), []
         ended, _ = received
         self._runs += 1
-        self.cpu_time_s += ended["cpu_time_s"]
+        self.cpu_time_s = ended["all_cpu_time_s"]
         self._is_in_doubt = ended["in_doubt"]
         self._peak_memory_bytes = max(self._peak_memory_bytes, ended["peak_memory_bytes"])
         return received
@@ -180,11 +183,11 @@ def _limits_of_a_process(limits: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in limits.items() if name not in _LIMITS_OF_A_RUN}
 
 
-def _standing_order(limits: dict[str, Any], channel: int) -> orders.RunOrder:
+def _standing_order(program: str, limits: dict[str, Any], channel: int) -> orders.RunOrder:
     nothing = orders.nothing()
     parcel = orders.write_bundle("solution.py", None, [])
     return orders.RunOrder(
-        program="judge_scripts",
+        program=program,
         limits={**limits, "cpu_time_s": _STANDING_CPU_TIME_S},
         staged_bytes=parcel.bytes,
         staged_files=parcel.files,
@@ -213,13 +216,13 @@ class Zygotes:
         self._site = site
         self._reduced = reduced
         self._zygotes: dict[tuple[str, tuple[str, ...]], Zygote] = {}
-        self._standing: StandingJudge | None = None
+        self._standing: dict[str, StandingJudge] = {}
         self._lasting_pids = processes.all_pids()
 
     @property
     def harness_pids(self) -> frozenset[int]:
         """Every process of the slot that belongs to no run."""
-        return self._lasting_pids | (self._standing.pids if self._standing else frozenset())
+        return self._lasting_pids.union(*(judge.pids for judge in self._standing.values()))
 
     def get(self, kind: str, preload: tuple[str, ...]) -> Zygote:
         """Return the zygote of a kind ("plain", "judge", "pytest") with these modules loaded."""
@@ -230,11 +233,18 @@ class Zygotes:
             self._lasting_pids |= processes.all_pids() - before
         return self._zygotes[key]
 
-    def standing_judge(self, limits: dict[str, Any]) -> StandingJudge:
-        """Return a standing judge for these limits, a new one if the last cannot go on."""
-        if self._standing is not None and not self._standing.serves(limits):
-            self._standing.end()
-            self._standing = None
-        if self._standing is None:
-            self._standing = StandingJudge(self.get("standing", ()), limits)
-        return self._standing
+    def standing_judge(self, kind: str, limits: dict[str, Any]) -> StandingJudge:
+        """Return a judge that may have judged before and is as good as new.
+
+        Args:
+            kind: What it judges: "script" or "pytest".
+            limits: Those of the run.
+        """
+        judge = self._standing.get(kind)
+        if judge is not None and not judge.serves(limits):
+            judge.end()
+            del self._standing[kind]
+        if kind not in self._standing:
+            zygote = self.get(f"standing_{kind}", ())
+            self._standing[kind] = StandingJudge(zygote, f"judge_{kind}s", limits)
+        return self._standing[kind]
