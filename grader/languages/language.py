@@ -78,22 +78,22 @@ class ErrorWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertions:
-    """How tests that people wrote assert things in a language; `grader.suites.assertions`."""
+    """How people write assertions in a language, for `grader.suites.assertions`."""
 
     start: re.Pattern[str]
-    """How an assertion begins: up to the bracket that encloses it, or what comes before the rest
-    of its line. The group that matched says its form.
+    """Matches the beginning of an assertion, up to its opening bracket or, without a bracket, up
+    to its condition. The name of the group that matched is its form.
 
-    `condition`: a condition and perhaps a message. `denial`: one that must be false.
-    `actual_first`, `expected_first`: two values. `close`: what is expected, a number and how far
-    they may lie apart. `listed`: a list of conditions. `unknown`: none that can be graded.
+    `condition`: a condition and perhaps a message. `denial`: a condition that must be false.
+    `actual_first`, `expected_first`: two values. `close`: the expected value, the other one and
+    their tolerance. `listed`: a list of conditions. `unknown`: not supported.
     """
     comments: str = r"//[^\n]*|/\*.*?\*/"
     """A pattern of comments."""
     between: str = "; "
-    """What stands between two statements on a line."""
+    """The separator of two statements on a line."""
     has_braces: bool = True
-    """Whether braces enclose what a loop repeats."""
+    """Whether the body of a loop is in braces."""
     truth: str = "{}"
     """The truth of the expression `{}`."""
     true: str = "true"
@@ -105,10 +105,10 @@ class Assertions:
     imports: str = ""
     """Imports that the harness of record adds to answers, in addition to those of the row."""
     prepare: Callable[[str], str] | None = None
-    """Makes a program of the source of the tests; None: it is one."""
+    """Makes a program of the source of the tests; None: the source is a program."""
     stub: Callable[[str, str], str] | None = None
-    """Makes a function that does nothing of the code that begins it and its name; None: nothing
-    needs to stand for it."""
+    """Makes a function that does nothing, from the beginning of its code and its name; None: the
+    program that shows expected values does not need one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

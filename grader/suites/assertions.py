@@ -1,9 +1,9 @@
-"""Tests that people wrote as assertions in another language than Python, as cases of expressions.
+"""Reads tests that people wrote as assertions in another language than Python.
 
-The source of the tests stays as it is, but each assertion gives way to a statement that shows a
-value: in the submission's program that of the call, and in another program what it must equal. So
-a condition has to be one that can be taken apart in these two. Whatever stands around the call
-would be the submission's to redefine; a row with such a condition is refused.
+Each assertion becomes a case of expressions: it is replaced by a statement that shows a value. In
+the submission's program, that is the value of the call; in another program, the expected value. So
+it must be possible to split the condition into these two. If more than the call is on the
+submission's side, the submission could redefine it, so the row is refused.
 """
 
 import re
@@ -38,7 +38,7 @@ class _Pair(NamedTuple):
 
 
 class _Code(NamedTuple):
-    """A piece of source, and the same without what its comments and texts contain."""
+    """A piece of source, and its mask: the same without the contents of comments and texts."""
 
     text: str
     mask: str
@@ -51,12 +51,12 @@ class _Code(NamedTuple):
         return self.cut(start, max(start, len(self.mask.rstrip())))
 
     def blank(self, start: int, end: int) -> "_Code":
-        """Return it with blanks in place of a part of it."""
+        """Return the source with a part of it replaced by blanks."""
         between = re.sub(r"[^\n]", " ", self.text[start:end])
         return _Code(*(each[:start] + between + each[end:] for each in self))
 
     def split(self, *separators: str) -> "list[_Code]":
-        """Return the parts between separators that stand outside of all brackets."""
+        """Return the parts between those separators that are outside all brackets."""
         parts, start, depth, index = [], 0, 0, 0
         while index < len(self.mask):
             char = self.mask[index]
@@ -70,7 +70,7 @@ class _Code(NamedTuple):
         return [*parts, self.cut(start, len(self.mask)).strip()]
 
     def end_of_brackets(self, start: int) -> int | None:
-        """Return where the bracket closes that is open before `start`."""
+        """Return the index of the bracket that closes the one open at `start`."""
         depth = 1
         for index in range(start, len(self.mask)):
             depth += (self.mask[index] in _OPEN) - (self.mask[index] in _CLOSE)
@@ -79,7 +79,7 @@ class _Code(NamedTuple):
         return None
 
     def inside(self, pattern: re.Pattern[str]) -> "_Code | None":
-        """Return what a call encloses whose beginning a pattern matches, if it is all there is."""
+        """Return the contents of a call that begins as `pattern`, if it is the whole source."""
         found = pattern.match(self.mask)
         if found is None or self.end_of_brackets(found.end()) != len(self.mask) - 1:
             return None
@@ -130,18 +130,18 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
 
 
 _Found = tuple[int, int, list[_Pair]]
-"""Where an assertion begins and ends, and what it compares."""
+"""The start and end of an assertion, and what it compares."""
 
 
 def _without_expected_names(
     code: _Code, found: list[_Found], how: Assertions
 ) -> tuple[_Code, list[_Found]]:
-    """Put values in place of the names that stand for what is expected, and drop these names.
+    """Replace names of expected values by these values, and remove the names' definitions.
 
-    Else the submission's program would have those values.
+    Otherwise the expected values would be in the submission's program.
 
     Raises:
-        SuiteError: A name has several values, or stands for something else as well.
+        SuiteError: A name has several values, or is also used elsewhere.
     """
     expected = [pair.expected for _, _, pairs in found for pair in pairs]
     names = {name for text in expected for name in _WORD.findall(_mask(text))}
@@ -161,7 +161,7 @@ def _without_expected_names(
         for first, last, _ in [(start, end, []), *found]:
             others = others.blank(first, last)
         if more or not _is_balanced(values[name]) or re.search(rf"\b{name}\b", others.mask):
-            message = f"the tests expect {name!r}, which is not a name of one value only"
+            message = f"the tests expect {name!r}, which has several values or is used elsewhere"
             raise SuiteError(message)
         code = code.blank(start, end)
     return code, [
@@ -171,7 +171,7 @@ def _without_expected_names(
 
 
 def _definition(name: str) -> re.Pattern[str]:
-    """Return what finds a line that gives a name its value."""
+    """Return a pattern that finds the line that defines a name."""
     return re.compile(
         rf"^[ \t]*(?:[\w<>:,*&]+[ \t]+)*[*&$]?{re.escape(name)}(?:\[\w*\])?[ \t]*(?::[^=\n]*)?"
         r":?=(?!=)[ \t]*(?P<value>[^\n]*)$",
@@ -193,9 +193,9 @@ def _put(values: dict[str, str], expression: str) -> str:
 
 
 def without_comments(source: str, comments: str) -> tuple[str, str]:
-    """Return source with blanks for its comments, and the same with `_` for what texts contain.
+    """Return source with blanks in place of comments, and its mask, with `_` inside texts.
 
-    Comments may say what is expected, and the submission's program must not.
+    Comments may contain expected values, which must not be in the submission's program.
     """
     pattern = re.compile(f"{_TEXT}|{comments}", re.DOTALL)
 
@@ -213,7 +213,7 @@ def _mask(text: str) -> str:
 
 
 def _loops(mask: str, *, has_braces: bool) -> list[tuple[int, int]]:
-    """Return where source begins and ends that may run more than once."""
+    """Return the start and end of each part of the source that may run more than once."""
     if not has_braces:
         found = _LOOP.search(mask)
         return [] if found is None else [(found.start(), len(mask))]
@@ -241,7 +241,7 @@ class _Reader:
         self._mention = re.compile(rf"(?<![\w$]){name}(?![\w$])")
 
     def assertions(self) -> Iterator[tuple[int, int, list[_Pair]]]:
-        """Yield where each assertion begins and ends, and what it compares."""
+        """Yield the start and end of each assertion, and what it compares."""
         code, end = self._code, 0
         for found in self._how.start.finditer(code.mask):
             if found.start() < end:
@@ -260,7 +260,7 @@ class _Reader:
                 at += len(part.text)
 
     def _extent(self, found: re.Match[str]) -> tuple[_Code, int]:
-        """Return what an assertion asserts, and where it ends."""
+        """Return the contents of an assertion, and its end."""
         code, start = self._code, found.end()
         if found[0].endswith("("):
             close = code.end_of_brackets(start)
@@ -279,7 +279,7 @@ class _Reader:
             return self._conditions(parts[0])
         if form == "denial":
             return [self._bare(parts[0], denied=True)]
-        if parts[0].text == "t":  # Go's tests may pass what reports them.
+        if parts[0].text == "t":  # Go's `*testing.T`
             parts = parts[1:]
         within = self._number(parts[2]) if form == "close" and len(parts) > 2 else None
         if form == "unknown" or len(parts) < 2 or (form == "close" and within is None):
@@ -340,14 +340,14 @@ class _Reader:
         return _Pair(actual.text, last.text, within)
 
     def _number(self, code: _Code) -> float | None:
-        """Return the number that is written there, or that a name there stands for."""
+        """Return the number that the code is, or that it names."""
         word = re.escape(code.text)
         given = re.search(rf"(?<![\w$.]){word}\s*(?::[^=\n]*)?:?=\s*([^;\n]*)", self._code.mask)
         found = _TOLERANCE.fullmatch(given[1].strip() if given else code.text)
         return None if found is None else float(found[1])
 
     def _bare(self, condition: _Code, *, denied: bool = False) -> _Pair:
-        """Read a condition that is a call, or one of its own function for equality."""
+        """Read a condition that is a call, or a call of the tests' own function for equality."""
         negated = re.match(r"(?:!|not )\s*", condition.mask)
         call = condition.cut(negated.end(), len(condition.mask)) if negated else condition
         while (inner := call.inside(_BRACKET)) is not None:
@@ -374,7 +374,7 @@ class _Reader:
         return None
 
     def _within_of(self, call: _Code) -> float | None:
-        """Return the difference that the tests' own function for equality allows."""
+        """Return the tolerance of the tests' own function for equality, if it has one."""
         name = call.mask.partition("(")[0].strip()
         defined = re.search(rf"\bbool\s+{re.escape(name)}\s*\([^)]*\)\s*\{{", self._code.mask)
         if defined is None:
@@ -388,7 +388,7 @@ class _Reader:
         return self._mention.search(code.mask) is not None
 
     def _is_value(self, code: _Code) -> bool:
-        """Tell whether nothing but the submission's function makes the value of an expression."""
+        """Tell whether an expression is a call of the submission, or reads a part of its result."""
         if self._is_call(code.mask):
             return True
         word = _WORD.match(code.mask)
@@ -416,7 +416,7 @@ class _Reader:
         if any(first < start < last for first, last in self._repeated):
             self._refuse(self._code.text[start:])
         head = mask[:start].rstrip()
-        if head.endswith(")"):  # Such as that of `for (...)`.
+        if head.endswith(")"):  # such as that of `for (...)`
             opened, depth = len(head) - 1, 1
             while depth and opened > 0:
                 opened -= 1
@@ -427,10 +427,10 @@ class _Reader:
 
     def _refuse(self, text: str) -> NoReturn:
         shown = text.strip().split("\n")[0][:_SHOWN_CHARS]
-        message = f"an assertion cannot be split into a call and what it must equal: {shown!r}"
+        message = f"an assertion cannot be split into a call and an expected value: {shown!r}"
         raise SuiteError(message)
 
 
 def _is_access(rest: str) -> bool:
-    """Tell whether what follows a value only reads a part of it."""
+    """Tell whether the source after a value only reads a part of the value."""
     return re.fullmatch(r"(?:\s*(?:\.\w+(?:\(\w*\))?|\[\w+\]|->\w+))*\s*", rest) is not None

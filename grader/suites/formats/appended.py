@@ -1,10 +1,10 @@
 """HumanEval-X, HumanEvalPack and McEval in other languages than Python.
 
 McEval is recognised by `task_id, prompt, canonical_solution, test, entry_point, signature,
-docstring, instruction`, the others as `humanevalpack`. What stands in `task_id` before the slash
-is the language. `test` is source that follows the submission. Its assertions are evaluated as
-`grader.suites.assertions` says: the call in the submission's program, what it must equal in
-another one, and both are compared outside the sandbox.
+docstring, instruction`, the others as `humanevalpack`. The part of `task_id` before the slash is
+the language. `test` is source that follows the submission. `grader.suites.assertions` reads its
+assertions: the call is evaluated in the submission's program, the expected value in another one,
+and both are compared outside the sandbox.
 
 Harness of record: one program of prompt, completion and test. Exit code 0 passes; for HumanEval-X
 in JavaScript, if nothing was printed. Here, neither counts.
@@ -36,8 +36,8 @@ def read(row: Row) -> TestSuite:
     """Turn a row into its suite.
 
     Raises:
-        LabelError: Such tests cannot be graded in its language.
-        SuiteError: An assertion of its tests cannot be evaluated apart from what it expects.
+        LabelError: Such tests are not supported in its language.
+        SuiteError: An assertion cannot be split into a call and an expected value.
     """
     name = fields.text(row, "task_id").partition("/")[0]
     language = languages.find(name)
@@ -75,10 +75,10 @@ def read(row: Row) -> TestSuite:
 
 
 def _last_name(declaration: str) -> str:
-    """Return the function that a declaration begins at its end.
+    """Return the name of the function at the end of a declaration.
 
     Raises:
-        LabelError: There is none.
+        LabelError: The declaration does not end with the beginning of a function.
     """
     last = declaration.strip().rpartition("\n")[2]
     found = _NAME.search(last)
