@@ -1,4 +1,4 @@
-"""Runs as commands take them: a graded file, or a folder, perhaps with a range of steps."""
+"""Runs as commands take them: a graded file, or a folder, perhaps only a stretch of it."""
 
 import re
 from pathlib import Path
@@ -9,25 +9,27 @@ if TYPE_CHECKING:
 
 RUN_HELP = (
     "Graded rows, as `grader grade` wrote them: a file, or a folder, as GRADER_RECORD makes one. "
-    "`run@30:39` are only the rows of the steps 30 to 39, `run@40` those of step 40."
+    "`run@30:39` are only the rows of the steps 30 to 39, `run@40` those of step 40, and "
+    "`run@30:39min` those that were graded in these minutes of the run."
 )
-_RANGE = re.compile(r"(.+)@(\d+)(?::(\d+))?")
+_STRETCH = re.compile(r"(.+)@(\d+)(?::(\d+))?(min)?")
 
 
 def open_run(path: Path) -> "GradedFile":
     """Read a run.
 
     Args:
-        path: A file, a folder, or `-`; with `@FIRST:LAST` or `@STEP` at its end if there is no
-            file of that name.
+        path: A file, a folder, or `-`. If no file has that name, it may end with `@FIRST:LAST` or
+            `@STEP`, and with `min` after that.
 
     Raises:
         InputError: It cannot be read, or has no rows.
     """
-    from grader.report.index import GradedFile
+    from grader.report.index import GradedFile, Stretch, Unit
 
-    found = None if path.exists() else _RANGE.fullmatch(str(path))
+    found = None if path.exists() else _STRETCH.fullmatch(str(path))
     if found is None:
         return GradedFile(path)
     first = int(found[2])
-    return GradedFile(Path(found[1]), (first, int(found[3] or first)))
+    unit = Unit.MINUTES if found[4] else Unit.STEPS
+    return GradedFile(Path(found[1]), Stretch(first=first, last=int(found[3] or first), unit=unit))

@@ -6,7 +6,9 @@ read again by its offset if it is opened.
 
 import threading
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 from grader.model import Conditions, Usage
@@ -17,6 +19,7 @@ from grader.report.rows import GradedRow, read_row
 from grader.report.sample import heaviest
 
 _FEEDBACK_CHARS = 160
+_MINUTE_S = 60.0
 _NAME_CHARS = 200
 
 
@@ -69,33 +72,57 @@ class IndexedRow:
         return bool(self.suspicion) or self.verdict is Verdict.TAMPERED
 
 
-Steps = tuple[int, int]
-"""The first and the last of a range of training steps."""
+class Unit(StrEnum):
+    """What a stretch of a run is measured in."""
+
+    STEPS = "steps"
+    MINUTES = "minutes"
+    """Since the run's first row was graded."""
 
 
-def _is_in(step: int | None, steps: Steps) -> bool:
-    return step is not None and steps[0] <= step <= steps[1]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A part of a run."""
+
+    first: int
+    last: int
+    """Still a part of it, as a whole minute is."""
+    unit: Unit = Unit.STEPS
+
+    def __str__(self) -> str:
+        """Return its name."""
+        return f"{self.unit} {self.first} to {self.last}"
+
+    def of(self, entries: Sequence[IndexedRow]) -> list[IndexedRow]:
+        """Return its rows among all rows of the run."""
+        if self.unit is Unit.STEPS:
+            return [e for e in entries if e.step is not None and self.first <= e.step <= self.last]
+        start = min((e.at for e in entries if e.at is not None), default=0.0)
+        earliest, end = start + self.first * _MINUTE_S, start + (self.last + 1) * _MINUTE_S
+        return [e for e in entries if e.at is not None and earliest <= e.at < end]
 
 
 class GradedFile:
     """Graded rows, indexed: of one file, or of all files in a folder. Safe for many threads."""
 
-    def __init__(self, path: Path, steps: Steps | None = None) -> None:
+    def __init__(self, path: Path, stretch: Stretch | None = None) -> None:
         """Read the rows.
 
         Args:
             path: A file, a folder of `.jsonl` and `.jsonl.gz` files, or `-`, standard input.
-            steps: Only rows of these training steps; None: all rows.
+            stretch: Only rows of this part of the run; None: all rows.
 
         Raises:
             InputError: A file cannot be read, or `grader grade` did not write one of its lines.
                 An incomplete last line, as of a run that goes on, is left out.
         """
         self.path = path
-        self.name = path.name if steps is None else f"{path.name}, steps {steps[0]} to {steps[1]}"
+        self.name = path.name if stretch is None else f"{path.name}, {stretch}"
         """What pages call it."""
-        self._steps = steps
+        self._stretch = stretch
         self.entries: list[IndexedRow] = []
+        self._all: list[IndexedRow] = []
+        """Also the rows outside of the stretch."""
         self._files: dict[Path, LineFile] = {}
         self._lock = threading.Lock()
         # Rows share equal conditions, to save memory.
@@ -103,8 +130,8 @@ class GradedFile:
         self.read_on()
         if not self.entries:
             message = f"{path} has no graded row"
-            if steps is not None:
-                message += f" of the steps {steps[0]} to {steps[1]}"
+            if stretch is not None:
+                message += f" of the {stretch}"
             elif path.is_dir():
                 message += f": it holds {len(self._files)} files *.jsonl and *.jsonl.gz"
             raise InputError(message)
@@ -116,16 +143,15 @@ class GradedFile:
             InputError: As for the first reading.
         """
         with self._lock:
-            before = len(self.entries)
+            before = len(self._all)
             is_folder = self.path.is_dir()
             for path in files_in(self.path) if is_folder else [self.path]:
                 if path not in self._files:
                     self._files[path] = LineFile(path)
                 for line in self._files[path].new_lines():
-                    entry = self._entry(line, is_folder=is_folder)
-                    if self._steps is None or _is_in(entry.step, self._steps):
-                        self.entries.append(entry)
-            return len(self.entries) > before
+                    self._all.append(self._entry(line, is_folder=is_folder))
+            self.entries = self._all if self._stretch is None else self._stretch.of(self._all)
+            return len(self._all) > before
 
     def read(self, entry: IndexedRow) -> GradedRow:
         """Read a row again.
@@ -151,7 +177,7 @@ class GradedFile:
         if conditions is not None:
             conditions = self._conditions.setdefault(conditions, conditions)
         # The lines of several files are counted as one text, so that each has its own number.
-        number = len(self.entries) + 1 if is_folder else line.number
+        number = len(self._all) + 1 if is_folder else line.number
         entry = _entry(row, line, number, conditions)
         if is_folder and entry.step is None and entry.at is None:
             return replace(entry, step=line.file.number_in_name)

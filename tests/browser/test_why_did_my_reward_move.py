@@ -7,7 +7,7 @@ import pytest
 from grader.model.verdict import Suspicion, Verdict
 from grader.offline.recording import RecordedSample, Recorder
 from grader.report.document import Document
-from grader.report.index import GradedFile
+from grader.report.index import GradedFile, Stretch
 from tests.browser.conftest import OpenPage, serious_findings
 from tests.factories import make_report
 
@@ -63,7 +63,9 @@ def test_stretches_of_a_run_side_by_side_are_accessible(
     open_page: OpenPage, tmp_path: Path, axe: str, scheme: str
 ) -> None:
     record(tmp_path / "run")
-    late, early = (GradedFile(tmp_path / "run", steps) for steps in ((40, 49), (30, 39)))
+    late, early = (
+        GradedFile(tmp_path / "run", Stretch(first=first, last=first + 9)) for first in (40, 30)
+    )
     page_file = tmp_path / "run.html"
     page_file.write_text(Document(late, early).one_file(), "utf-8")
     page = open_page(page_file.as_uri(), color_scheme=scheme)

@@ -125,5 +125,11 @@ def test_command_compares_stretches_of_a_run(
     assert run(["compare", f"{folder}@40", f"{folder}@0:39", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["figures"][0]["here"] == {"value": -1.0, "count": 1}
+    minutes = [sample(AC if n < 60 else WA, at=1e6 + 30 * n) for n in range(120)]
+    timed = recorded(tmp_path / "timed", *minutes)
+    assert run(["compare", f"{timed}@30:39min", f"{timed}@20:29min", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["figures"][0]["here"]["count"], found["figures"][0]["there"]["count"]) == (20, 20)
+    assert found["figures"][0]["here"]["value"] == -1.0
     assert run(["compare", str(folder), f"{folder}@90:99"]) == 2
     assert "no graded row of the steps 90 to 99" in capsys.readouterr().err
