@@ -80,7 +80,7 @@ def _print(what: str, deltas: "Iterable[Delta]") -> None:
             f"{delta.there.value:.3g}",
             f"{delta.here.value:.3g}",
             f"{delta.difference:+.3g}",
-            delta.change,
+            delta.effect,
         )
         for delta in deltas
     ]
@@ -88,5 +88,5 @@ def _print(what: str, deltas: "Iterable[Delta]") -> None:
         return
     width = max(len(what), *(len(row[0]) for row in rows))
     typer.echo(f"\n{what:{width}}  {'old':>8}  {'new':>8}  {'change':>8}")
-    for name, old, new, difference, change in rows:
-        typer.echo(f"{name:{width}}  {old:>8}  {new:>8}  {difference:>8}  {change}")
+    for name, old, new, difference, effect in rows:
+        typer.echo(f"{name:{width}}  {old:>8}  {new:>8}  {difference:>8}  {effect}")

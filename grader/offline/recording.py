@@ -63,7 +63,7 @@ class RecordedSample:
     """The name of its data set; "" if that is not known."""
 
 
-class Recorder(Closing):
+class SampleRecorder(Closing):
     """Writes samples to a file of this process. Safe for many threads; never raises for a sample.
 
     If a file cannot be written, as on a full disk, the error is logged, the samples of the next

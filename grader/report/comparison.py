@@ -17,7 +17,7 @@ _CLEAR = 2.0
 """A difference of so many standard errors or fewer may be chance."""
 
 
-class Change(StrEnum):
+class Effect(StrEnum):
     """What a difference means."""
 
     WORSE = "worse"
@@ -29,7 +29,7 @@ class Change(StrEnum):
     """Neither better nor worse, such as longer completions."""
 
 
-_ORDER = (Change.WORSE, Change.OTHER, Change.UNCLEAR, Change.BETTER, Change.SAME)
+_ORDER = (Effect.WORSE, Effect.OTHER, Effect.UNCLEAR, Effect.BETTER, Effect.SAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Delta:
     name: str
     here: Mean
     there: Mean
-    change: Change
+    effect: Effect
 
     @property
     def difference(self) -> float:
@@ -57,7 +57,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RunComparison:
     """The differences of one run from another, regressions first."""
 
     figures: tuple[Delta, ...]
@@ -78,14 +78,14 @@ class _Figure:
     """1: more is better; -1: less is better; 0: neither."""
 
 
-def compare(here: Sequence[IndexedRow], there: Sequence[IndexedRow]) -> Comparison:
+def compare(here: Sequence[IndexedRow], there: Sequence[IndexedRow]) -> RunComparison:
     """Compare two runs; samples need not be the same."""
     found = [_delta(f.name, here, there, f.value, f.sign) for f in _figures(here, there)]
     figures = [delta for delta in found if delta is not None]
-    figures.sort(key=lambda delta: _ORDER.index(delta.change))
+    figures.sort(key=lambda delta: _ORDER.index(delta.effect))
     datasets = _grouped(here, there, lambda entry: entry.dataset)
     ours, theirs = ({entry.problem for entry in entries} for entries in (here, there))
-    return Comparison(
+    return RunComparison(
         figures=tuple(figures),
         datasets=datasets if len(datasets) > 1 else (),
         problems=_grouped(here, there, lambda entry: entry.problem),
@@ -153,18 +153,18 @@ def _delta(
     # As if both were drawn from the same samples, since single samples have no spread of their own.
     error = math.sqrt(pvariance([*ours, *theirs]) * (1 / len(ours) + 1 / len(theirs)))
     if difference == 0:
-        change = Change.SAME
+        effect = Effect.SAME
     elif abs(difference) <= _CLEAR * error:
-        change = Change.UNCLEAR
+        effect = Effect.UNCLEAR
     elif sign == 0:
-        change = Change.OTHER
+        effect = Effect.OTHER
     else:
-        change = Change.BETTER if difference * sign > 0 else Change.WORSE
+        effect = Effect.BETTER if difference * sign > 0 else Effect.WORSE
     return Delta(
         name=name,
         here=Mean(value=here_mean, count=len(ours)),
         there=Mean(value=there_mean, count=len(theirs)),
-        change=change,
+        effect=effect,
     )
 
 

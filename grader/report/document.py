@@ -10,7 +10,7 @@ from typing import Any
 from grader.model.wire import json_bytes
 from grader.report import charts
 from grader.report.batch import Batch, batch_of
-from grader.report.comparison import SHOWN, Comparison, compare
+from grader.report.comparison import SHOWN, RunComparison, compare
 from grader.report.differ import diff
 from grader.report.flips import Flips, flips_of
 from grader.report.index import GradedFile, IndexedRow
@@ -72,7 +72,7 @@ class Document:
         return flips_of(self.file.entries, self.other.entries, self.other.name)
 
     @cached_property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> RunComparison | None:
         """The other file's figures side by side with this one's; None if there is none."""
         return None if self.other is None else compare(self.file.entries, self.other.entries)
 

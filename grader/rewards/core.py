@@ -13,7 +13,7 @@ from grader.config.settings import Settings
 from grader.extract.chat import opens_thinking
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.verdict import Verdict, worst
-from grader.offline.recording import Recorder
+from grader.offline.recording import SampleRecorder
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.rewards.calls import current_call, serving
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
@@ -51,10 +51,10 @@ class RewardCore:
             RewardTask.MATH: self.maths,
             RewardTask.CONVERSATION: self.conversation,
         }
-        self.recorder: Recorder | None = None
+        self.recorder: SampleRecorder | None = None
         """Records every rated sample; None: the settings name no folder for it."""
         if settings.record is not None:
-            self.recorder = Recorder(settings.record, settings.record_bytes)
+            self.recorder = SampleRecorder(settings.record, settings.record_bytes)
         window = settings.reward.normalise
         self._normaliser = RunningNormaliser(window) if window else None
         self._closing: list[Callable[[], None]] = []

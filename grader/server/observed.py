@@ -11,7 +11,7 @@ from grader.config.server import ServerSettings
 from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Limits, Submission, TestSuite
-from grader.offline.recording import RecordedSample, Recorder
+from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.server.http.logs import short_id
 from grader.server.http.request_context import RequestContext, current_request
 from grader.server.http.wait_queue import WaitEntry, WaitQueue
@@ -47,7 +47,7 @@ class ObservedGrader(FutureGrader):
         wait_queue: WaitQueue,
         metrics: Metrics,
         samples: SampleStore,
-        recorder: Recorder | None,
+        recorder: SampleRecorder | None,
     ) -> None:
         """Open the other grader.
 

@@ -15,7 +15,7 @@ import uvicorn
 
 from grader.model import CaseResult, Evidence, GradeReport, MiB, Usage
 from grader.model.verdict import Verdict
-from grader.offline.recording import RecordedSample, Recorder
+from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.report.document import Document
 from grader.report.index import GradedFile
 from grader.report.pages import SERVED_POLICY
@@ -218,7 +218,7 @@ def recorded(step: int, verdict: Verdict) -> RecordedSample:
 def test_training_is_followed_and_its_steps_filter(
     serve: Serve, tmp_path: Path, open_page: OpenPage
 ) -> None:
-    with Recorder(tmp_path, MiB) as recorder:
+    with SampleRecorder(tmp_path, MiB) as recorder:
         recorder.write([recorded(1, Verdict.PASSED)])
         page = open_page(f"http://127.0.0.1:{serve(tmp_path)}/")
         assert page.locator("#trends").count() == 0

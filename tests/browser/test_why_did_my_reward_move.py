@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from grader.model.verdict import Suspicion, Verdict
-from grader.offline.recording import RecordedSample, Recorder
+from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.report.document import Document
 from grader.report.index import GradedFile, Stretch
 from tests.browser.conftest import OpenPage, serious_findings
@@ -14,7 +14,7 @@ from tests.factories import make_report
 
 def record(folder: Path) -> None:
     """Record a run: from step 40 on, `hacked` is passed by attacks, and `fine` is not solved."""
-    with Recorder(folder, 1 << 30) as recorder:
+    with SampleRecorder(folder, 1 << 30) as recorder:
         for step in range(30, 50):
             is_late = step >= 40
             for problem in ("fine", "hacked", "never"):

@@ -16,7 +16,7 @@ _POINTS = 75
 """Points of a line: as many as a small chart can show."""
 
 
-class Span(StrEnum):
+class ChartSpan(StrEnum):
     """How far back charts go."""
 
     MINUTES = "minutes"
@@ -29,10 +29,10 @@ class ChartCache:
     def __init__(self, monitor: Monitor) -> None:
         """Draw nothing yet."""
         self._monitor = monitor
-        self._drawn: dict[Span, tuple[float, str]] = {}
+        self._drawn: dict[ChartSpan, tuple[float, str]] = {}
         self._drawing = asyncio.Lock()
 
-    async def html(self, span: Span) -> str:
+    async def html(self, span: ChartSpan) -> str:
         """Return the charts as an HTML fragment, up to date with the last interval."""
         async with self._drawing:
             intervals, count, span_s = self._intervals(span)
@@ -44,11 +44,11 @@ class ChartCache:
                 self._drawn[span] = (newest, html)
             return html
 
-    def _intervals(self, span: Span) -> tuple[list[Interval], int, float]:
+    def _intervals(self, span: ChartSpan) -> tuple[list[Interval], int, float]:
         match span:
-            case Span.MINUTES:
+            case ChartSpan.MINUTES:
                 return list(self._monitor.intervals), INTERVALS, INTERVALS * INTERVAL_S
-            case Span.HOURS:
+            case ChartSpan.HOURS:
                 return list(self._monitor.minutes), MINUTES, MINUTES * MINUTE_S
 
 

@@ -18,7 +18,7 @@ from grader.server.http.errors import REFUSALS
 from grader.server.http.middleware import ASSETS_PATH
 from grader.server.live import view
 from grader.server.live.assets import HEADERS, PRIVATE_HEADERS, find_asset
-from grader.server.live.charts import ChartCache, Span
+from grader.server.live.charts import ChartCache, ChartSpan
 from grader.server.live.monitor import Monitor
 from grader.server.live.playground import Trial, examples, try_out
 from grader.server.samples import Kind
@@ -81,7 +81,7 @@ def _live(monitor: Monitor) -> APIRouter:
         return StreamingResponse(_stream(monitor), media_type="text/event-stream", headers=_STREAM)
 
     @router.get("/charts")
-    async def charts(span: Span = Span.MINUTES) -> HTMLResponse:
+    async def charts(span: ChartSpan = ChartSpan.MINUTES) -> HTMLResponse:
         return HTMLResponse(await board.html(span), headers=PRIVATE_HEADERS)
 
     return router

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from grader.model import CaseResult
 from grader.model.errors import ConfigurationError, InputError
 from grader.model.verdict import Verdict
-from grader.offline.recording import RecordedSample, Recorder
+from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.report.index import GradedFile
 from tests.factories import make_report
 
@@ -40,7 +40,7 @@ def only_file(folder: Path) -> Path:
 
 
 def test_recorded_rows_are_read_as_graded_rows(tmp_path: Path) -> None:
-    with Recorder(tmp_path / "new" / "run", MANY) as recorder:
+    with SampleRecorder(tmp_path / "new" / "run", MANY) as recorder:
         recorder.write([sample(1, step=40, dataset="mbpp", queue_s=0.25), sample(2)])
         recorder.write([sample(3, completion="\ud800é\n")])
     found = GradedFile(tmp_path / "new" / "run")
@@ -54,7 +54,7 @@ def test_recorded_rows_are_read_as_graded_rows(tmp_path: Path) -> None:
 
 
 def _record_for_ever(folder: Path, told: Connection) -> None:
-    recorder = Recorder(folder, MANY)
+    recorder = SampleRecorder(folder, MANY)
     for number in range(3):
         recorder.write([sample(number)])
     told.send(os.getpid())
@@ -72,14 +72,14 @@ def test_killed_process_loses_nothing_that_was_written(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.join()
     assert len(GradedFile(tmp_path).entries) == 3
-    with Recorder(tmp_path, MANY) as recorder:  # The trainer is started again.
+    with SampleRecorder(tmp_path, MANY) as recorder:  # The trainer is started again.
         recorder.write([sample(4)])
     assert len(list(tmp_path.iterdir())) == 2
     assert len(GradedFile(tmp_path).entries) == 4
 
 
 def test_forked_process_leaves_its_parents_file_alone(tmp_path: Path) -> None:
-    with Recorder(tmp_path, MANY) as recorder:
+    with SampleRecorder(tmp_path, MANY) as recorder:
         recorder.write([sample(1)])
         for number in (2, 3):
             child = os.fork()
@@ -100,7 +100,7 @@ def test_file_that_ends_anywhere_is_read_up_to_there(
     tmp_path_factory: pytest.TempPathFactory, share: float, whole: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
-    recorder = Recorder(folder, MANY)
+    recorder = SampleRecorder(folder, MANY)
     ends = []
     for number in range(5):
         # The members of the file end after different numbers of rows.
@@ -124,7 +124,7 @@ def test_full_file_keeps_figures_first_and_then_ends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cases = tuple(CaseResult(id=str(n), verdict=Verdict.PASSED) for n in range(20))
-    with Recorder(tmp_path, 20_000) as recorder:
+    with SampleRecorder(tmp_path, 20_000) as recorder:
         for number in range(2000):
             recorder.write([sample(number, os.urandom(500).hex(), report=make_report(cases=cases))])
     assert 19_000 < only_file(tmp_path).stat().st_size <= 20_000
@@ -138,7 +138,7 @@ def test_full_file_keeps_figures_first_and_then_ends(
 
 
 def test_long_texts_lose_their_middle(tmp_path: Path) -> None:
-    with Recorder(tmp_path, MANY) as recorder:
+    with SampleRecorder(tmp_path, MANY) as recorder:
         recorder.write([sample(completion="a" * 100_000 + "b" * 100_000)])
     found = GradedFile(tmp_path)
     completion = found.read(found.entries[0]).completion
@@ -151,14 +151,14 @@ def test_long_texts_lose_their_middle(tmp_path: Path) -> None:
 def test_folder_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigurationError, match=r"record is .*file, where no file"):
-        Recorder(tmp_path / "file", MANY)
+        SampleRecorder(tmp_path / "file", MANY)
 
 
 def test_failed_write_is_logged_once_and_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, now = tmp_path / "run", [0.0]
-    with Recorder(folder, MANY, clock=lambda: now[0]) as recorder:
+    with SampleRecorder(folder, MANY, clock=lambda: now[0]) as recorder:
         folder.rmdir()
         recorder.write([sample(1)])
         folder.mkdir()
@@ -172,11 +172,11 @@ def test_failed_write_is_logged_once_and_stops_nothing(
 
 
 def test_threads_record_whole_rows(tmp_path: Path) -> None:
-    def record(recorder: Recorder) -> None:
+    def record(recorder: SampleRecorder) -> None:
         for number in range(50):
             recorder.write([sample(number)])
 
-    with Recorder(tmp_path, MANY) as recorder:
+    with SampleRecorder(tmp_path, MANY) as recorder:
         threads = [threading.Thread(target=record, args=(recorder,)) for _ in range(8)]
         for thread in threads:
             thread.start()

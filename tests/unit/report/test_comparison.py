@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from grader.cli.app import run
 from grader.model import Usage
 from grader.model.verdict import Suspicion, Verdict
-from grader.offline.recording import RecordedSample, Recorder
-from grader.report.comparison import Change, Comparison, Delta, compare
+from grader.offline.recording import RecordedSample, SampleRecorder
+from grader.report.comparison import Delta, Effect, RunComparison, compare
 from grader.report.index import GradedFile
 from tests.factories import make_report
 
@@ -32,12 +32,14 @@ def sample(verdict: Verdict, problem: str = "p", **more: object) -> RecordedSamp
 
 
 def recorded(folder: Path, *samples: RecordedSample) -> Path:
-    with Recorder(folder, 1 << 30) as recorder:
+    with SampleRecorder(folder, 1 << 30) as recorder:
         recorder.write(samples)
     return folder
 
 
-def compared(folder: Path, here: list[RecordedSample], there: list[RecordedSample]) -> Comparison:
+def compared(
+    folder: Path, here: list[RecordedSample], there: list[RecordedSample]
+) -> RunComparison:
     files = [
         GradedFile(recorded(folder / name, *samples))
         for name, samples in (("here", here), ("there", there))
@@ -45,7 +47,7 @@ def compared(folder: Path, here: list[RecordedSample], there: list[RecordedSampl
     return compare(files[0].entries, files[1].entries)
 
 
-def figure(found: Comparison, name: str) -> Delta:
+def figure(found: RunComparison, name: str) -> Delta:
     (delta,) = [each for each in found.figures if each.name == name]
     return delta
 
@@ -53,35 +55,35 @@ def figure(found: Comparison, name: str) -> Delta:
 def test_regressions_come_first_and_say_how_large_they_are(tmp_path: Path) -> None:
     here = [sample(AC)] * 5 + [sample(Verdict.TAMPERED)] * 20 + [sample(IE)] * 5
     found = compared(tmp_path, here, [sample(AC)] * 20 + [sample(WA)] * 5)
-    changes = [delta.change for delta in found.figures]
-    assert changes[0] is Change.WORSE
-    assert changes == sorted(changes, key=list(dict.fromkeys(changes)).index)
+    effects = [delta.effect for delta in found.figures]
+    assert effects[0] is Effect.WORSE
+    assert effects == sorted(effects, key=list(dict.fromkeys(effects)).index)
     reward = figure(found, "reward")
     # Internal errors have no reward.
     assert (reward.here.value, reward.here.count) == (-0.6, 25)
     assert reward.difference == pytest.approx(-1.2)
-    assert reward.change is Change.WORSE
-    assert figure(found, "Tampered, %").change is Change.WORSE
-    assert figure(found, "Passed, %").change is Change.WORSE
-    assert figure(found, "CPU time, s").change is Change.SAME
-    assert figure(found, "completion, characters").change is Change.OTHER
+    assert reward.effect is Effect.WORSE
+    assert figure(found, "Tampered, %").effect is Effect.WORSE
+    assert figure(found, "Passed, %").effect is Effect.WORSE
+    assert figure(found, "CPU time, s").effect is Effect.SAME
+    assert figure(found, "completion, characters").effect is Effect.OTHER
     assert found.datasets == ()
 
 
 @pytest.mark.parametrize(
-    ("count", "change"),
+    ("count", "effect"),
     [
-        pytest.param(1, Change.UNCLEAR, id="one sample each"),
-        pytest.param(2, Change.UNCLEAR, id="two"),
-        pytest.param(3, Change.WORSE, id="three of three"),
+        pytest.param(1, Effect.UNCLEAR, id="one sample each"),
+        pytest.param(2, Effect.UNCLEAR, id="two"),
+        pytest.param(3, Effect.WORSE, id="three of three"),
     ],
 )
 def test_difference_of_few_samples_may_be_chance(
-    tmp_path: Path, count: int, change: Change
+    tmp_path: Path, count: int, effect: Effect
 ) -> None:
     found = compared(tmp_path, [sample(WA)] * count, [sample(AC)] * count)
-    assert figure(found, "reward").change is change
-    assert found.problems[0].change is change
+    assert figure(found, "reward").effect is effect
+    assert found.problems[0].effect is effect
 
 
 def test_problems_and_data_sets_are_compared_the_largest_loss_first(tmp_path: Path) -> None:
@@ -104,11 +106,11 @@ def test_comparison_the_other_way_round_is_the_opposite(
     ours, theirs = [sample(v) for v in here], [sample(v) for v in there]
     one = {d.name: d for d in compared(folder / "1", ours, theirs).figures}
     other = {d.name: d for d in compared(folder / "2", theirs, ours).figures}
-    opposite = {Change.WORSE: Change.BETTER, Change.BETTER: Change.WORSE}
+    opposite = {Effect.WORSE: Effect.BETTER, Effect.BETTER: Effect.WORSE}
     assert one.keys() == other.keys()
     for name, delta in one.items():
         assert delta.difference == -other[name].difference
-        assert delta.change is opposite.get(other[name].change, other[name].change)
+        assert delta.effect is opposite.get(other[name].effect, other[name].effect)
 
 
 def test_command_compares_stretches_of_a_run(

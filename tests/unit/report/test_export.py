@@ -11,7 +11,7 @@ import pytest
 from grader.cli.app import run
 from grader.model import Usage
 from grader.model.verdict import LimitKind, Suspicion, Verdict
-from grader.offline.recording import RecordedSample, Recorder
+from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.report.export import COLUMNS
 from grader.report.index import GradedFile
 from grader.report.trackers import figures_of
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
             dataset="mbpp",
         ),
     ]
-    with Recorder(tmp_path / "run", 1 << 30) as recorder:
+    with SampleRecorder(tmp_path / "run", 1 << 30) as recorder:
         recorder.write(samples)
     return tmp_path / "run"
 
@@ -111,7 +111,7 @@ def test_table_replaces_nothing_and_has_a_known_ending(
 
 def test_trackers_get_the_means_of_every_step(tmp_path: Path) -> None:
     steps = range(0, 4 * MOMENTS, 2)
-    with Recorder(tmp_path, 1 << 30) as recorder:
+    with SampleRecorder(tmp_path, 1 << 30) as recorder:
         for step in steps:
             report = make_report(Verdict.PASSED if step else Verdict.INTERNAL_ERROR)
             recorder.write(

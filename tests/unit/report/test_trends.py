@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model.verdict import Suspicion, Verdict
-from grader.offline.recording import RecordedSample, Recorder
+from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.report.batch import batch_of
 from grader.report.index import GradedFile, IndexedRow
 from grader.report.tables import tables
@@ -39,7 +39,7 @@ def sample(
 
 
 def entries(folder: Path, *samples: RecordedSample) -> list[IndexedRow]:
-    with Recorder(folder, 1 << 30) as recorder:
+    with SampleRecorder(folder, 1 << 30) as recorder:
         recorder.write(samples)
     return GradedFile(folder).entries
 
