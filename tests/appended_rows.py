@@ -76,6 +76,15 @@ APPENDED = {
         "  console.assert(\n    Math.abs(some[0] - 0.2) < 1e-6\n  )\n}\n\ntestTwice()\n",
         leaves="function twice(n) {\n  process.exit(0);\n}",
     ),
+    "typescript": Row(
+        task_id="TypeScript/1",
+        prompt="// Return all of them doubled.\nfunction twice(n: number[]): number[] {\n",
+        solution="  return n.map((each: number): number => 2 * each);\n}\n",
+        test="(() => {\n  const wanted: string = '[2,4]';\n"
+        "  console.assert(JSON.stringify(twice([1, 2])) === wanted, `${twice([1, 2])}`);\n"
+        "  console.assert(twice([3]).length === 1);\n})();\n",
+        leaves="function twice(n: number[]): number[] {\n  process.exit(0);\n}",
+    ),
     "lua": Row(
         task_id="Lua/1",
         prompt="-- Returns twice n.\nfunction twice(n)\n",

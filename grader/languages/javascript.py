@@ -59,35 +59,33 @@ _ASSERTIONS = Assertions(
     stub=lambda _begun, name: f"function {name}() {{}}",
 )
 
-LANGUAGES = (
-    Language(
-        name="javascript",
-        title="JavaScript",
-        image="javascript",
-        aliases=frozenset({"js", "node", "nodejs", "node.js", "mjs", "cjs", "ecmascript"}),
-        packages={"node": "nodejs"},
-        folders=("/usr/share/nodejs",),
-        source="solution.js",
-        prepare=prepare,
-        compile=("node", "--check", "{source}"),
-        run=("node", "--max-old-space-size={memory_mib}", "--stack-size=49152", "{source}"),
-        environment={"NODE_DISABLE_COLORS": "1", "UV_THREADPOOL_SIZE": "2"},
-        time_factor=2.0,
-        start_up_s=0.2,
-        runtime_memory_bytes=64 * MiB,
-        show=show,
-        tests=_TESTS,
-        assertions=_ASSERTIONS,
-        compile_words=ErrorWords(
-            message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
-            line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
-        ),
-        runtime_words=ErrorWords(
-            message=re.compile(
-                r"^(?:Uncaught )?(?P<message>\w*(?:Error|Exception)\b.*)", re.MULTILINE
-            ),
-            line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
-        ),
-        out_of_memory=("JavaScript heap out of memory",),
+JAVASCRIPT = Language(
+    name="javascript",
+    title="JavaScript",
+    image="javascript",
+    aliases=frozenset({"js", "node", "nodejs", "node.js", "mjs", "cjs", "ecmascript"}),
+    packages={"node": "nodejs"},
+    folders=("/usr/share/nodejs",),
+    source="solution.js",
+    prepare=prepare,
+    compile=("node", "--check", "{source}"),
+    run=("node", "--max-old-space-size={memory_mib}", "--stack-size=49152", "{source}"),
+    environment={"NODE_DISABLE_COLORS": "1", "UV_THREADPOOL_SIZE": "2"},
+    time_factor=2.0,
+    start_up_s=0.2,
+    runtime_memory_bytes=64 * MiB,
+    show=show,
+    tests=_TESTS,
+    assertions=_ASSERTIONS,
+    compile_words=ErrorWords(
+        message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
+        line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
     ),
+    runtime_words=ErrorWords(
+        message=re.compile(r"^(?:Uncaught )?(?P<message>\w*(?:Error|Exception)\b.*)", re.MULTILINE),
+        line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
+    ),
+    out_of_memory=("JavaScript heap out of memory",),
 )
+
+LANGUAGES = (JAVASCRIPT,)

@@ -306,7 +306,11 @@ class _Reader:
         if not self._mentions(actual) and self._mentions(expected):
             actual, expected = expected, actual
         if (inner := actual.inside(_SAME_TEXT)) is not None:
-            actual, expected = inner, expected.inside(_SAME_TEXT) or expected
+            other = expected.inside(_SAME_TEXT)
+            if other is None and actual.mask.startswith("JSON"):
+                self._require_value(inner)
+                return _Pair(actual.text, expected.text)  # The latter is JSON already.
+            actual, expected = inner, other or expected
         truth = expected.text
         if truth in ("true", "false", "0", "True", "False") and not self._is_value(actual):
             condition = self._conditions(actual)
