@@ -13,6 +13,7 @@ from importlib import import_module
 
 from grader.languages.language import (
     COMPILE_LIMITS,
+    PREBUILT,
     Assertions,
     ErrorWords,
     Language,
@@ -26,6 +27,7 @@ from grader.model.errors import LabelError
 __all__ = [
     "ANY",
     "COMPILE_LIMITS",
+    "PREBUILT",
     "PYTHON",
     "PYTHON_NAMES",
     "Assertions",

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from grader.languages.c import GCC_WORDS, MAIN
 from grader.languages.language import (
+    PREBUILT,
     Assertions,
     ErrorWords,
     Language,
+    Prebuilt,
     TranslatedTests,
     ValueDriver,
     call_first,
@@ -109,6 +111,19 @@ _ASSERTIONS = Assertions(
     stub=lambda begun, _name: f"{begun} {{ return {{}}; }}",
 )
 
+_FLAGS = ("g++", "-O2", "-std=gnu++17", "-w", "-pipe", "-fdiagnostics-color=never")
+
+
+def _precompiled(standard: str) -> Prebuilt:
+    """Return how the header of the whole library is precompiled.
+
+    GCC takes it only for the flags that it was made with, and only if it is included first.
+    """
+    flags = (part.replace("gnu++17", standard) for part in _FLAGS)
+    whole = ("-x", "c++-header", "-include", "bits/stdc++.h", "/dev/null", "-o", "{file}")
+    return Prebuilt(path=f"bits/stdc++.h.gch/{standard}", command=(*flags, *whole))
+
+
 _CPP17 = Language(
     name="cpp",
     title="C++17",
@@ -122,10 +137,8 @@ _CPP17 = Language(
     packages={"g++": "g++"},
     folders=("/usr/include",),
     source="solution.cpp",
-    compile=(
-        *("g++", "-O2", "-std=gnu++17", "-w", "-pipe", "-fdiagnostics-color=never"),
-        *("-o", "program", "{source}"),
-    ),
+    compile=(*_FLAGS, f"-I{PREBUILT}", "-o", "program", "{source}"),
+    prebuilt=_precompiled("gnu++17"),
     run=("./program",),
     program=MAIN,
     show=show,
@@ -146,5 +159,6 @@ LANGUAGES = (
         title="C++20",
         aliases=frozenset({"c++20", "gnu c++20", "c++20 (gcc 11-64)", "c++20 (gcc 13-64)"}),
         compile=tuple(part.replace("gnu++17", "gnu++20") for part in _CPP17.compile),
+        prebuilt=_precompiled("gnu++20"),
     ),
 )

@@ -63,6 +63,19 @@ class ValueDriver(NamedTuple):
         return first + "".join(f"{one}{part}" for one, part in zip(shown, rest, strict=True))
 
 
+PREBUILT = "/opt/prebuilt"
+"""Where compilers find what was made beforehand; they must do without it, too."""
+
+
+class Prebuilt(NamedTuple):
+    """A file that is made once per machine, for all submissions."""
+
+    path: str
+    """Relative to `PREBUILT`."""
+    command: tuple[str, ...]
+    """What makes `{file}`. The sandbox does not confine it, so it must not read a submission."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorWords:
     """How to read what a compiler or a runtime says. Nothing but feedback depends on it.
@@ -190,6 +203,8 @@ class Language:
     """The path of the submission's file, if `prepare` does not say otherwise."""
     compile: tuple[str, ...] = ()
     """What compiles the submission or, if the language is interpreted, checks it."""
+    prebuilt: Prebuilt | None = None
+    """What makes compiling quicker if it is there."""
     run: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[str], SourceFile] | None = None

@@ -114,7 +114,7 @@ def test_every_language_has_programs_that_are_right_and_wrong() -> None:
 def test_program_is_compiled_once_for_all_its_cases(grader: Grader) -> None:
     report = grade(grader, "cpp", programs()["cpp", "whole_library"]["code"])
     assert (report.passed, report.total) == (2, 2)
-    # The header alone takes a second to compile.
+    # Compiling it takes more than that, even if the header is precompiled.
     assert report.usage.cpu_time_s is not None
     assert report.usage.cpu_time_s < 0.1
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import sandbox_images.harness
 from grader import languages
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.sandbox.native.prebuilt import prebuilt_folder
 from sandbox_images.harness.lock_in.jail import JailPlan
 
 HARNESS = Path(sandbox_images.harness.__file__).parent
@@ -143,6 +144,8 @@ def _add_languages(binds: dict[str, str], image: str) -> None:
     for pattern in dict.fromkeys(folder for language in found for folder in language.folders):
         for folder in sorted(Path("/").glob(pattern.lstrip("/"))):
             binds[str(folder)] = str(folder)
+    if (prebuilt := prebuilt_folder(found)) is not None:
+        binds[languages.PREBUILT] = str(prebuilt)
 
 
 def _add_interpreter(binds: dict[str, str]) -> str:
