@@ -58,8 +58,8 @@ class Block:
     """The language as the fence names it, in lower case."""
 
     def content(self, text: str) -> str:
-        """Return the block's text, freed of the fence's own indentation."""
-        code = text[self.start : self.end]
+        """Return the block's text, freed of the fence's own indentation and a byte order mark."""
+        code = text[self.start : self.end].removeprefix("\ufeff")
         if not self.indent or len(code) > MAX_PARSE_CHARS:
             return code
         if re.search(rf"^[ \t]{{0,{self.indent - 1}}}[^ \t\n]", code, re.MULTILINE):

@@ -130,7 +130,7 @@ class Chooser:
 
     def _read_block(self, block: Block) -> SourceReading:
         """Read a block; if it does not parse, without usual faults of models."""
-        content = block.content(self._text).removeprefix("\ufeff")
+        content = block.content(self._text)
         if block.tag is Tag.NONE and (tag := _TAG_LINE.match(content)):
             content = content[tag.end() :]
         as_it_stands = self._reader.read(content)

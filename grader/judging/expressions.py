@@ -118,7 +118,7 @@ def _compared(case: ExpressionCase, expected: str, got: str, outcome: RunOutcome
 
 def _is_close(expected: str, got: str, within: float) -> bool:
     """Tell whether two values differ in their numbers only, and in these by less than `within`."""
-    if _NUMBER.sub("", expected) != _NUMBER.sub("", got):
+    if _NUMBER.split(expected) != _NUMBER.split(got):
         return False
     pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(got), strict=True)
     return all(abs(float(wanted) - float(value)) < within for wanted, value in pairs)

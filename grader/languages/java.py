@@ -27,6 +27,10 @@ _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 _TUPLES = "/usr/share/java/javatuples.jar"
 """Of Debian's libjavatuples-java, which MultiPL-E's rows import; no other program needs it."""
 _PACKAGE = re.compile(r"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
+_COMMENT = re.compile(
+    # Or a text, which may hold what looks like a comment.
+    r"""(?P<text>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|/\*(?s:.*?)(?:\*/|\Z)|//.*"""
+)
 _MAIN_CLASS = "Main"
 _MOST_NAME_BYTES = 245
 """A file's name has at most 255, and `.java` or `.class` comes on top. `javac` refuses a class with
@@ -35,12 +39,13 @@ a longer name in whatever file it stands."""
 
 def prepare(code: str) -> SourceFile:
     """Name the file as the public class, and find the class that has `main`."""
-    public = _PUBLIC.search(code)
-    main = _MAIN.search(code)
-    before = _TOP_LEVEL.findall(code, 0, main.start() if main else len(code))
+    bare = _COMMENT.sub(lambda found: found["text"] or "", code)
+    public = _PUBLIC.search(bare)
+    main = _MAIN.search(bare)
+    before = _TOP_LEVEL.findall(bare, 0, main.start() if main else len(bare))
     # Of classes that are written from the margin on, the last one before `main` holds it.
     entry = before[-1] if before else public[1] if public else _MAIN_CLASS
-    package = _PACKAGE.search(code)
+    package = _PACKAGE.search(bare)
     name = public[1] if public else entry
     return SourceFile(
         path=f"{_usable(name)}.java",

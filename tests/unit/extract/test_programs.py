@@ -21,6 +21,7 @@ def fenced(language: str, code: str) -> str:
     ("completion", "code"),
     [
         pytest.param(fenced("cpp", MAIN), MAIN, id="block"),
+        pytest.param(fenced("cpp", f"\ufeff{MAIN}"), MAIN, id="byte order mark"),
         pytest.param(fenced("C++", MAIN), MAIN, id="alias"),
         pytest.param(
             f"First {fenced('python', 'print(1)')}\n\nthen\n\n{fenced('cpp', MAIN)}",

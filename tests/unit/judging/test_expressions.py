@@ -67,3 +67,19 @@ def test_each_case_gets_its_verdict(
     results = judge_expressions(CASES, ["0", "1", "2"], got, replace(OUTCOME), fault)
     assert [str(result.verdict) for result in results] == verdicts
     assert [result.id for result in results] == ["0", "1", "2"]
+
+
+@given(st.text(alphabet="0.5-e []#\0", max_size=8), st.text(alphabet="0.5-e []#\0", max_size=8))
+def test_any_text_is_compared_with_a_number_within_a_tolerance(expected: str, got: str) -> None:
+    case = replace(CASES[0], within=0.5)
+    (same,) = judge_expressions([case], [expected], [expected], OUTCOME, None)
+    (other,) = judge_expressions([case], [expected], [got], OUTCOME, None)
+    assert same.verdict is Verdict.PASSED
+    assert other.verdict in (Verdict.PASSED, Verdict.FAILED)
+
+
+@pytest.mark.parametrize("got", ["", "0.5-2", "0.5e", "nan", "inf", "1e999"])
+def test_text_with_other_numbers_than_expected_has_failed(got: str) -> None:
+    case = replace(CASES[0], within=0.25)
+    (result,) = judge_expressions([case], ["0.5"], [got], OUTCOME, None)
+    assert result.verdict is Verdict.FAILED

@@ -1,6 +1,7 @@
 """Which language a name means, and what each makes of its submissions' files."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -52,6 +53,13 @@ def test_any_code_becomes_a_file_in_the_work_area(code: str) -> None:
             assert source.code.endswith(code)
 
 
+@pytest.mark.parametrize("piece", ['"', '\\"', "/*", "'", '"\n', "class A ", "public ", "void "])
+def test_long_java_code_is_read_in_little_time(piece: str) -> None:
+    began = time.process_time()
+    java.prepare(piece * 100_000)
+    assert time.process_time() - began < 1.0
+
+
 @pytest.mark.parametrize("name", ["A" * 300, "Ä" * 200, "A" * 100_000])
 @pytest.mark.parametrize(
     "code",
@@ -96,6 +104,19 @@ def test_name_that_no_java_class_can_have_is_not_used(code: str, name: str) -> N
             "Sum.java",
             "a.b.Sum",
             id="package",
+        ),
+        pytest.param(
+            "/*\npublic class Old {\n}\n*/\nclass Sum {\n // void main() {}\n}\n"
+            "class Run {\n void main() {}\n}",
+            "Run.java",
+            "Run",
+            id="beside comments",
+        ),
+        pytest.param(
+            'class Sum {\n String s = "\\"/*";\n void main() {}\n}\n/* */',
+            "Sum.java",
+            "Sum",
+            id="text that looks like a comment",
         ),
         pytest.param("no class at all", "Main.java", "Main", id="none"),
     ],
