@@ -47,12 +47,12 @@ def compare(
     from grader.report.comparison import compare as compared
     from grader.report.flips import flips_of
 
-    here, there = open_run(new), open_run(old)
-    found = compared(here.entries, there.entries)
-    flips = flips_of(here.entries, there.entries, there.name)
+    newer, older = open_run(new), open_run(old)
+    found = compared(newer.entries, older.entries)
+    flips = flips_of(newer.entries, older.entries, older.name)
     if as_json:
         flipped = [
-            {"name": f.here.name, "new": f.here.verdict, "old": f.there.verdict, "why": f.reasons}
+            {"name": f.new.name, "new": f.new.verdict, "old": f.old.verdict, "why": f.reasons}
             for f in flips.found.values()
         ]
         typer.echo(json.dumps({**asdict(found), "flipped": flipped}))
@@ -66,10 +66,10 @@ def compare(
         f"\n{flips.common:,} samples in both: {flips.changed:,} with another verdict, "
         f"{flips.gained:,} now pass, {flips.lost:,} no longer do"
     )
-    losses_first = sorted(flips.found.values(), key=lambda f: f.here.reward - f.there.reward)
+    losses_first = sorted(flips.found.values(), key=lambda f: f.new.reward - f.old.reward)
     for flip in losses_first[:problems]:
-        verdicts = f"{flip.there.verdict} → {flip.here.verdict}"
-        name = visible_line(flip.here.name)
+        verdicts = f"{flip.old.verdict} → {flip.new.verdict}"
+        name = visible_line(flip.new.name)
         typer.echo(f"{name}: {verdicts} ({', '.join(flip.reasons)})")
 
 
@@ -77,8 +77,8 @@ def _print(what: str, deltas: "Iterable[Delta]") -> None:
     rows = [
         (
             visible_line(delta.name)[:_NAME_CHARS],
-            f"{delta.there.value:.3g}",
-            f"{delta.here.value:.3g}",
+            f"{delta.old.value:.3g}",
+            f"{delta.new.value:.3g}",
             f"{delta.difference:+.3g}",
             delta.effect,
         )

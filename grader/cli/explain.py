@@ -20,8 +20,7 @@ def explain(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="Graded rows, as `grader grade` wrote them: a file, or a folder, as GRADER_RECORD "
-            "makes one.",
+            help="A file of graded rows, or a folder of such files, as GRADER_RECORD makes it.",
         ),
     ],
     id: Annotated[

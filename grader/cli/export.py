@@ -27,7 +27,7 @@ def export(
     ] = None,
     tracker: Annotated[
         Tracker | None,
-        typer.Option("--to", help="Write the figures of each step there instead of a table."),
+        typer.Option("--to", help="Write the figures of each step to it instead of a table."),
     ] = None,
     texts: Annotated[
         bool, typer.Option("--texts", help="Add the columns completion and code to the table.")
@@ -36,9 +36,10 @@ def export(
 ) -> None:
     """Write a run as a table for a data frame, or its figures to an experiment tracker.
 
-    A table has a row for each sample. With `--to`, each training step has its mean reward, score,
-    verdicts, signs of an attack, time and queue, as names that begin with `grader/`. If rows name
-    no steps, up to 60 stretches of time are numbered instead. WANDB_PROJECT, MLFLOW_TRACKING_URI
+    A table has a row for each sample. With `--to`, the tracker gets the mean reward, score and
+    times of each training step, and the shares of verdicts and of signs of an attack, under names
+    that begin with `grader/`. If rows name no steps, the run is divided into up to 60 stretches of
+    time, which are numbered instead. WANDB_PROJECT, MLFLOW_TRACKING_URI
     and the other variables of these libraries say where the figures go.
 
     **Examples**
@@ -78,7 +79,7 @@ def _track(run: Path, tracker: Tracker, folder: Path | None) -> None:
 
     trends = trends_of(open_run(run).entries, every_step=True)
     if trends is None:
-        message = f"{run} has rows of one moment only; expected rows that name steps or times"
+        message = f"{run} has no rows of different steps or times; expected two of either"
         raise ConfigurationError(message)
     track(trends, tracker, folder)
     note(f"{tracker}: the figures of {len(trends.moments):,} steps")

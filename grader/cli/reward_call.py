@@ -1,4 +1,4 @@
-"""A user's reward function: which of a file's functions it is, and how its trainer calls it."""
+"""Finds the reward function in a user's file, and calls it as its trainer does."""
 
 import asyncio
 import inspect
@@ -55,7 +55,7 @@ def reward_call(module: ModuleType, file: str) -> RewardCall:
     message = (
         f"{file} defines no reward_func(queries, prompts, labels), as OpenRLHF calls it, no "
         "compute_score(data_source, solution_str, ground_truth, extra_info), as verl calls it, and "
-        f"not one function of prompts and completions, as TRL calls it{several}"
+        f"not exactly one function of prompts and completions, as TRL calls it{several}"
     )
     raise ConfigurationError(message)
 

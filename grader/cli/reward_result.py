@@ -38,8 +38,8 @@ def read_result(value: object) -> RewardResult:
             `extra_logs`; or a list, a tensor, an array or a number.
 
     Raises:
-        InputError: It is none of these, has not one value for the one sample, or its reward is
-            not a finite number.
+        InputError: The value is none of these, does not have exactly one number for the sample,
+            or its reward is not a finite number.
     """
     if not isinstance(value, Mapping):
         return RewardResult(reward=_reward(value, "it"), form=_form(value))

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from grader.report.index import GradedFile
 
 RUN_HELP = (
-    "Graded rows, as `grader grade` wrote them: a file, or a folder, as GRADER_RECORD makes one. "
-    "`run@30:39` are only the rows of the steps 30 to 39, `run@40` those of step 40, and "
-    "`run@30:39min` those that were graded in these minutes of the run."
+    "A file of graded rows, or a folder of such files, as GRADER_RECORD makes it. `run@30:39` "
+    "means only the rows of the steps 30 to 39, `run@40` those of step 40, and `run@30:39min` "
+    "those that were graded in these minutes of the run."
 )
 _STRETCH = re.compile(r"(.+)@(\d+)(?::(\d+))?(min)?")
 

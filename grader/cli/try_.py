@@ -49,12 +49,12 @@ def try_(
         typer.Option(metavar="KEY", help="Column of the label. [default: as found, or the row]"),
     ] = None,
 ) -> None:
-    """Try a reward function on a few rows before a training run does.
+    """Try a reward function on a few rows before you train with it.
 
-    Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a
-    time; or else its `compute_score` as verl does, or its function of completions as TRL does. FILE
-    may also be the name of a file that comes with the grader, such as
-    `reward_func.py`. Prints each sample, its reward and every log that is not 0. The function may
+    Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a time. If
+    there is none, calls its `compute_score` as verl does, or its function of `completions` as TRL
+    does. FILE may also be the name of a file that comes with the grader, such as `reward_func.py`.
+    Prints the reward of each row, and every log that is not 0. The function may
     return what any trainer takes: a dict, a list, a tensor or a number. A row without a response,
     as in a file of prompts, is tried with the reference solution of its label.
 
@@ -76,7 +76,7 @@ def try_(
     - 3: the function raised an exception or gave no reward, or there was no row
     """
     os.environ.setdefault("GRADER_DEBUG", "1")
-    os.environ["GRADER_RECORD"] = ""  # A try is no part of a training.
+    os.environ["GRADER_RECORD"] = ""  # Only a training is recorded.
     is_policy = ".py:" in file.name and not file.exists()
     call = _load_policy(str(file)) if is_policy else _load(file)
     failed, number = False, 0

@@ -25,7 +25,7 @@ _BATCH = 64
 
 
 def reader_for(path: Path, magic: bytes) -> TableReader | None:
-    """Return what reads a table; None if the file is none.
+    """Return what reads the rows of a table; None if the file is not a table.
 
     Args:
         path: The file.

@@ -46,28 +46,28 @@ class Delta:
     """A figure in both runs."""
 
     name: str
-    here: Mean
-    there: Mean
+    new: Mean
+    old: Mean
     effect: Effect
 
     @property
     def difference(self) -> float:
-        """The value here minus the value there."""
-        return self.here.value - self.there.value
+        """The new value minus the old one."""
+        return self.new.value - self.old.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison:
-    """The differences of one run from another, regressions first."""
+    """The differences of a newer run from an older one, regressions first."""
 
     figures: tuple[Delta, ...]
     datasets: tuple[Delta, ...]
     """Mean rewards of the data sets in both runs; empty if there is only one."""
     problems: tuple[Delta, ...]
     """Mean rewards of the problems in both runs, the largest loss first."""
-    only_here: int
-    """Problems that only this run has."""
-    only_there: int
+    only_new: int
+    """Problems that only the newer run has."""
+    only_old: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,24 +78,24 @@ class _Figure:
     """1: more is better; -1: less is better; 0: neither."""
 
 
-def compare(here: Sequence[IndexedRow], there: Sequence[IndexedRow]) -> RunComparison:
-    """Compare two runs; samples need not be the same."""
-    found = [_delta(f.name, here, there, f.value, f.sign) for f in _figures(here, there)]
+def compare(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> RunComparison:
+    """Compare a newer run with an older one; they need not have the same samples."""
+    found = [_delta(f.name, new, old, f.value, f.sign) for f in _figures(new, old)]
     figures = [delta for delta in found if delta is not None]
     figures.sort(key=lambda delta: _ORDER.index(delta.effect))
-    datasets = _grouped(here, there, lambda entry: entry.dataset)
-    ours, theirs = ({entry.problem for entry in entries} for entries in (here, there))
+    datasets = _grouped(new, old, lambda entry: entry.dataset)
+    ours, theirs = ({entry.problem for entry in entries} for entries in (new, old))
     return RunComparison(
         figures=tuple(figures),
         datasets=datasets if len(datasets) > 1 else (),
-        problems=_grouped(here, there, lambda entry: entry.problem),
-        only_here=len(ours - theirs),
-        only_there=len(theirs - ours),
+        problems=_grouped(new, old, lambda entry: entry.problem),
+        only_new=len(ours - theirs),
+        only_old=len(theirs - ours),
     )
 
 
-def _figures(here: Sequence[IndexedRow], there: Sequence[IndexedRow]) -> list[_Figure]:
-    verdicts = {entry.verdict for entries in (here, there) for entry in entries}
+def _figures(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> list[_Figure]:
+    verdicts = {entry.verdict for entries in (new, old) for entry in entries}
     return [
         _Figure(name="reward", value=_reward, sign=1),
         _Figure(name="score", value=lambda e: e.score if e.graded else None, sign=1),
@@ -121,9 +121,9 @@ _NEUTRAL = (Verdict.FAILED, Verdict.SKIPPED)
 
 
 def _grouped(
-    here: Sequence[IndexedRow], there: Sequence[IndexedRow], key: Callable[[IndexedRow], str]
+    new: Sequence[IndexedRow], old: Sequence[IndexedRow], key: Callable[[IndexedRow], str]
 ) -> tuple[Delta, ...]:
-    ours, theirs = _by(here, key), _by(there, key)
+    ours, theirs = _by(new, key), _by(old, key)
     found = [_delta(name, ours[name], theirs[name], _reward, 1) for name in ours if name in theirs]
     deltas = [delta for delta in found if delta is not None]
     return tuple(sorted(deltas, key=lambda delta: (delta.difference, delta.name)))
@@ -140,16 +140,16 @@ def _by(
 
 def _delta(
     name: str,
-    here: Sequence[IndexedRow],
-    there: Sequence[IndexedRow],
+    new: Sequence[IndexedRow],
+    old: Sequence[IndexedRow],
     value: Callable[[IndexedRow], float | None],
     sign: int,
 ) -> Delta | None:
-    ours, theirs = _known(map(value, here)), _known(map(value, there))
+    ours, theirs = _known(map(value, new)), _known(map(value, old))
     if not ours or not theirs:
         return None
-    here_mean, there_mean = fmean(ours), fmean(theirs)
-    difference = here_mean - there_mean
+    new_mean, old_mean = fmean(ours), fmean(theirs)
+    difference = new_mean - old_mean
     # As if both were drawn from the same samples, since single samples have no spread of their own.
     error = math.sqrt(pvariance([*ours, *theirs]) * (1 / len(ours) + 1 / len(theirs)))
     if difference == 0:
@@ -162,8 +162,8 @@ def _delta(
         effect = Effect.BETTER if difference * sign > 0 else Effect.WORSE
     return Delta(
         name=name,
-        here=Mean(value=here_mean, count=len(ours)),
-        there=Mean(value=there_mean, count=len(theirs)),
+        new=Mean(value=new_mean, count=len(ours)),
+        old=Mean(value=old_mean, count=len(theirs)),
         effect=effect,
     )
 

@@ -61,7 +61,7 @@ class Document:
 
     @cached_property
     def trends(self) -> Trends | None:
-        """How the figures move; None if the rows are all of one step."""
+        """How the figures move; None as for `trends_of`."""
         return trends_of(self.file.entries)
 
     @cached_property

@@ -20,8 +20,8 @@ NOTHING = "nothing recorded: flaky, or the tests or the grader changed"
 class Flip:
     """A sample whose verdict differs."""
 
-    here: IndexedRow
-    there: IndexedRow
+    new: IndexedRow
+    old: IndexedRow
     reasons: tuple[str, ...]
     """The other differences; never empty."""
 
@@ -33,12 +33,12 @@ class Flips:
     other: str
     """The other file's name."""
     common: int
-    only_here: int
-    only_there: int
+    only_new: int
+    only_old: int
     changed: int
     """Samples whose verdicts differ."""
     gained: int
-    """Samples that pass here and did not there."""
+    """Samples that pass now and did not before."""
     lost: int
     reasons: tuple[tuple[str, int], ...]
     """Reasons with their counts, most frequent first; a flip may have several."""
@@ -53,73 +53,71 @@ class Flips:
         return list(islice(self.found.values(), SHOWN))
 
 
-def flips_of(here: Sequence[IndexedRow], there: Sequence[IndexedRow], other: str) -> Flips:
+def flips_of(new: Sequence[IndexedRow], old: Sequence[IndexedRow], other: str) -> Flips:
     """Compare two files.
 
     Samples are paired by name. Samples with the same name are paired in the order of the rows that
     they were graded from.
     """
     waiting: dict[str, deque[IndexedRow]] = defaultdict(deque)
-    for entry in sorted(there, key=lambda each: each.source_line):
+    for entry in sorted(old, key=lambda each: each.source_line):
         waiting[entry.name].append(entry)
     pairs = [
         (entry, waiting[entry.name].popleft())
-        for entry in sorted(here, key=lambda each: each.source_line)
+        for entry in sorted(new, key=lambda each: each.source_line)
         if waiting[entry.name]
     ]
     found = [
-        Flip(here=a, there=b, reasons=_reasons(a, b))
-        for a, b in pairs
-        if a.verdict is not b.verdict
+        Flip(new=a, old=b, reasons=_reasons(a, b)) for a, b in pairs if a.verdict is not b.verdict
     ]
     counts = Counter(reason for flip in found for reason in flip.reasons)
     return Flips(
         other=other,
         common=len(pairs),
-        only_here=len(here) - len(pairs),
-        only_there=len(there) - len(pairs),
+        only_new=len(new) - len(pairs),
+        only_old=len(old) - len(pairs),
         changed=len(found),
-        gained=sum(flip.here.verdict is Verdict.PASSED for flip in found),
-        lost=sum(flip.there.verdict is Verdict.PASSED for flip in found),
+        gained=sum(flip.new.verdict is Verdict.PASSED for flip in found),
+        lost=sum(flip.old.verdict is Verdict.PASSED for flip in found),
         reasons=tuple(counts.most_common()),
-        found={flip.here.line: flip for flip in found},
-        pairs={here.line: there for here, there in pairs},
+        found={flip.new.line: flip for flip in found},
+        pairs={new.line: old for new, old in pairs},
     )
 
 
-def _reasons(here: IndexedRow, there: IndexedRow) -> tuple[str, ...]:
-    found = tuple(_differences(here, there))
+def _reasons(new: IndexedRow, old: IndexedRow) -> tuple[str, ...]:
+    found = tuple(_differences(new, old))
     if found:
         return found
-    return (NOTHING if here.limit_hit is there.limit_hit else ONLY_A_LIMIT,)
+    return (NOTHING if new.limit_hit is old.limit_hit else ONLY_A_LIMIT,)
 
 
-def _differences(here: IndexedRow, there: IndexedRow) -> Iterator[str]:
-    if here.graded is not there.graded:
+def _differences(new: IndexedRow, old: IndexedRow) -> Iterator[str]:
+    if new.graded is not old.graded:
         yield "an internal error"
-    if here.completion_crc != there.completion_crc:
+    if new.completion_crc != old.completion_crc:
         yield "the completion"
-    elif here.code_crc != there.code_crc:
+    elif new.code_crc != old.code_crc:
         yield "the extracted code"
-    a, b = here.conditions, there.conditions
+    a, b = new.conditions, old.conditions
     if a is not None and b is not None:
         yield from _conditions(a, b)
-    if here.integrity and there.integrity and here.integrity != there.integrity:
-        yield f"where it was judged ({there.integrity} → {here.integrity})"
-    if here.total != there.total and here.graded and there.graded:
+    if new.integrity and old.integrity and new.integrity != old.integrity:
+        yield f"where it was judged ({old.integrity} → {new.integrity})"
+    if new.total != old.total and new.graded and old.graded:
         yield "the number of cases"
 
 
-def _conditions(here: Conditions, there: Conditions) -> Iterator[str]:
-    if here.extraction is not there.extraction:
-        yield f"the extraction rule ({there.extraction} → {here.extraction})"
-    if here.image != there.image:
-        yield f"the image ({there.image} → {here.image})"
-    if here.format != there.format:
-        yield f"the label format ({there.format} → {here.format})"
-    for limit in fields(here.limits):
-        a, b = getattr(here.limits, limit.name), getattr(there.limits, limit.name)
+def _conditions(new: Conditions, old: Conditions) -> Iterator[str]:
+    if new.extraction is not old.extraction:
+        yield f"the extraction rule ({old.extraction} → {new.extraction})"
+    if new.image != old.image:
+        yield f"the image ({old.image} → {new.image})"
+    if new.format != old.format:
+        yield f"the label format ({old.format} → {new.format})"
+    for limit in fields(new.limits):
+        a, b = getattr(new.limits, limit.name), getattr(old.limits, limit.name)
         if a != b:
             yield f"the limit {limit.name} ({b:g} → {a:g})"
-    if here.stop_early is not there.stop_early:
+    if new.stop_early is not old.stop_early:
         yield "stopping early"

@@ -33,7 +33,7 @@ class IndexedRow:
     """The line of the row that it was graded from; `line` if that is not known."""
     file: LineFile
     offset: int
-    """Of the line in `file`."""
+    """Where the line begins in `file`, in bytes."""
     length: int
     """Bytes of the line, with its newline."""
     name: str
@@ -85,8 +85,9 @@ class Stretch:
     """A part of a run."""
 
     first: int
+    """Its first step, or minute."""
     last: int
-    """Still a part of it, as a whole minute is."""
+    """Its last step, or minute. All rows of it belong to the stretch."""
     unit: Unit = Unit.STEPS
 
     def __str__(self) -> str:
@@ -118,7 +119,7 @@ class GradedFile:
         """
         self.path = path
         self.name = path.name if stretch is None else f"{path.name}, {stretch}"
-        """What pages call it."""
+        """The name that pages show."""
         self._stretch = stretch
         self.entries: list[IndexedRow] = []
         self._all: list[IndexedRow] = []

@@ -1,6 +1,6 @@
 """A run's figures, step by step, for Weights & Biases, TensorBoard or MLflow.
 
-Each is written by its own library, which is imported here only.
+Each tracker has a library of its own. Only this module imports these libraries.
 """
 
 import importlib
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Tracker(StrEnum):
-    """What figures can be written to."""
+    """A tracker that figures can be written to."""
 
     WANDB = "wandb"
     TENSORBOARD = "tensorboard"
@@ -72,7 +72,7 @@ _LIBRARIES = {
     Tracker.MLFLOW: ("mlflow", "start_run"),
     Tracker.TENSORBOARD: ("tensorboard.summary", "Writer"),
 }
-"""The module of each, and a name in it: a folder of the module's name is no library."""
+"""The module of each, and a name that it must have: Python also imports any folder by its name."""
 
 
 def _library(tracker: Tracker) -> Any:

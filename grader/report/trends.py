@@ -1,4 +1,4 @@
-"""How the figures of a run move: over its training steps, or over time if it names no steps."""
+"""How the figures of a run move over its training steps, or over time if rows name no steps."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ class Moment:
     label: str
     entries: tuple[IndexedRow, ...]
     step: int | None = None
-    """The first of its steps; None if rows are taken by time."""
+    """The first of its steps; None if rows are grouped by time."""
 
     def mean(self, value: Callable[[IndexedRow], float | None]) -> float | None:
         """Return the mean over the samples with a value; None if there are none."""
@@ -144,10 +144,10 @@ class Trends:
 
 
 def trends_of(entries: Sequence[IndexedRow], *, every_step: bool = False) -> Trends | None:
-    """Return how the figures of rows move; None if the rows are all of one step or moment.
+    """Return how the figures of rows move; None if there are not two steps, or times, to compare.
 
-    If any row names a step, rows without one are left out. If no row does, the rows that say when
-    they were graded are taken in equal stretches of time.
+    If any row names a step, rows without one are left out. If no row does, rows are grouped by
+    equal stretches of the time when they were graded, and rows without a time are left out.
 
     Args:
         entries: The rows.

@@ -42,7 +42,7 @@ def report_for(rating: Rating, plan: GradingPlan | None, settings: Settings) -> 
         code=rating.answer if plan.name == RewardTask.MATH else None,
     )
     if plan.is_tests:
-        # The rest is the policy's; the reward may be shaped by settings.
+        # Settings may change the reward that the policy gave, such as by a term for length.
         return replace(report, reward=rating.reward)
     return replace(
         report,

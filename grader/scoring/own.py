@@ -21,7 +21,7 @@ from grader.scoring.policies import POLICIES, Policy, find_policy, register
 GROUP = "grader.policies"
 """The group of the entry points of packages that bring a policy."""
 _BASE = "fraction"
-"""The policy that gives the score; its reward is that of the report which the function gets."""
+"""The policy that gives the score and the reward of the report which the function gets."""
 
 
 def load_policy(name: str) -> Policy:
@@ -52,7 +52,7 @@ def load_policy(name: str) -> Policy:
 
 
 def policy_to_send(name: str) -> str:
-    """Return the policy by which others grade; a policy of one's own is applied to their report."""
+    """Return the policy that a worker or service grades by; one's own is applied to its report."""
     return name if name in POLICIES else _BASE
 
 

@@ -25,8 +25,8 @@ with their rewards, by the reward core."""
 _log = structlog.stdlib.get_logger(__name__)
 
 _MOST_TIMES = 16
-"""How many times the service's own limit a client may set, if no setting bounds the limit, such
-as that of output: the service holds in memory what a run prints."""
+"""If no setting bounds a limit, a client may set it to at most this multiple of the service's own.
+The limit on output is one: the service holds in memory what a run prints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ async def code_reward(args: object, sample: Any, **_: Any) -> float | list[float
 
 
 def _step_of(sample: object) -> int | None:
-    """Return how often the weights had been updated that wrote the end of a response."""
+    """Return how often the model had been updated when it wrote the end of a response."""
     versions = getattr(sample, "weight_versions", None)
     last = versions[-1] if versions else None
     return int(last) if isinstance(last, str) and last.isdecimal() else None

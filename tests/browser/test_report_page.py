@@ -222,7 +222,7 @@ def test_two_files_show_flips_and_their_reasons(
     text = page.locator("#flips").inner_text()
     assert "24 samples in both" in text
     assert re.search(r"\d+ the extraction rule \(verbatim → auto\)", text)
-    assert f"{EXAMPLES - 24} samples are only here" in text
+    assert f"{EXAMPLES - 24} samples are only in the new run" in text
     page.get_by_role("button", name="flipped").click()
     shown = count(page)
     assert re.search(rf"^(\d+) of {EXAMPLES} samples$", shown)

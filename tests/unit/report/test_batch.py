@@ -205,7 +205,7 @@ def test_samples_of_one_name_are_paired_by_the_rows_they_came_from(tmp_path: Pat
 def test_samples_of_one_name_are_paired_in_order(tmp_path: Path) -> None:
     passed, failed = Row(report=make_report(AC)), Row(report=make_report(WA))
     found = flips(tmp_path, [passed, failed, passed], [passed, passed])
-    assert (found.common, found.changed, found.only_here, found.only_there) == (2, 1, 1, 0)
+    assert (found.common, found.changed, found.only_new, found.only_old) == (2, 1, 1, 0)
     assert set(found.found) == {2}
 
 

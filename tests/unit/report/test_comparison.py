@@ -37,12 +37,10 @@ def recorded(folder: Path, *samples: RecordedSample) -> Path:
     return folder
 
 
-def compared(
-    folder: Path, here: list[RecordedSample], there: list[RecordedSample]
-) -> RunComparison:
+def compared(folder: Path, new: list[RecordedSample], old: list[RecordedSample]) -> RunComparison:
     files = [
         GradedFile(recorded(folder / name, *samples))
-        for name, samples in (("here", here), ("there", there))
+        for name, samples in (("new", new), ("old", old))
     ]
     return compare(files[0].entries, files[1].entries)
 
@@ -53,14 +51,14 @@ def figure(found: RunComparison, name: str) -> Delta:
 
 
 def test_regressions_come_first_and_say_how_large_they_are(tmp_path: Path) -> None:
-    here = [sample(AC)] * 5 + [sample(Verdict.TAMPERED)] * 20 + [sample(IE)] * 5
-    found = compared(tmp_path, here, [sample(AC)] * 20 + [sample(WA)] * 5)
+    new = [sample(AC)] * 5 + [sample(Verdict.TAMPERED)] * 20 + [sample(IE)] * 5
+    found = compared(tmp_path, new, [sample(AC)] * 20 + [sample(WA)] * 5)
     effects = [delta.effect for delta in found.figures]
     assert effects[0] is Effect.WORSE
     assert effects == sorted(effects, key=list(dict.fromkeys(effects)).index)
     reward = figure(found, "reward")
     # Internal errors have no reward.
-    assert (reward.here.value, reward.here.count) == (-0.6, 25)
+    assert (reward.new.value, reward.new.count) == (-0.6, 25)
     assert reward.difference == pytest.approx(-1.2)
     assert reward.effect is Effect.WORSE
     assert figure(found, "Tampered, %").effect is Effect.WORSE
@@ -87,23 +85,23 @@ def test_difference_of_few_samples_may_be_chance(
 
 
 def test_problems_and_data_sets_are_compared_the_largest_loss_first(tmp_path: Path) -> None:
-    here = [sample(WA, "b"), sample(AC, "a", dataset="two"), sample(AC, "new"), sample(WA, "c")]
-    there = [sample(AC, "b"), sample(WA, "a", dataset="two"), sample(WA, "c"), sample(WA, "old")]
-    found = compared(tmp_path, here, there)
+    new = [sample(WA, "b"), sample(AC, "a", dataset="two"), sample(AC, "new"), sample(WA, "c")]
+    old = [sample(AC, "b"), sample(WA, "a", dataset="two"), sample(WA, "c"), sample(WA, "old")]
+    found = compared(tmp_path, new, old)
     assert [(d.name, d.difference) for d in found.problems] == [("b", -2), ("c", 0), ("a", 2)]
-    assert (found.only_here, found.only_there) == (1, 1)
+    assert (found.only_new, found.only_old) == (1, 1)
     assert [d.name for d in found.datasets] == ["one", "two"]
 
 
 VERDICTS = st.lists(st.sampled_from([AC, WA, TLE, IE, Verdict.TAMPERED]), min_size=1, max_size=12)
 
 
-@given(here=VERDICTS, there=VERDICTS)
+@given(new=VERDICTS, old=VERDICTS)
 def test_comparison_the_other_way_round_is_the_opposite(
-    tmp_path_factory: pytest.TempPathFactory, here: list[Verdict], there: list[Verdict]
+    tmp_path_factory: pytest.TempPathFactory, new: list[Verdict], old: list[Verdict]
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
-    ours, theirs = [sample(v) for v in here], [sample(v) for v in there]
+    ours, theirs = [sample(v) for v in new], [sample(v) for v in old]
     one = {d.name: d for d in compared(folder / "1", ours, theirs).figures}
     other = {d.name: d for d in compared(folder / "2", theirs, ours).figures}
     opposite = {Effect.WORSE: Effect.BETTER, Effect.BETTER: Effect.WORSE}
@@ -126,12 +124,12 @@ def test_command_compares_stretches_of_a_run(
     assert "p0: passed → failed (the completion)" in out
     assert run(["compare", f"{folder}@40", f"{folder}@0:39", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["figures"][0]["here"] == {"value": -1.0, "count": 1}
+    assert found["figures"][0]["new"] == {"value": -1.0, "count": 1}
     minutes = [sample(AC if n < 60 else WA, at=1e6 + 30 * n) for n in range(120)]
     timed = recorded(tmp_path / "timed", *minutes)
     assert run(["compare", f"{timed}@30:39min", f"{timed}@20:29min", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["figures"][0]["here"]["count"], found["figures"][0]["there"]["count"]) == (20, 20)
-    assert found["figures"][0]["here"]["value"] == -1.0
+    assert (found["figures"][0]["new"]["count"], found["figures"][0]["old"]["count"]) == (20, 20)
+    assert found["figures"][0]["new"]["value"] == -1.0
     assert run(["compare", str(folder), f"{folder}@90:99"]) == 2
     assert "no graded row of the steps 90 to 99" in capsys.readouterr().err
