@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader.model.errors import InputError
+from grader.offline.source import parse_object
 
 STDIN = Path("-")
 """The path that means standard input."""
@@ -33,7 +34,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A complete line that is not blank."""
+    """A line that is complete and not blank."""
 
     file: "LineFile"
     number: int
@@ -84,6 +85,9 @@ class LineFile:
     def new_lines(self) -> Iterator[Line]:
         """Yield the complete lines that were added since the last call.
 
+        The last line is also complete without a newline if it is a whole JSON object, since no
+        part of an object is one.
+
         Raises:
             InputError: The file cannot be read or is damaged, or a line is too long.
         """
@@ -92,16 +96,16 @@ class LineFile:
             with self._text() as file:
                 file.seek(self._offset)
                 while text := file.readline(MAX_LINE_BYTES):
-                    if not text.endswith(b"\n"):
-                        if len(text) == MAX_LINE_BYTES:
-                            where = f"line {self._number + 1} of {self.path}"
-                            message = f"{where} is longer than {MAX_LINE_BYTES} bytes"
-                            raise InputError(message)
+                    number, has_newline = self._number + 1, text.endswith(b"\n")
+                    if not has_newline and len(text) == MAX_LINE_BYTES:
+                        message = f"line {number} of {self.path} is longer than {len(text)} bytes"
+                        raise InputError(message)
+                    if not has_newline and not _is_object(text):
                         return
                     offset, self._offset = self._offset, self._offset + len(text)
-                    self._number += 1
+                    self._number += has_newline
                     if not text.isspace():
-                        yield Line(file=self, number=self._number, offset=offset, text=text)
+                        yield Line(file=self, number=number, offset=offset, text=text)
         except OSError as error:
             raise self._unreadable(error) from error
 
@@ -155,6 +159,14 @@ class LineFile:
 
     def _unreadable(self, error: OSError) -> InputError:
         return InputError(f"cannot read {self.path}: {error.strerror or error}")
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        parse_object(text)
+    except InputError:
+        return False
+    return True
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
