@@ -163,6 +163,7 @@ def test_environment_is_the_fixed_one(target: Target, monkeypatch: pytest.Monkey
     assert set(target.tell("dict(os.environ)")) <= {
         *("HOME", "LANG", "LOGNAME", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH"),
         *(
+            "JE_ARROW_MALLOC_CONF",
             "PYTHONDONTWRITEBYTECODE",
             "PYTHONHASHSEED",
             "PYTHONINTMAXSTRDIGITS",
@@ -175,6 +176,7 @@ def test_environment_is_the_fixed_one(target: Target, monkeypatch: pytest.Monkey
     assert "treasure" not in initial
     assert {pair.partition("=")[0] for pair in initial.split("\0")} <= {
         *("", "LANG", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONHASHSEED"),
+        "JE_ARROW_MALLOC_CONF",
     }
 
 

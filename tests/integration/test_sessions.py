@@ -81,6 +81,16 @@ def test_what_earlier_states_hold_leaves_room_for_the_next_step(
         assert session.fork(at=3).run("2").value == "2"
 
 
+def test_cell_that_imports_pandas_is_kept(sessions: Sessions) -> None:
+    with sessions.open() as session:
+        # Its allocator is what started a thread.
+        result = session.run("import pandas, pyarrow")
+        if result.error is not None:
+            pytest.skip(result.error.message)
+        assert result.problem is None
+        assert session.run("pandas.DataFrame({'a': ['x']}).a.str.upper()[0]").value == "'X'"
+
+
 def test_database_stays_locked_to_no_other_step_than_its_own(sessions: Sessions) -> None:
     with sessions.open() as session:
         opened = session.run(

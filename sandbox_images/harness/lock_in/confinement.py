@@ -45,6 +45,8 @@ _COVERED = ("/sys", "/dev/mqueue")
 
 ENVIRONMENT = {
     "HOME": WORK,
+    # Else importing pandas starts a thread that never ends, and a session would keep no such cell.
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "LANG": "C.UTF-8",
     "LOGNAME": "submission",
     "OMP_NUM_THREADS": "1",

@@ -18,6 +18,7 @@ _STANDING_CPU_TIME_S = 3600
 _LIMITS_OF_A_RUN = ("cpu_time_s", "wall_time_s", "output_bytes")
 _PROGRAM = os.path.abspath(os.path.join(__file__, "../../__main__.py"))
 _ENVIRONMENT = {
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
