@@ -97,8 +97,8 @@ def compare(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> RunComparis
 def _figures(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> list[_Figure]:
     verdicts = {entry.verdict for entries in (new, old) for entry in entries}
     return [
-        _Figure(name="reward", value=_reward, sign=1),
-        _Figure(name="score", value=lambda e: e.score if e.graded else None, sign=1),
+        _Figure(name="Reward", value=_reward, sign=1),
+        _Figure(name="Score", value=lambda e: e.score if e.graded else None, sign=1),
         *(
             _Figure(
                 name=f"{VERDICTS[verdict].label}, %",
@@ -108,11 +108,11 @@ def _figures(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> list[_Figu
             for verdict in Verdict
             if verdict in verdicts
         ),
-        _Figure(name="signs of an attack, %", value=_share(lambda e: e.is_hack), sign=-1),
-        _Figure(name="paid hacks, %", value=_share(_is_paid_hack), sign=-1),
+        _Figure(name="Signs of an attack, %", value=_share(lambda e: e.is_hack), sign=-1),
+        _Figure(name="Paid hacks, %", value=_share(_is_paid_hack), sign=-1),
         _Figure(name="CPU time, s", value=lambda e: e.cpu_in_all_s, sign=-1),
-        _Figure(name="queue, s", value=lambda e: e.queue_s, sign=-1),
-        _Figure(name="completion, characters", value=lambda e: e.completion_chars, sign=0),
+        _Figure(name="Queue time, s", value=lambda e: e.queue_s, sign=-1),
+        _Figure(name="Completion, characters", value=lambda e: e.completion_chars, sign=0),
     ]
 
 

@@ -245,7 +245,7 @@ def test_two_files_stand_side_by_side_down_to_the_completions(
     ]
     page = opened(open_page, write(*files))
     rows = page.locator("#compared tbody tr").all_inner_texts()
-    assert rows[0].split("\t")[:4] == ["reward", "1", "-1", "-2"]
+    assert rows[0].split("\t")[:4] == ["Reward", "1", "-1", "-2"]
     assert rows[0].endswith("worse")
     page.locator("#samples a.open").first.click()
     page.wait_for_selector("#sample-name")

@@ -56,7 +56,7 @@ def test_regressions_come_first_and_say_how_large_they_are(tmp_path: Path) -> No
     effects = [delta.effect for delta in found.figures]
     assert effects[0] is Effect.WORSE
     assert effects == sorted(effects, key=list(dict.fromkeys(effects)).index)
-    reward = figure(found, "reward")
+    reward = figure(found, "Reward")
     # Internal errors have no reward.
     assert (reward.new.value, reward.new.count) == (-0.6, 25)
     assert reward.difference == pytest.approx(-1.2)
@@ -64,7 +64,7 @@ def test_regressions_come_first_and_say_how_large_they_are(tmp_path: Path) -> No
     assert figure(found, "Tampered, %").effect is Effect.WORSE
     assert figure(found, "Passed, %").effect is Effect.WORSE
     assert figure(found, "CPU time, s").effect is Effect.SAME
-    assert figure(found, "completion, characters").effect is Effect.OTHER
+    assert figure(found, "Completion, characters").effect is Effect.OTHER
     assert found.datasets == ()
 
 
@@ -80,7 +80,7 @@ def test_difference_of_few_samples_may_be_chance(
     tmp_path: Path, count: int, effect: Effect
 ) -> None:
     found = compared(tmp_path, [sample(WA)] * count, [sample(AC)] * count)
-    assert figure(found, "reward").effect is effect
+    assert figure(found, "Reward").effect is effect
     assert found.problems[0].effect is effect
 
 
@@ -118,7 +118,7 @@ def test_command_compares_stretches_of_a_run(
     folder = recorded(tmp_path / "run", *samples)
     assert run(["compare", f"{folder}@40:49", f"{folder}@30:39", "--problems", "2"]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[2].split() == ["reward", "1", "-1", "-2", "worse"]
+    assert out.splitlines()[2].split() == ["Reward", "1", "-1", "-2", "worse"]
     assert "3 more problems" in out
     assert "10 samples in both: 10 with another verdict, 0 now pass, 10 no longer do" in out
     assert "p0: passed → failed (the completion)" in out
