@@ -93,6 +93,20 @@ def check_judge(slot: Slot) -> bytes:
         pytest.param(RIGHT, "def test_a(:", id="suite does not compile"),
         pytest.param(RIGHT, "import solution\nx = 1 / 0", id="suite does not load"),
         pytest.param(RIGHT, "", id="no test"),
+        pytest.param(
+            RIGHT,
+            "import pytest\n@pytest.mark.parametrize('x', ['\\xe9', b'b', 1.5, None, len, [2]])\n"
+            "def test_a(x): assert x == pytest.approx({'a': 'b' * 999, 'c': [x]})",
+            id="parameters",
+        ),
+        pytest.param(
+            RIGHT,
+            "import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self):\n"
+            "        for x in ({1: 'a' * 99}, 'a\\nb', [1], (2,), {3}):\n"
+            "            with self.subTest(x=x): self.assertEqual(x, type(x)())\n"
+            "        with self.assertRaisesRegex(ValueError, 'x'): self.assertIn(1, [])",
+            id="unittest",
+        ),
         pytest.param(RIGHT, "def test_a(missing): pass", id="no such fixture"),
         pytest.param(
             RIGHT,

@@ -41,22 +41,43 @@ _REHEARSAL = b"""\
 import unittest
 import pytest
 
+THINGS = [1, "two", b"three", 4.5, 6j, None, True, [7], ("eight", 9), {"ten": 11}, {12}, len]
+
 @pytest.fixture
 def three():
     return 3
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_passes(number, three):
-    assert number < three
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize("thing", THINGS)
+def test_fails(thing, three):
+    with pytest.raises(ValueError, match="three"):
         int("three")
+    assert thing == [three, THINGS]
 
-def test_fails():
-    assert ["three", {3: 3.0}] == ["four", pytest.approx(4.0)]
+@pytest.mark.parametrize("thing", THINGS)
+def test_is_not_near(thing):
+    assert thing == pytest.approx(thing)
+    assert thing == pytest.approx([0.5, {"one": 1}])
+
+@pytest.mark.skip(reason="three")
+def test_is_skipped():
+    pass
+
+def test_does_not_raise():
+    with pytest.raises(ValueError):
+        pytest.fail("three")
 
 class TestFails(unittest.TestCase):
     def test_fails(self):
-        self.assertEqual([3], [4])
+        for thing in THINGS:
+            with self.subTest(thing=thing):
+                self.assertEqual(thing, type(thing)())
+            with self.subTest(thing=thing):
+                self.assertAlmostEqual(thing, THINGS)
+        with self.assertRaises(ValueError):
+            self.assertIn(3, THINGS)
+
+    def test_is_skipped(self):
+        self.skipTest("three")
 """
 """Run before the first suite. What pytest imports and remembers once is there then."""
 _REHEARSAL_PATH = "test_rehearsal.py"
@@ -101,7 +122,12 @@ class _Standing:
             recorder.pytests_own = before.fixtures
             gc.collect()
             gc.freeze()
-            return lambda: before.is_put_back() and not recorder.saw_pytests_own
+
+            def is_unchanged() -> bool:
+                before.put_back()
+                return before.is_still_so() and not recorder.saw_pytests_own
+
+            return is_unchanged
 
         standing.serve(run, partial(_judge, session, recorder), look)
         judging.end(0)
@@ -185,7 +211,7 @@ def _run_tests(session: pytest.Session) -> None:
 
 
 def _rehearse(session: pytest.Session) -> None:
-    """Run a suite of our own, and put back what that changed."""
+    """Run a suite of our own, and put all back but the modules that pytest has imported."""
     before = _Before(session)
     path = list(sys.path)
     with open(f"{WORK}/{_REHEARSAL_PATH}", "wb") as file:
@@ -194,7 +220,7 @@ def _rehearse(session: pytest.Session) -> None:
     _run_tests(session)
     linecache.clearcache()
     sys.path[:] = path
-    before.is_put_back()
+    before.put_back()
 
 
 class _Before:
@@ -228,10 +254,8 @@ class _Before:
                 if isinstance(value, type) and value.__module__ == name:
                     yield value
 
-    def is_put_back(self) -> bool:
-        """Put back what pytest remembers of a suite; tell whether all is as it was."""
-        if self._session.stash or self._session._setupstate.stack:
-            return False
+    def put_back(self) -> None:
+        """Put back what pytest remembers of a suite, and let nothing be found of it."""
         for kept in self._kept:
             kept.put_back()
         sys.meta_path[:] = self._finders
@@ -240,12 +264,17 @@ class _Before:
         sys.path_importer_cache.clear()
         sys.path_importer_cache.update(self._importers)
         for name in sys.modules.keys() - self._modules.keys():
-            if not _is_of_suite(sys.modules.pop(name)):
-                return False
+            if _is_of_suite(sys.modules[name]):
+                del sys.modules[name]
         for folder in self._folders:
             _empty(folder)
+
+    def is_still_so(self) -> bool:
+        """Tell whether the process is as it was."""
         return (
-            sys.modules == self._modules
+            not self._session.stash
+            and not self._session._setupstate.stack
+            and sys.modules == self._modules
             and all(vars(self._modules[name]) == names for name, names in self._names.items())
             and all(vars(each) == names for each, names in self._classes.items())
             and list(self._look()) == self._state
