@@ -120,8 +120,13 @@ def _precompiled(standard: str) -> Prebuilt:
     GCC takes it only for the flags that it was made with, and only if it is included first.
     """
     flags = (part.replace("gnu++17", standard) for part in _FLAGS)
-    whole = ("-x", "c++-header", "-include", "bits/stdc++.h", "/dev/null", "-o", "{file}")
-    return Prebuilt(path=f"bits/stdc++.h.gch/{standard}", command=(*flags, *whole))
+    return Prebuilt(
+        path=f"bits/stdc++.h.gch/{standard}",
+        # What GCC reads if it cannot take the other, such as for a second inclusion.
+        source_path="bits/stdc++.h",
+        source="#include_next <bits/stdc++.h>\n",
+        command=(*flags, "-x", "c++-header", "{source}", "-o", "{file}"),
+    )
 
 
 _CPP17 = Language(

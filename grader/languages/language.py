@@ -71,9 +71,12 @@ class Prebuilt(NamedTuple):
     """A file that is made once per machine, for all submissions."""
 
     path: str
-    """Relative to `PREBUILT`."""
+    """Relative to `PREBUILT`, as `source_path` is."""
+    source_path: str
+    source: str
+    """What it is made of. Compilers may read this in place of it."""
     command: tuple[str, ...]
-    """What makes `{file}`. The sandbox does not confine it, so it must not read a submission."""
+    """What makes `{file}` of `{source}`. No sandbox confines it, so it must read no submission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

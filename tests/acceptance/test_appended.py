@@ -21,7 +21,7 @@ from tests.conftest import missing
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 REFUSED = {
-    "humanevalx_cpp": "32 38 44 50 52 71 137 151",
+    "humanevalx_cpp": "32 33 38 44 50 52 71 137 151",
     "humanevalx_go": "32 38 44 50 53 151",
     "humanevalx_java": "32 38 50 103 111 137",
     "humanevalx_js": "2 32 38 44 50 51 53 151",
@@ -38,11 +38,12 @@ REFUSED = {
 }
 """Numbers of rows with an assertion that cannot be taken apart."""
 BROKEN = {
+    "humanevalx_cpp": "22 53 162",
     "humanevalx_java": "44 53 151",
     "humanevalx_js": "71 112 155 162",
     "humanevalx_rust": "91 137 162",
     "mceval_c": "38",
-    "mceval_cpp": "25",
+    "mceval_cpp": "25 38",
     "mceval_go": "15",
     "mceval_lua": "1",
     "mceval_php": "32",
@@ -50,6 +51,8 @@ BROKEN = {
 """Numbers of rows whose reference does not pass."""
 FLAKY = {"humanevalx_go": "95"}
 """Numbers of rows whose reference passes by chance."""
+PASSING = {"cpp": "23"}
+"""Numbers of wrong solutions that their own tests pass."""
 FILES = [
     *(f"humanevalx_{name}" for name in ("cpp", "go", "java", "js", "rust")),
     *(f"mceval_{name}" for name in ("c", "cpp", "go", "javascript", "lua", "php", "ruby")),
@@ -100,4 +103,5 @@ def test_wrong_solutions_do_not_pass(native_grader: Grader, data_dir: Path, name
     rows = sample(list(read_rows(data_dir / f"humanevalpack_{name}.jsonl.gz")), 25)
     reports = grade_all(native_grader, submissions(rows, "buggy_solution", set()))
     assert len(reports) > 20
-    assert [id for id, report in reports.items() if report.verdict == "passed"] == []
+    passed = {id for id, report in reports.items() if report.verdict == "passed"}
+    assert passed == named(PASSING, name) & reports.keys()

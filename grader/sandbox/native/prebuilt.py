@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from grader.languages import Language
+from grader.languages import Language, Prebuilt
 
 _log = logging.getLogger(__name__)
 
@@ -37,13 +37,13 @@ def prebuilt_folder(found: Iterable[Language]) -> Path | None:
     if not wanted:
         return None
     try:
-        folder = _cache() / _key([each.command for each in wanted.values()])
+        folder = _cache() / _key(wanted.values())
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         with (folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             for path, prebuilt in wanted.items():
                 if not (folder / path).exists():
-                    _make(prebuilt.command, folder / path)
+                    _make(prebuilt, folder)
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         _log.warning("nothing is made beforehand for compilers: %s", error)
         return None
@@ -60,22 +60,34 @@ def _cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "grader/prebuilt"
 
 
-def _key(commands: list[tuple[str, ...]]) -> str:
-    """Return a name for what some commands make with the compilers that are installed now."""
+def _key(wanted: Iterable[Prebuilt]) -> str:
+    """Return a name for what is made with the compilers that are installed now."""
     digest = hashlib.sha256()
-    for command in commands:
-        program = Path(shutil.which(command[0], path=_PATH) or command[0]).resolve()
+    for each in wanted:
+        name = each.command[0]
+        program = Path(shutil.which(name, path=_PATH) or name).resolve()
         status = program.stat()
-        digest.update(repr((command, program, status.st_mtime_ns, status.st_size)).encode())
+        digest.update(repr((each, program, status.st_mtime_ns, status.st_size)).encode())
     return digest.hexdigest()[:16]
 
 
-def _make(command: tuple[str, ...], path: Path) -> None:
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent.parent, prefix=".") as folder:
-        made = Path(folder, "made")
+def _make(prebuilt: Prebuilt, folder: Path) -> None:
+    path, source = folder / prebuilt.path, folder / prebuilt.source_path
+    for each in (path, source):
+        each.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(prebuilt.source)
+    source.chmod(0o644)
+    # The user of a slot must be able to read them, whatever the umask is.
+    for each in (folder, path.parent, source.parent):
+        each.chmod(0o755)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as aside:
+        made = Path(aside, "made")
+        values = {"{file}": str(made), "{source}": str(source)}
+        command = list(prebuilt.command)
+        for name, value in values.items():
+            command = [part.replace(name, value) for part in command]
         subprocess.run(
-            [part.replace("{file}", str(made)) for part in command],
+            command,
             env={"PATH": _PATH, "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

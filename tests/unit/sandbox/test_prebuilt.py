@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from grader import languages
-from grader.languages import Language
-from grader.languages.language import Prebuilt
+from grader.languages import Language, Prebuilt
 from grader.sandbox.native.prebuilt import prebuilt_folder
 
 
 def language(*command: str, path: str = "some/header.gch") -> Language:
-    return replace(
-        languages.languages()["cpp"], prebuilt=Prebuilt(path=path, command=(*command, "{file}"))
+    prebuilt = Prebuilt(
+        path=path, source_path="some/header", source="text", command=(*command, "{file}")
     )
+    return replace(languages.languages()["cpp"], prebuilt=prebuilt)
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +34,7 @@ def test_file_is_made_once_for_all_who_can_read_it() -> None:
     assert [path.stat().st_mtime_ns for path in made] == before
     assert sorted(path.name for path in folder.rglob("*")) == [
         ".lock",
+        "header",
         "header.gch",
         "other.gch",
         "some",

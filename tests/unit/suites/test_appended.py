@@ -92,6 +92,7 @@ def test_assertion_is_taken_apart(
             "cpp", "assert(sorted(twice(2)) == 4);", id="another function around the call"
         ),
         pytest.param("cpp", "assert(twice(2) > 3);", id="another comparison"),
+        pytest.param("cpp", "assert(twice(2) == twice(2));", id="compared with itself"),
         pytest.param("cpp", "assert(twice(2) == 4 || twice(2) == 5);", id="either of two"),
         pytest.param("cpp", "bool ok = twice(2) == 4;\nassert(ok);", id="compared before"),
         pytest.param("cpp", "int a = 4;\na = 5;\nassert(twice(2) == a);", id="name of two values"),
