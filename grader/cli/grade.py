@@ -68,7 +68,7 @@ def grade(
         bool,
         typer.Option(
             "--retry-ungraded",
-            help="As --resume, and grade the rows again that could not be graded.",
+            help="Like --resume, and also grade again the rows that could not be graded.",
         ),
     ] = False,
     force: ForceOption = False,

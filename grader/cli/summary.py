@@ -78,7 +78,10 @@ def _lines(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[str]:
 
 
 def _limited(summary: "Summary") -> str:
-    """Return what share of the CPU time limits cost, since it explains a low rate."""
+    """Return the share of the CPU time that samples took which reached a limit.
+
+    It explains a low rate.
+    """
     if not summary.limited_cpu_time_s:
         return ""
     share = 100 * summary.limited_cpu_time_s / summary.cpu_time_s

@@ -201,7 +201,7 @@ def _reference(label: Any) -> str | None:
 
 
 def _show(call: RewardCall, sample: TriedSample) -> str | None:
-    """Call the function and print its result; return the result's form, None if it is no reward."""
+    """Call the function and print its result; return the result's form, or None if it failed."""
     try:
         result = read_result(call(sample))
     except InputError as error:

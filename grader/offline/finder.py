@@ -12,10 +12,8 @@ from grader.text.nearest import nearest
 
 PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
 """Fields that may name a row's problem. The first that names a known problem counts."""
-
-
 _UNKNOWN_COMPARED = 10
-"""Most unknown ids that are compared with the known ones, which takes time."""
+"""Most unknown ids for which errors name similar known ones, since finding these takes time."""
 
 
 class ProblemLookup(Protocol):
@@ -35,7 +33,7 @@ class SuiteFinder:
         self._problems = problems
         self._seen: SuiteCache[TestSuite] = SuiteCache()
         self._unknown = 0
-        """Ids that the problems lacked."""
+        """How many ids were not found among the problems."""
 
     def find(self, row: Mapping[str, Any], size: int) -> TestSuite:
         """Return the tests of a row.

@@ -144,7 +144,7 @@ class Output(Closing):
 
 
 def write_whole(path: Path, data: Iterable[bytes]) -> None:
-    """Write a file, or leave a plain one as it is if that fails; `-` is standard output.
+    """Write a file; `-` is standard output. If that fails, a plain file is left as it was.
 
     Raises:
         ConfigurationError: A file of that name cannot be made.
@@ -153,7 +153,7 @@ def write_whole(path: Path, data: Iterable[bytes]) -> None:
     if path == STDOUT:
         sys.stdout.buffer.writelines(data)
         return
-    # Not replaced, but written through: links and devices, such as /dev/stdout, which is both.
+    # Links and devices are written to and not replaced: /dev/stdout is a link to a device.
     is_special = path.is_symlink() or (path.exists() and not path.is_file())
     target = path if is_special else path.with_name(f".{path.name}.new")
     try:

@@ -68,7 +68,7 @@ def run_key(
 
 
 def _policy_key(policy: str) -> object:
-    """Return what differs if a policy does: its name, and the text of a file of the user's own."""
+    """Return what identifies a policy: its name and, for a user's own file, the file's checksum."""
     file = Path(policy.rpartition(":")[0])
     return (policy, _checksum(file)) if file.suffix == ".py" else policy
 

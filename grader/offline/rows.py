@@ -25,7 +25,7 @@ from grader.suites.plans import GradingPlan, plan_for
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Fields that may hold the completion, in this order."""
 _LIKELY_KEYS = ("output", "outputs", "generation", "completions", "responses", "text", "code")
-"""Fields that are named in the advice to a row without any of these."""
+"""Further fields that look like a completion. Only an error names them, as what to choose."""
 ANSWER_KEYS = ("label", "answer", "ground_truth")
 """Fields that may hold a label that is not code, in this order."""
 REPORT_KEY = "report"
@@ -84,7 +84,7 @@ class RowSample:
     """Given if tests alone do not grade it. If neither is given, `problem` says why."""
     problem: str = ""
     is_misread: bool = False
-    """Whether it is no JSON or lacks a field: so does each row of a file that is read wrongly."""
+    """Whether it is not JSON or lacks a field. If all rows are like that, the file is misread."""
 
 
 def samples(row: Row, finder: SuiteFinder, rules: RowRules) -> list[RowSample]:

@@ -102,10 +102,10 @@ def grade_rows(
 
 
 def _looked_at(rows: Iterable[Row], finder: SuiteFinder, rules: RowRules) -> Iterator[Row]:
-    """Yield the rows, but none if all of the first ones are misread: so is the rest.
+    """Yield the rows. If each of the first ones is misread, assume that all are, and yield none.
 
     Raises:
-        InputError: They are; or the file is damaged.
+        InputError: Each of the first rows is misread, or the file is damaged.
     """
     rows = iter(rows)
     held: list[Row] = []

@@ -39,14 +39,14 @@ _UNREADABLE = {
 }
 _BOM = b"\xef\xbb\xbf"
 _ARRAY = re.compile(rb"\s*\[\s*(?:\{|\]|\Z)")
-"""How an array of rows begins. A line of JSONL that is an array begins otherwise, or is no row."""
+"""How an array of rows begins. If a line of JSONL begins like this, it cannot be read as a row."""
 _CHUNK = 1 << 20
 _KEPT_BYTES = 2000
-"""Bytes of a line that is too long that its row keeps."""
+"""Of a line that is too long, its row keeps this many bytes."""
 
 _ENDINGS = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv")
 _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}\.\w+(?:\.gz)?")
-"""The name of one of several files that hold a data set together."""
+"""The name of a shard: one of several files that make up a data set."""
 _SHOWN = 8
 
 
@@ -57,7 +57,7 @@ class Row:
     number: int
     """The line of a JSONL file, or the row of any other; from 1."""
     text: bytes
-    """Its JSON on one line, stripped of blanks; not checked yet."""
+    """Its text on one line, without blanks at the ends. It may be invalid JSON."""
     progress: float | None
     """The share of the file up to this row, in [0, 1]; None if unknown."""
     problem: str = ""
@@ -238,7 +238,7 @@ class _Text:
         try:
             for text in array.elements():
                 number += 1
-                # Line breaks of JSON stand only between its tokens.
+                # JSON has line breaks only between tokens, so these are not part of a text.
                 line = text.replace("\n", " ").replace("\r", " ").encode()
                 yield number, line, "", array.read
         except (ValueError, RecursionError) as error:
@@ -266,7 +266,8 @@ class _ArrayText:
         """Yield the text of each element.
 
         Raises:
-            ValueError: It is no array, not UTF-8, or an element is longer than `MAX_LINE_BYTES`.
+            ValueError: It is not an array or not UTF-8, or an element is longer than
+                `MAX_LINE_BYTES`.
             RecursionError: It is nested too deeply.
         """
         self._more(_CHUNK)
@@ -275,7 +276,7 @@ class _ArrayText:
             yield self._element()
         self._at += 1
         if self._next():
-            message = "expected nothing after its end"
+            message = "found text after the end of the array; expected none"
             raise ValueError(message)
 
     def _next(self) -> str:
@@ -336,7 +337,7 @@ class _Table:
 
 
 class _Folder:
-    """The files of one data set, one after the other; their rows are numbered through."""
+    """The files of one data set in order. Row numbers go on from file to file."""
 
     def __init__(self, files: list[Path]) -> None:
         self._sources = [open_rows(file) for file in files]

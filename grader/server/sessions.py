@@ -88,7 +88,7 @@ class SessionRegistry:
         self._sessions.close()
 
     def using(self, id: str, do: Callable[[Session], _T]) -> _T:
-        """Do something with a session; forget it if it is no more.
+        """Do something with a session, and forget the session if it turns out to be lost.
 
         Raises:
             SessionLostError: There is no such session.

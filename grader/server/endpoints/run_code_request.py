@@ -1,4 +1,4 @@
-"""What a client of `POST /run_code` asks for, and the batch that it comes to."""
+"""What a client of `POST /run_code` asks for, and the run batch that is made of it."""
 
 import base64
 import binascii
