@@ -33,18 +33,18 @@ def new_chart(kind: str, **options: Any) -> Any:
     return getattr(pygal, kind)(css=[], js=[], show_legend=False, **options)
 
 
-def draw(chart: Any, told: str) -> ET.Element:
+def draw(chart: Any, in_words: str) -> ET.Element:
     """Return a chart as an `svg` element without styles, scripts or tooltips.
 
     Args:
         chart: A chart of `new_chart`.
-        told: What it shows, in words for screen readers.
+        in_words: What it shows, in words for screen readers.
     """
     svg: ET.Element = chart.render_tree()
     _strip(svg)
     svg.attrib.pop("id", None)
     svg.set("role", "img")
-    svg.set("aria-label", told)
+    svg.set("aria-label", in_words)
     return svg
 
 

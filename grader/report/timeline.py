@@ -29,7 +29,7 @@ class Timeline:
     """A chart of figures over time."""
 
     title: str
-    told: str
+    in_words: str
     """What it shows, in words for screen readers."""
     series: tuple[Series, ...]
     """All have as many values as there are moments."""
@@ -70,7 +70,7 @@ class Timeline:
         chart.x_labels = list(self.moments)
         for series in self.series:
             chart.add(None, list(series.values))
-        svg = draw(chart, f"{self.title}: {self.told}")
+        svg = draw(chart, f"{self.title}: {self.in_words}")
         for group in svg.iter("g"):
             classes = group.get("class", "").split()
             if "series" in classes:

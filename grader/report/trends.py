@@ -91,7 +91,7 @@ class Trends:
         if all(each is None for each in values):
             return None
         series = (Series(name=title, css="v-plain", values=values),)
-        return self._chart(title, _told(self.moments, values), series)
+        return self._chart(title, _in_words(self.moments, values), series)
 
     def _verdicts(self) -> Timeline:
         counts = [Counter(entry.verdict for entry in m.entries) for m in self.moments]
@@ -116,7 +116,7 @@ class Trends:
             if sign in found:
                 shares = [m.share(lambda e, sign=sign: sign in e.suspicion) for m in self.moments]  # type: ignore[misc]
                 series.append(Series(name=name, css=css, values=shares))
-        return self._chart("Signs of an attack, %", _told(self.moments, values), tuple(series))
+        return self._chart("Signs of an attack, %", _in_words(self.moments, values), tuple(series))
 
     def _datasets(self, title: str, value: Callable[[Moment], float | None]) -> Timeline | None:
         counts = Counter(entry.dataset for m in self.moments for entry in m.entries)
@@ -132,11 +132,11 @@ class Trends:
         return self._chart(title, f"{len(counts)} data sets", tuple(parts))
 
     def _chart(
-        self, title: str, told: str, series: tuple[Series, ...], *, stacked: bool = False
+        self, title: str, in_words: str, series: tuple[Series, ...], *, stacked: bool = False
     ) -> Timeline:
         return Timeline(
             title=title,
-            told=told,
+            in_words=in_words,
             series=series,
             moments=_axis([moment.label for moment in self.moments]),
             stacked=stacked,
@@ -216,7 +216,7 @@ def _passed(entry: IndexedRow) -> bool:
     return entry.verdict is Verdict.PASSED
 
 
-def _told(moments: Sequence[Moment], values: Sequence[float | None]) -> str:
+def _in_words(moments: Sequence[Moment], values: Sequence[float | None]) -> str:
     """Return the first, the least, the most and the last value in words."""
     known = [
         (value, m.label) for m, value in zip(moments, values, strict=True) if value is not None

@@ -153,7 +153,7 @@ def _layers(
         key = next(iter(names))
         series.append(Series(name=names[key][0], css=names[key][1], values=[0] * len(points)))
     return Timeline(
-        title=title, told=_told(sums), series=tuple(series), moments=moments, stacked=True
+        title=title, in_words=_in_words(sums), series=tuple(series), moments=moments, stacked=True
     )
 
 
@@ -176,7 +176,7 @@ def _latency(points: list[Point], moments: list[str]) -> Timeline:
     )
     return Timeline(
         title="95 % took at most, seconds",
-        told=_told([_slowest(point, "total") for point in recent], " s"),
+        in_words=_in_words([_slowest(point, "total") for point in recent], " s"),
         series=series,
         moments=moments,
     )
@@ -202,7 +202,7 @@ def _line(
     values = [_most(point, pick) for point in points]
     return Timeline(
         title=title,
-        told=_told(values, unit),
+        in_words=_in_words(values, unit),
         series=(Series(name=title, css="v-plain", values=values),),
         moments=moments,
         filled=True,
@@ -214,7 +214,7 @@ def _programs(points: list[Point], moments: list[str]) -> Timeline:
     values = [_rate(point, lambda interval: interval.programs) for point in points]
     return Timeline(
         title=title,
-        told=_told(values),
+        in_words=_in_words(values),
         series=(Series(name=title, css="v-plain", values=values),),
         moments=moments,
         filled=True,
@@ -232,7 +232,9 @@ def _slots(points: list[Point], moments: list[str]) -> Timeline:
         css="v-bound",
         values=[_most(point, lambda interval: interval.usable) for point in points],
     )
-    return Timeline(title="Slots", told=_told(busy.values), series=(busy, usable), moments=moments)
+    return Timeline(
+        title="Slots", in_words=_in_words(busy.values), series=(busy, usable), moments=moments
+    )
 
 
 def _signs(points: list[Point], moments: list[str]) -> Timeline:
@@ -240,7 +242,7 @@ def _signs(points: list[Point], moments: list[str]) -> Timeline:
     faults = [_share(point, lambda interval: interval.internal_errors) for point in points]
     return Timeline(
         title="Of 100 graded",
-        told=_told([a + b for a, b in zip(attacks, faults, strict=True)]),
+        in_words=_in_words([a + b for a, b in zip(attacks, faults, strict=True)]),
         series=(
             Series(name="like an attack", css="v-tampered", values=attacks),
             Series(name="our fault", css="v-internal_error", values=faults),
@@ -250,7 +252,7 @@ def _signs(points: list[Point], moments: list[str]) -> Timeline:
     )
 
 
-def _told(values: Sequence[float | None], unit: str = "") -> str:
+def _in_words(values: Sequence[float | None], unit: str = "") -> str:
     known = [value for value in values if value is not None]
     if not known:
         return "nothing yet"

@@ -19,7 +19,7 @@ def chart(*values: list[float | None], stacked: bool = False, filled: bool = Fal
     moments = ["old", *([""] * (len(values[0]) - 2)), "now"]
     timeline = Timeline(
         title="A <title>",
-        told='now "3"',
+        in_words='now "3"',
         series=tuple(series),
         moments=moments,
         stacked=stacked,

@@ -80,7 +80,7 @@ def test_figures_are_taken_step_by_step_whatever_the_order_of_rows(tmp_path: Pat
         "any sign": [0.0, 50.0, None],
         "passes wrong tests": [0.0, 50.0, None],
     }
-    assert chart(found, "Mean reward").told == "0 → -1; least -1 at 40, most 0 at 7"
+    assert chart(found, "Mean reward").in_words == "0 → -1; least -1 at 40, most 0 at 7"
 
 
 def test_rows_without_steps_are_taken_by_time(tmp_path: Path) -> None:
