@@ -78,7 +78,7 @@ class CheckCommand:
         return f"Every row in {self.out} is complete; the same command with --resume continues it."
 
     def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> bool:
-        """Check and print the summary; return whether each was checked, and there was one."""
+        """Check, and print the summary; return whether there were problems and each was checked."""
         from grader.grading.grader import Grader
         from grader.offline.check import check_problems
         from grader.offline.checked import Effort, ProblemHealth, check_key, row_of

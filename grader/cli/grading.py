@@ -48,7 +48,7 @@ class GradeCommand:
         retry_ungraded: bool,
         cut_off: Callable[[Callable[[], None]], None],
     ) -> bool:
-        """Grade and print the summary; return whether each row was graded, and there was one."""
+        """Grade, and print the summary; return whether there were rows and each was graded."""
         from grader.offline.output import STDOUT, Output
         from grader.scoring.own import load_policy
 

@@ -25,11 +25,11 @@ def open_run(path: Path) -> "GradedFile":
     Raises:
         InputError: It cannot be read, or has no rows.
     """
-    from grader.report.index import GradedFile, Stretch, Unit
+    from grader.report.index import GradedFile, Stretch, StretchUnit
 
     found = None if path.exists() else _STRETCH.fullmatch(str(path))
     if found is None:
         return GradedFile(path)
     first = int(found[2])
-    unit = Unit.MINUTES if found[4] else Unit.STEPS
+    unit = StretchUnit.MINUTES if found[4] else StretchUnit.STEPS
     return GradedFile(Path(found[1]), Stretch(first=first, last=int(found[3] or first), unit=unit))

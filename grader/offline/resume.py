@@ -182,7 +182,7 @@ class DoneRows:
         return frozenset(corrected)
 
     def _without_grade(self) -> frozenset[int]:
-        """Return the numbers of the rows of which no sample was graded."""
+        """Return the numbers of the rows without a graded sample."""
         samples: dict[int, int] = {}
         for row in self.ungraded.values():
             bit = 0 if row.sample is None else 1 << row.sample

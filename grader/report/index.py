@@ -72,7 +72,7 @@ class IndexedRow:
         return bool(self.suspicion) or self.verdict is Verdict.TAMPERED
 
 
-class Unit(StrEnum):
+class StretchUnit(StrEnum):
     """What a stretch of a run is measured in."""
 
     STEPS = "steps"
@@ -88,7 +88,7 @@ class Stretch:
     """Its first step, or minute."""
     last: int
     """Its last step, or minute. All rows of it belong to the stretch."""
-    unit: Unit = Unit.STEPS
+    unit: StretchUnit = StretchUnit.STEPS
 
     def __str__(self) -> str:
         """Return its name."""
@@ -96,7 +96,7 @@ class Stretch:
 
     def of(self, entries: Sequence[IndexedRow]) -> list[IndexedRow]:
         """Return its rows among all rows of the run."""
-        if self.unit is Unit.STEPS:
+        if self.unit is StretchUnit.STEPS:
             return [e for e in entries if e.step is not None and self.first <= e.step <= self.last]
         start = min((e.at for e in entries if e.at is not None), default=0.0)
         earliest, end = start + self.first * _MINUTE_S, start + (self.last + 1) * _MINUTE_S

@@ -52,7 +52,7 @@ class SessionRegistry:
         """Return a session.
 
         Raises:
-            SessionLostError: There is none of this id.
+            SessionLostError: There is no session with this id.
         """
         with self._lock:
             session = self._by_id.get(id)

@@ -6,7 +6,7 @@ In a plugin for `--external_plugins`, such as `examples/ms_swift/plugin.py`:
 
     register("grader_code")
 
-Then `--reward_funcs grader_code`. For ms-swift 3 and 4; See docs/trainers/ms-swift.md.
+Then `--reward_funcs grader_code`. For ms-swift 3 and 4; see docs/trainers/ms-swift.md.
 """
 
 from collections.abc import Sequence

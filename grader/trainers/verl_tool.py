@@ -1,4 +1,4 @@
-"""A Python tool for verl's tool agent loop: names live on from call to call of a trajectory.
+"""A Python tool for verl's tool agent loop. A trajectory keeps its names from call to call.
 
 In the file that `actor_rollout_ref.rollout.multi_turn.tool_config_path` names:
 
@@ -25,7 +25,7 @@ from grader.rewards.agents.notebooks import Notebook, Notebooks
 _log = logging.getLogger(__name__)
 
 _THREADS = 256
-"""A call has one of these while it runs; further ones wait."""
+"""The most calls that run at once; further calls wait for a thread."""
 _NOT_RUN = "The code was not run, through no fault of its own."
 
 

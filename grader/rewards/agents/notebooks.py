@@ -1,7 +1,7 @@
 """The Python of episodes: one notebook each, in a session while there is room for one.
 
-An episode that finds no room has its cells replayed instead, see `interpreter`; so has one whose
-session has expired. It is then in a session again as soon as one is free.
+If there is no room for a session, or it has expired, the episode's cells are replayed instead (see
+`interpreter`). The episode gets a session again as soon as one is free.
 """
 
 from dataclasses import dataclass, field
