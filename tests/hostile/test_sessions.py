@@ -287,6 +287,23 @@ def test_files_of_a_state_are_those_it_had_whatever_a_branch_does(
     still_holds(session, secret)
 
 
+def test_files_beside_the_copied_folders_cannot_be_written(
+    session: SlotSession, secret: int
+) -> None:
+    folders = "import os, sys\nfolders = ['/', '/box', '/dev', *map(os.path.dirname, sys.path)]\n"
+    mess = """
+for folder in folders:
+    for change in (lambda: os.chmod(folder, 0o777), lambda: open(f'{folder}/left', 'w').close()):
+        try:
+            change()
+        except OSError:
+            pass
+"""
+    take(session, secret, folders + mess)
+    left = value(session, secret, f"{folders}[f for f in folders if os.path.exists(f'{{f}}/left')]")
+    assert left == "[]"
+
+
 def test_attributes_of_files_do_not_pass_between_branches(
     session: SlotSession, secret: int
 ) -> None:

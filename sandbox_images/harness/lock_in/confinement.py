@@ -222,6 +222,9 @@ def _mount_work_area(calls: Calls, work_bytes: int, work_files: int) -> None:
         folder = f"{_BASE}/{name}".encode()
         calls.add("mkdirat", AT_FDCWD, folder, 0o777)
         calls.add("mount", folder, target.encode(), 0, namespaces.MS_BIND, of=target)
+    # A session restores what is in these folders, and nothing beside them.
+    flags = _SAFE | namespaces.MS_BIND | namespaces.MS_REMOUNT | namespaces.MS_RDONLY
+    calls.add("mount", b"none", _BASE.encode(), 0, flags, of=_BASE)
     # Read-only: else a process could lower the oom_score_adj by which it is killed first.
     flags = _SAFE | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
     calls.add("mount", b"proc", b"/proc", b"proc", flags, b"subset=pid", of="/proc")
