@@ -41,43 +41,24 @@ _REHEARSAL = b"""\
 import unittest
 import pytest
 
-THINGS = [1, "two", b"three", 4.5, 6j, None, True, [7], ("eight", 9), {"ten": 11}, {12}, len]
-
 @pytest.fixture
 def three():
     return 3
 
-@pytest.mark.parametrize("thing", THINGS)
-def test_fails(thing, three):
+@pytest.mark.parametrize("thing", ["one", 2.5])
+def test_passes(thing, three):
     with pytest.raises(ValueError, match="three"):
         int("three")
-    assert thing == [three, THINGS]
+    assert thing != pytest.approx(three)
 
-@pytest.mark.parametrize("thing", THINGS)
-def test_is_not_near(thing):
-    assert thing == pytest.approx(thing)
-    assert thing == pytest.approx([0.5, {"one": 1}])
-
-@pytest.mark.skip(reason="three")
-def test_is_skipped():
-    pass
-
-def test_does_not_raise():
-    with pytest.raises(ValueError):
-        pytest.fail("three")
+def test_is_not_equal():
+    assert {"three": ["three"]} == {"four": pytest.approx(4.0)}
 
 class TestFails(unittest.TestCase):
     def test_fails(self):
-        for thing in THINGS:
-            with self.subTest(thing=thing):
-                self.assertEqual(thing, type(thing)())
-            with self.subTest(thing=thing):
-                self.assertAlmostEqual(thing, THINGS)
-        with self.assertRaises(ValueError):
-            self.assertIn(3, THINGS)
-
-    def test_is_skipped(self):
-        self.skipTest("three")
+        with self.subTest(three=3):
+            self.assertEqual("three", "four")
+        self.assertEqual({"three": 3}, {"four": 4})
 """
 """Run before the first suite. What pytest imports and remembers once is there then."""
 _REHEARSAL_PATH = "test_rehearsal.py"
@@ -120,7 +101,6 @@ class _Standing:
             _rehearse(session)
             before = _Before(session)
             recorder.pytests_own = before.fixtures
-            gc.collect()
             gc.freeze()
 
             def is_unchanged() -> bool:
