@@ -226,3 +226,8 @@ for _ in range(12):
 time.sleep(60)
 """
     assert target.attack(source).limit_hit is LimitKind.MEMORY
+
+
+def test_source_that_does_not_fit_into_memory_is_not_our_failure(target: Target) -> None:
+    outcome = target.attack("#" * (16 << 20), limits={"memory_bytes": 24 * MiB})
+    assert outcome.limit_hit is LimitKind.MEMORY

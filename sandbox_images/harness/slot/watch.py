@@ -18,6 +18,9 @@ from sandbox_images.harness.wire import orders
 _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024
 _FAREWELL_S = 0.2
+_LARGE_PART = 8
+"""A source of more than this part of the memory limit is what filled the memory: before it starts,
+a run holds its source several times."""
 _FLOOD_FACTOR = 16
 """A program that prints this many times its limit is stopped; with less, it may run on."""
 
@@ -229,8 +232,15 @@ class Watch:
 
     @property
     def _is_too_large(self) -> bool:
-        """Whether what a compiler made did not fit into memory, so that it could not be started."""
-        return bool(self._main.command) and self._limit_hit == "memory"
+        """Whether the submission, or what a compiler made of it, did not fit into memory.
+
+        Then it could not be started. Files of the suite that do not fit are not its fault.
+        """
+        most_bytes = self._limits["memory_bytes"] // _LARGE_PART
+        return self._limit_hit == "memory" and (
+            bool(self._main.command)
+            or any(party.bundle.source_bytes > most_bytes for party in self._parties)
+        )
 
     def _oom_happened(self) -> bool:
         return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills

@@ -180,6 +180,8 @@ class Parcel(NamedTuple):
     """What its files will take of a work area."""
     files: int
     """How many there will be, folders included."""
+    source_bytes: int = 0
+    """The part of `bytes` that is the submission's source."""
 
 
 def write_bundle(
@@ -192,7 +194,8 @@ def write_bundle(
     """Write a submission's code and files to a new memory file."""
     staged = [(source_path, source), *files]
     sizes = [(path, len(data)) for path, data in staged if data is not None]
-    return Parcel(memory_file("bundle", _encode([("", prelude), *staged])), *_room_for(sizes))
+    descriptor = memory_file("bundle", _encode([("", prelude), *staged]))
+    return Parcel(descriptor, *_room_for(sizes), len(source or b""))
 
 
 def _encode(contents: list[tuple[str, bytes | None]]) -> bytes:
