@@ -17,7 +17,8 @@ _NEEDED = {stat.S_IFREG: 0o600, stat.S_IFDIR: 0o700}
 """The permissions that the owner needs to copy an entry, by its type."""
 
 _Extents = tuple[tuple[int, bytes], ...]
-_Modes = dict[bytes, int]
+_Opened = dict[tuple[int, int], tuple[bytes, int]]
+"""By its device and inode, since a file may have several names: one of its paths, and its mode."""
 
 
 class UncopyableError(Exception):
@@ -52,10 +53,11 @@ def save(known: Tree, most_bytes: int) -> Tree:
     """
     tree: Tree = {}
     left = most_bytes
-    opened: _Modes = {}
+    opened: _Opened = {}
     try:
         for path, status in _walk(opened):
-            entry = _copy(path, status, known.get(path))
+            _, mode = opened.get(_inode(status), (path, status.st_mode))
+            entry = _copy(path, mode, status, known.get(path))
             if entry is None:
                 continue
             left -= sum(len(data) for _offset, data in entry.extents)
@@ -64,8 +66,8 @@ def save(known: Tree, most_bytes: int) -> Tree:
                 raise UncopyableError(message)
             tree[path] = entry
     finally:
-        for path, mode in reversed(opened.items()):
-            os.chmod(path, mode)
+        for path, mode in reversed(opened.values()):
+            os.chmod(path, stat.S_IMODE(mode))
     return tree
 
 
@@ -110,7 +112,11 @@ def _fill(tree: Tree) -> None:
             os.utime(path, ns=(entry.modified_ns, entry.modified_ns))
 
 
-def _walk(opened: _Modes) -> Iterator[tuple[bytes, os.stat_result]]:
+def _inode(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _walk(opened: _Opened) -> Iterator[tuple[bytes, os.stat_result]]:
     """Yield the roots and every entry below them; folders before what is in them.
 
     Folders and files that the cell made inaccessible to itself are opened up. `opened` gets the
@@ -122,10 +128,9 @@ def _walk(opened: _Modes) -> Iterator[tuple[bytes, os.stat_result]]:
         try:
             status = os.lstat(path)
             needed = _NEEDED.get(stat.S_IFMT(status.st_mode), 0)
-            mode = stat.S_IMODE(status.st_mode)
-            if mode & needed != needed:
-                os.chmod(path, mode | needed)
-                opened[path] = mode
+            if status.st_mode & needed != needed:
+                os.chmod(path, stat.S_IMODE(status.st_mode) | needed)
+                opened[_inode(status)] = path, status.st_mode
             yield path, status
             if stat.S_ISDIR(status.st_mode):
                 waiting += (os.path.join(path, name) for name in sorted(os.listdir(path)))
@@ -134,8 +139,15 @@ def _walk(opened: _Modes) -> Iterator[tuple[bytes, os.stat_result]]:
             raise UncopyableError(message) from error
 
 
-def _copy(path: bytes, status: os.stat_result, known: Entry | None) -> Entry | None:
-    """Return a copy of a file, folder or symbolic link; None for anything else."""
+def _copy(path: bytes, mode: int, status: os.stat_result, known: Entry | None) -> Entry | None:
+    """Return a copy of a file, folder or symbolic link; None for anything else.
+
+    Args:
+        path: Of the original.
+        mode: The one that the cell gave it; it may have been opened up since.
+        status: Of the original.
+        known: An earlier copy, if there is one.
+    """
     extents: _Extents = ()
     target = b""
     if stat.S_ISREG(status.st_mode):
@@ -146,7 +158,7 @@ def _copy(path: bytes, status: os.stat_result, known: Entry | None) -> Entry | N
         target = os.readlink(path)
     elif not stat.S_ISDIR(status.st_mode):
         return None
-    return Entry(status.st_mode, status.st_mtime_ns, status.st_size, extents, target)
+    return Entry(mode, status.st_mtime_ns, status.st_size, extents, target)
 
 
 def _read(path: bytes, size: int) -> _Extents:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sandbox_images.harness.runners import work_area
@@ -71,6 +71,7 @@ def look(root: Path) -> dict[str, object]:
 
 @settings(max_examples=150, deadline=None)
 @given(before=ACTIONS, after=ACTIONS)
+@example(before=[("write", "a", b""), ("hard-link", "b", b""), ("close", "a", b"")], after=[])
 def test_restored_files_are_those_that_were_copied(
     before: list[tuple[str, str, bytes]], after: list[tuple[str, str, bytes]]
 ) -> None:
