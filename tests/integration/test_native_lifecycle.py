@@ -219,7 +219,7 @@ def test_large_input_and_output_travel_whole(sandbox: NativeSandbox) -> None:
 
 def test_unknown_image_variant_is_an_error_that_names_the_others(sandbox: NativeSandbox) -> None:
     with pytest.raises(ImageNotFoundError, match="expected one of python, science"):
-        sandbox.open_slot(image="haskell", memory_bytes=MEMORY_BYTES)
+        sandbox.open_slot(image="unknown", memory_bytes=MEMORY_BYTES)
 
 
 def test_layers_say_whether_cgroups_are_used(sandbox: NativeSandbox) -> None:
