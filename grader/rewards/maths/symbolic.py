@@ -111,8 +111,11 @@ class Algebra:
 
     def _take(self, deadline: float) -> "_Seat":
         left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            message = "the deadline for comparisons has passed"
+            raise AlgebraUnavailableError(message)
         try:
-            return self._idle.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+            return self._idle.get(timeout=None if left_s == math.inf else left_s)
         except queue.Empty:
             message = "no process for comparisons was free by the deadline"
             raise AlgebraUnavailableError(message) from None
