@@ -225,8 +225,9 @@ class Target:
         after = self.look()
         for name, value in self._before.items():
             assert after[name] == value, f"{name} changed"
-        assert self._settled_processes() == self._processes
+        # First, since a judge that the kernel has killed to free memory is replaced when needed.
         self._grade_canaries(CANARIES)
+        assert self._settled_processes() == self._processes
 
     def _settled_processes(self) -> int:
         """Return how many processes the slot has for good.
