@@ -101,7 +101,7 @@ def try_(
     if forms and not is_policy:
         note(f"It returned {' and '.join(sorted(forms))}. {FORMS}.")
         if importlib.util.find_spec("torch") is None:
-            note("torch is not installed here, so grader/reward_func.py returns lists, not tensors.")
+            note("torch is not installed: grader/reward_func.py returns lists for tensors.")
     if failed or number == 0:
         raise typer.Exit(3)
 
