@@ -141,5 +141,4 @@ def test_rollouts_of_an_engine_share_the_slots_of_one_process(
     engine = ray.remote(Engine).remote(str(repo_dir / "grader" / "agent_func.py"))
     rewards, slots = ray.get(engine.play.remote(ROLLOUTS), timeout=200)
     assert rewards == [1.0] * ROLLOUTS
-    # One process has them all; the second is opened only if two rollouts grade at once.
-    assert slots in ([1], [2])
+    assert slots == [2]
