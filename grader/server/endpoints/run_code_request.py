@@ -4,8 +4,9 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from grader import languages
 from grader.config.settings import Settings
@@ -20,6 +21,19 @@ from grader.sessions.local import require_inside
 _MOST_FILES = 1000
 
 
+def _refuse_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        message = f"expected a number, found the boolean {value}"
+        raise ValueError(message)
+    return value
+
+
+_Number = TypeVar("_Number", int, float)
+SentNumber = Annotated[_Number, BeforeValidator(_refuse_boolean)]
+"""A number of a request, or text of one, as SandboxFusion takes it; pydantic alone takes booleans
+too."""
+
+
 class RunCodeRequest(BaseModel):
     """A program and what it is given. Fields that are not listed are ignored."""
 
@@ -28,11 +42,15 @@ class RunCodeRequest(BaseModel):
     code: str
     language: str = Field(description="python, or a language of docs/languages.md")
     stdin: str | None = None
-    compile_timeout: float = Field(default=10, allow_inf_nan=False, description="seconds")
-    run_timeout: float = Field(
+    compile_timeout: SentNumber[float] = Field(
+        default=10, allow_inf_nan=False, description="seconds"
+    )
+    run_timeout: SentNumber[float] = Field(
         default=10, allow_inf_nan=False, description="seconds of CPU time and of wall time"
     )
-    memory_limit_MB: int = Field(default=-1, description="MiB; -1 for the service's own limit")
+    memory_limit_MB: SentNumber[int] = Field(
+        default=-1, description="MiB; -1 for the service's own limit"
+    )
     files: dict[str, str | None] = Field(default={}, description="base64 by relative path")
     fetch_files: list[str] = Field(default=[], description="paths to return afterwards")
 

@@ -18,7 +18,7 @@ from grader.model.errors import GraderError, InputError, SessionsFullError
 from grader.model.verdict import LimitKind
 from grader.model.wire import json_bytes
 from grader.server.endpoints.run_code_answer import CommandResult, CommandStatus, Status
-from grader.server.endpoints.run_code_request import decoded_files, require_paths
+from grader.server.endpoints.run_code_request import SentNumber, decoded_files, require_paths
 from grader.server.http.cancellation import StoppingError
 from grader.server.http.errors import REFUSALS, ErrorResponse
 from grader.server.service import Service
@@ -37,10 +37,10 @@ class RunJupyterRequest(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     cells: list[str]
-    cell_timeout: float = Field(
+    cell_timeout: SentNumber[float] = Field(
         default=0, allow_inf_nan=False, description="seconds for each cell; 0: as for all"
     )
-    total_timeout: float = Field(
+    total_timeout: SentNumber[float] = Field(
         default=45, allow_inf_nan=False, description="seconds for all cells together"
     )
     kernel: str = Field(default="python3", description="only python3 runs here")

@@ -3,12 +3,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from grader.judging.report import Trouble
 from grader.model import Limits, SuiteFile, Usage
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import Program, RunBatch, RunOutcome
 from grader.server.endpoints.run_code_answer import describe
+from grader.server.endpoints.run_code_request import RunCodeRequest
+from grader.server.endpoints.run_jupyter import RunJupyterRequest
 from grader.server.programs.fetching import FetchedRun, FetchingRun
 
 
@@ -154,3 +157,23 @@ def test_limit_that_was_hit_stands_whatever_the_program_tells(fetching: Fetching
     text = mark_of(fetching) + b'{"return_code": 0, "files": {}}'
     ended = outcome(stdout=text, exit_code=None, limit_hit=LimitKind.WALL_TIME)
     assert fetching.parse(ended).outcome == replace(ended, stdout=b"")
+
+
+@pytest.mark.parametrize(
+    ("request_type", "name"),
+    [
+        (RunCodeRequest, "compile_timeout"),
+        (RunCodeRequest, "run_timeout"),
+        (RunCodeRequest, "memory_limit_MB"),
+        (RunJupyterRequest, "cell_timeout"),
+        (RunJupyterRequest, "total_timeout"),
+    ],
+)
+@pytest.mark.parametrize("boolean", [False, True])
+def test_a_number_may_be_text_but_no_boolean(
+    request_type: type[RunCodeRequest | RunJupyterRequest], name: str, boolean: bool
+) -> None:
+    body = {"code": "", "language": "python", "cells": []}
+    assert getattr(request_type.model_validate({**body, name: "10"}), name) == 10
+    with pytest.raises(ValidationError, match=f"expected a number, found the boolean {boolean}"):
+        request_type.model_validate({**body, name: boolean})
