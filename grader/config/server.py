@@ -27,6 +27,9 @@ class ServerSettings:
     token: Annotated[
         str | None, Setting("secret that clients have to send", default="none", shown=hidden)
     ] = field(default=None, repr=False)
+    metrics_token: Annotated[
+        str | None, Setting("secret that opens /metrics only", default="none", shown=hidden)
+    ] = field(default=None, repr=False)
     anonymous: Annotated[bool, Setting("serve other machines although no token is set")] = False
     body_bytes: Annotated[int, Setting("most bytes of one request's body", least=1)] = 64 * MiB
     held_bytes: Annotated[
@@ -70,12 +73,32 @@ class ServerSettings:
         if self.token == "":
             message = "server.token is empty; leave it out if clients need none"
             raise ConfigurationError(message)
+        if self.metrics_token is not None:
+            _check_metrics_token(self.metrics_token, self.token)
         if self.held_bytes < self.body_bytes:
             message = (
                 f"server.held_bytes is {self.held_bytes}, which has no room for one body of "
                 f"server.body_bytes, {self.body_bytes}"
             )
             raise ConfigurationError(message)
+
+
+def _check_metrics_token(metrics_token: str, token: str | None) -> None:
+    """Check that the token for /metrics keeps its reader from the rest of the service.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
+    match metrics_token:
+        case "":
+            message = "server.metrics_token is empty; leave it out if server.token opens /metrics"
+        case _ if token is None:
+            message = "server.metrics_token needs server.token: without that, every path is open"
+        case _ if metrics_token == token:
+            message = "server.metrics_token equals server.token, which opens every path"
+        case _:
+            return
+    raise ConfigurationError(message)
 
 
 class KeepSamples(StrEnum):

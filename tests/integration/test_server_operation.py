@@ -20,6 +20,7 @@ from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
 
 TOKEN = "a-secret"  # noqa: S105
+METRICS_TOKEN = "for-prometheus"  # noqa: S105
 OPEN_PATHS = ["/healthz", "/readyz", "/v1/ping", "/docs", "/openapi.json"]
 SECRET = "find_me_in_no_log"  # noqa: S105
 
@@ -33,9 +34,13 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, record: Path) -> Iterator[Service]:
-    sizes = {"server__body_bytes": "1MiB", "server__held_bytes": "2MiB"}
+    more = {
+        "server__body_bytes": "1MiB",
+        "server__held_bytes": "2MiB",
+        "server__metrics_token": METRICS_TOKEN,
+    }
     folder = tmp_path_factory.mktemp("service")
-    with serving(folder, token=TOKEN, record=str(record), **sizes) as running:
+    with serving(folder, token=TOKEN, record=str(record), **more) as running:
         yield running
 
 
@@ -69,6 +74,18 @@ def test_token_opens_as_bearer_and_as_password(service: Service) -> None:
     )
     basic = requests.get(f"http://x:{TOKEN}@127.0.0.1:{service.port}/metrics", timeout=10)
     assert (bearer.status_code, basic.status_code) == (200, 200)
+
+
+def test_token_for_metrics_opens_nothing_else(service: Service) -> None:
+    headers = {"Authorization": f"Bearer {METRICS_TOKEN}"}
+    spec = requests.get(f"{service.url}/openapi.json", timeout=10).json()
+    for path, methods in spec["paths"].items():
+        for method in methods:
+            response = requests.request(method, service.url + path, headers=headers, timeout=10)
+            if path == "/metrics":
+                assert response.status_code == 200
+            elif path not in OPEN_PATHS:
+                assert response.status_code == 403, path
 
 
 @pytest.mark.parametrize("path", OPEN_PATHS)

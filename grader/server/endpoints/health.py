@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from grader.server.http.middleware import METRICS_PATH
 from grader.server.service import Service
 
 _log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ def make_router(service: Service, readiness: Readiness) -> APIRouter:
         response.status_code = 503
         return {"status": "not ready", "reason": obstacle}
 
-    @router.get("/metrics", summary="Counts and states, for Prometheus", response_class=Response)
+    @router.get(METRICS_PATH, summary="Counts and states, for Prometheus", response_class=Response)
     def metrics() -> Response:
         # FastAPI runs this in a thread: reading the state of the queue may block.
         text = generate_latest(service.metrics.registry)

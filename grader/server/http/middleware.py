@@ -1,6 +1,7 @@
 """ASGI middleware: gives each request an id, checks its access, and reads its body.
 
-If a token is set, only requests with the token have access. Without a token, a service that
+If a token is set, only requests with the token have access; one more token may open the metrics,
+and nothing else. Without a token, a service that
 listens only to its own machine could still be reached through a browser there, by a page of any
 site: directly, which the browser reports in `Sec-Fetch-Site`, or under a host name that the
 site's owner points at this machine (DNS rebinding), which the `Host` header shows.
@@ -34,6 +35,8 @@ OPEN_TO_ALL = frozenset(
 """Paths that need no token: their responses say nothing about submissions or their numbers."""
 ASSETS_PATH = "/assets/"
 """Paths that begin so need no token either: the files of the service's page."""
+METRICS_PATH = "/metrics"
+"""The only path that `server.metrics_token` opens."""
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({b"same-origin", b"none"})
@@ -97,6 +100,9 @@ class RequestMiddleware:
         self._settings = settings
         self._metrics = metrics
         self._token = None if settings.token is None else settings.token.encode()
+        self._metrics_token = (
+            None if settings.metrics_token is None else settings.metrics_token.encode()
+        )
         self._body_bytes = ByteSemaphore(settings.held_bytes)
         self._trusts_names = settings.token is not None or settings.anonymous
 
@@ -133,9 +139,13 @@ class RequestMiddleware:
         if self._token is None or _is_open(path):
             return
         shown = _shown_token(headers.get(b"authorization", b""))
-        if shown is None or not hmac.compare_digest(shown, self._token):
+        if _is_same(shown, self._token):
+            return
+        if not _is_same(shown, self._metrics_token):
             reason = "a token is needed: Authorization: Bearer TOKEN, or http://any:TOKEN@host"
             raise _Refusal(401, reason)
+        if path != METRICS_PATH:
+            raise _Refusal(403, f"this token opens {METRICS_PATH} only")
 
     def _check_name(self, path: str, headers: dict[bytes, bytes]) -> None:
         """Refuse a request whose `Host` is a name that an attacker may have made up."""
@@ -273,6 +283,10 @@ def _request_id(headers: dict[bytes, bytes]) -> str:
     if 0 < len(given) <= _ID_CHARS and given.isascii() and given.isprintable():
         return given
     return secrets.token_hex(8)
+
+
+def _is_same(shown: bytes | None, token: bytes | None) -> bool:
+    return shown is not None and token is not None and hmac.compare_digest(shown, token)
 
 
 def _shown_token(authorization: bytes) -> bytes | None:

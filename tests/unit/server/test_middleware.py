@@ -161,6 +161,27 @@ def test_token_is_asked_for_before_the_body(authorization: str, status: int) -> 
 
 
 @pytest.mark.parametrize(
+    ("token", "path", "status"),
+    [
+        pytest.param("m", "/metrics", 200, id="metrics"),
+        pytest.param("t", "/metrics", 200, id="metrics with the other token"),
+        pytest.param("m", "/v1/grade", 403, id="grading"),
+        pytest.param("m", "/metrics/", 403, id="a path that begins like it"),
+        pytest.param("m", "//metrics", 403, id="a path that ends like it"),
+        pytest.param("m", "/no/such/path", 403, id="unknown path"),
+        pytest.param("m", "/healthz", 200, id="open path"),
+        pytest.param("mt", "/metrics", 401, id="both tokens as one"),
+        pytest.param("", "/metrics", 401, id="nothing"),
+    ],
+)
+def test_metrics_token_opens_the_metrics_only(token: str, path: str, status: int) -> None:
+    settings = ServerSettings(token="t", metrics_token="m")  # noqa: S106
+    headers = {"Authorization": f"Bearer {token}", "Content-Length": "0"}
+    messages = parts(b"") if status == 200 else []
+    assert call(messages, headers, settings=settings, path=path)[0] == status
+
+
+@pytest.mark.parametrize(
     ("site", "method", "status"),
     [
         pytest.param("cross-site", "POST", 403, id="another site"),
@@ -217,6 +238,13 @@ def test_everything_else_needs_one(host: str) -> None:
         pytest.param({"port": 65536}, "server.port is 65536", id="port"),
         pytest.param({"port": -1}, "server.port is -1", id="negative port"),
         pytest.param({"token": ""}, "server.token is empty", id="empty token"),
+        pytest.param(
+            {"token": "t", "metrics_token": ""}, "metrics_token is empty", id="empty for metrics"
+        ),
+        pytest.param({"metrics_token": "m"}, "needs server.token", id="for metrics alone"),
+        pytest.param(
+            {"token": "t", "metrics_token": "t"}, "equals server.token", id="the same for metrics"
+        ),
         pytest.param({"body_bytes": 2 * MiB, "held_bytes": MiB}, "has no room", id="no room"),
         pytest.param({"drain_s": float("nan")}, "server.drain_s", id="nan"),
         pytest.param({"max_time_s": 0.0}, "server.max_time_s", id="no time"),
