@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -77,17 +77,25 @@ class Chunks:
             handle.stop()
 
     @contextmanager
-    def opened(self, token: str, jobs: Iterable[Taken]) -> Iterator[Chunk]:
-        """Hold jobs; at the end, those that were not started are given back."""
-        chunk = Chunk(token=token, left=deque(jobs))
+    def opened(self, token: str, take: Callable[[], Iterable[Taken]]) -> Iterator[Chunk]:
+        """Hold jobs; at the end, those that were not started are given back.
+
+        Args:
+            token: The delivery.
+            take: Takes the jobs from the ledger, which is called when the token is known here.
+        """
+        chunk = Chunk(token=token, left=deque())
         with self._lock:
             self._open[chunk] = None
         try:
+            jobs = take()
+            with self._lock:
+                chunk.left.extend(jobs)
             yield chunk
         finally:
+            self.give_rest_back(chunk)
             with self._lock:
                 del self._open[chunk]
-            self.give_rest_back(chunk)
 
     def next_job(self, chunk: Chunk) -> Taken | None:
         """Return the chunk's next job, and give it a new `StopHandle`; None if no job may start."""
@@ -109,6 +117,11 @@ class Chunks:
             with self._lock:
                 chunk.key = None
 
+    def tokens(self) -> list[str]:
+        """Return the tokens of the open chunks."""
+        with self._lock:
+            return [chunk.token for chunk in self._open]
+
     def running_now(self) -> dict[str, Running]:
         """Return the running jobs by key."""
         with self._lock:
@@ -124,6 +137,28 @@ class Chunks:
             return
         with self._lock:
             self._owed[chunk.token] += keys
+        self._try_to_give_back()
+
+    def give_unknown_back(self, held: Iterable[tuple[str, str]]) -> None:
+        """Give back the jobs that the ledger says this worker holds, although it does not.
+
+        A Redis that came back from an older file may say so.
+
+        Args:
+            held: Token and key of each job, as the ledger has them.
+        """
+        # A token is open before jobs are taken under it, and until all of them are done.
+        known = set(self.tokens())
+        unknown = [(token, key) for token, key in held if token not in known]
+        if not unknown:
+            return
+        _log.warning("giving back %d jobs that only the ledger says are here", len(unknown))
+        with self._lock:
+            for token, key in unknown:
+                self._owed[token].append(key)
+        self._try_to_give_back()
+
+    def _try_to_give_back(self) -> None:
         try:
             self.give_back_owed()
         except QueueUnavailableError as error:

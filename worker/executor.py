@@ -105,8 +105,11 @@ class Executor:
         """Run those of the jobs that are still queued, one after another."""
         token = secrets.token_hex(8)
         try:
-            jobs = self._insist(lambda: self._ledger.take(self.id, token, keys))
-            with self._chunks.opened(token, jobs) as chunk:
+
+            def take() -> list[Taken]:
+                return self._insist(lambda: self._ledger.take(self.id, token, keys))
+
+            with self._chunks.opened(token, take) as chunk:
                 while (job := self._chunks.next_job(chunk)) is not None:
                     self._start(job, chunk)
         except AbandonedError:

@@ -90,7 +90,8 @@ class Heartbeat:
         running = self._chunks.running_now()
         pairs = [(each.chunk.token, key) for key, each in running.items()]
         status = encode_worker(self._status(len(running)))
-        for key in self._ledger.beat(self._worker, status, pairs):
+        told = self._ledger.beat(self._worker, status, pairs, self._chunks.tokens())
+        for key in told.lost:
             handle = running[key].handle
             if not handle.is_stopped:
                 self._stopping.submit(handle.stop)
@@ -99,6 +100,7 @@ class Heartbeat:
         for each in running.values():
             if now - each.since > SLOW_S or self._chunks.is_stopping:
                 self._chunks.give_rest_back(each.chunk)
+        self._chunks.give_unknown_back(told.held)
         self._chunks.give_back_owed()
         self._chunks.send_hints(self._ledger.reap(self._settings.queue.images.split(",")))
 

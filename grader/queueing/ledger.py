@@ -94,6 +94,16 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """What the ledger answers to a worker's heartbeat."""
+
+    lost: tuple[str, ...]
+    """Keys of running jobs that the worker must stop."""
+    held: tuple[tuple[str, str], ...]
+    """Token and key of each job that the worker holds under a token that it did not name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """What the ledger tells a client about one of its jobs."""
 
@@ -295,21 +305,33 @@ class Ledger:
         """Put jobs that a worker holds back into the queue; return the hints to send."""
         return _hints(self._run("give_back", worker=worker, token=token, keys=list(keys)))
 
-    def beat(self, worker: str, description: str, running: Iterable[tuple[str, str]]) -> list[str]:
-        """Renew a worker's lease; return the keys of the jobs that it must stop.
+    def beat(
+        self,
+        worker: str,
+        description: str,
+        running: Iterable[tuple[str, str]],
+        tokens: Sequence[str],
+    ) -> Beat:
+        """Renew a worker's lease, and compare what it does with what the ledger says.
 
         Args:
             worker: The worker.
             description: What `grader status` shows of it, as JSON.
             running: Token and key of each of its running jobs.
+            tokens: Those under which it holds jobs.
         """
         found = self._run(
             "beat",
             worker=worker,
             description=description,
             running=[{"token": token, "key": key} for token, key in running],
+            tokens=list(tokens),
         )
-        return _texts(found)
+        lost, held = found or ((), ())
+        return Beat(
+            lost=tuple(_texts(lost)),
+            held=tuple((token.decode(), key.decode()) for token, key in held),
+        )
 
     def leave_worker(self, worker: str) -> list[Hint]:
         """Forget a worker that ends in order; return the hints for the jobs that it still held."""

@@ -131,6 +131,8 @@ class PendingJobs:
                 pending.is_sent = True
                 self._sent += 1
                 taken.append(pending)
+            if taken:
+                self._changed.notify_all()
             cancelled, self._cancelled = self._cancelled, []
             return taken, cancelled
 

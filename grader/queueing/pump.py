@@ -19,7 +19,7 @@ from grader.model.errors import GraderError, QueueUnavailableError
 from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import AnswerReader, QueuedJob
-from grader.queueing.ledger import Hint, Ledger, Message, Submitted
+from grader.queueing.ledger import Hint, Ledger, Message
 from grader.queueing.names import AnswerKind
 from grader.queueing.pending import PendingJob, PendingJobs
 
@@ -134,14 +134,17 @@ class Pump:
                 failures += 1
 
     def _send_jobs(self, jobs: list[PendingJob]) -> None:
-        outcomes = self._submit(jobs)
-        lacking = [p for p, outcome in zip(jobs, outcomes, strict=True) if outcome.lacks_suite]
-        if lacking:
-            for suite in {p.job.suite.digest: p.job.suite for p in lacking}.values():
-                self._ledger.store_suite(suite.digest, suite.message)
-            self._submit(lacking)
+        lacking = self._submit(jobs)
+        if not lacking:
+            return
+        for suite in {p.job.suite.digest: p.job.suite for p in lacking}.values():
+            self._ledger.store_suite(suite.digest, suite.message)
+        if lost := self._submit(lacking):
+            message = f"Redis has lost the suites of {len(lost)} jobs that were just stored"
+            raise QueueUnavailableError(message)
 
-    def _submit(self, jobs: list[PendingJob]) -> list[Submitted]:
+    def _submit(self, jobs: list[PendingJob]) -> list[PendingJob]:
+        """Enter jobs and send their hints; return the jobs whose suites Redis does not have."""
         entries = [pending.job.ledger_entry(pending.timeout_s) for pending in jobs]
         outcomes = self._ledger.submit(self._client, entries)
         singles: list[Hint] = []
@@ -159,7 +162,7 @@ class Pump:
         chunk = min(self._settings.queue.chunk, -(-len(together) // _CHUNKS_OF_ONE_SEND))
         self._dispatcher.send(singles)
         self._dispatcher.send(together, together=max(1, chunk))
-        return outcomes
+        return [p for p, outcome in zip(jobs, outcomes, strict=True) if outcome.lacks_suite]
 
     def _log_failure(self, error: GraderError) -> None:
         if self._repeats.is_due(str(error)):

@@ -1,6 +1,7 @@
 """A worker's jobs go back to others, even if Redis is away while it gives them back."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -10,9 +11,11 @@ from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import read_status
 from tests.conftest import missing
-from tests.deployment import Deployment, redis_program
+from tests.deployment import Deployment, redis_program, wait_until
 from tests.factories import make_submission
-from worker.chunks import Chunks
+from worker.chunks import Chunk, Chunks
+from worker.heartbeat import Heartbeat
+from worker.throughput import Throughput
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
 
@@ -58,11 +61,15 @@ def enter(ledger: Ledger, settings: Settings, count: int) -> list[str]:
     return [ticket.key for ticket in tickets]
 
 
+def opened(chunks: Chunks, ledger: Ledger, keys: list[str]) -> AbstractContextManager[Chunk]:
+    return chunks.opened("token", lambda: ledger.take(WORKER, "token", keys))
+
+
 def test_jobs_let_go_while_redis_is_away_go_back_once_it_is_there(
     deployment: Deployment, settings: Settings, ledger: Ledger, chunks: Chunks
 ) -> None:
     keys = enter(ledger, settings, 3)
-    with chunks.opened("token", ledger.take(WORKER, "token", keys)) as chunk:
+    with opened(chunks, ledger, keys) as chunk:
         assert chunks.next_job(chunk) is not None
         deployment.redis.kill()
         chunks.give_rest_back(chunk)
@@ -74,11 +81,37 @@ def test_jobs_let_go_while_redis_is_away_go_back_once_it_is_there(
         assert read_status(settings).messages["python"] == 2
 
 
+def test_jobs_that_only_the_ledger_says_are_here_go_back(
+    settings: Settings, ledger: Ledger, chunks: Chunks
+) -> None:
+    """As after Redis came back from a file that is older than the reports."""
+    keys = enter(ledger, settings, 4)
+    ledger.take(WORKER, "done", keys[:2])
+    assert ledger.start(WORKER, "done", keys[0], with_suite=False) is not None
+    heartbeat = Heartbeat(
+        WORKER,
+        settings,
+        ledger=ledger,
+        chunks=chunks,
+        throughput=Throughput(),
+        sandbox="native",
+    )
+    with opened(chunks, ledger, keys[2:]) as chunk:
+        heartbeat.start()
+        try:
+            wait_until(lambda: read_status(settings).queued == 2, 20, "two jobs are queued")
+        finally:
+            heartbeat.close()
+        assert len(chunk.left) == 2
+        assert read_status(settings).messages["python"] == 2
+    assert {job.key for job in ledger.take("another", "later", keys[:2])} == {*keys[:2]}
+
+
 def test_jobs_that_did_not_begin_go_back_at_the_end(
     settings: Settings, ledger: Ledger, chunks: Chunks
 ) -> None:
     keys = enter(ledger, settings, 3)
-    with chunks.opened("token", ledger.take(WORKER, "token", keys)) as chunk:
+    with opened(chunks, ledger, keys) as chunk:
         first = chunks.next_job(chunk)
         chunks.stop()
         assert chunks.next_job(chunk) is None
@@ -90,7 +123,7 @@ def test_run_of_a_job_that_begins_is_stopped_with_all_others(
     settings: Settings, ledger: Ledger, chunks: Chunks
 ) -> None:
     keys = enter(ledger, settings, 1)
-    with chunks.opened("token", ledger.take(WORKER, "token", keys)) as chunk:
+    with opened(chunks, ledger, keys) as chunk:
         assert chunks.next_job(chunk) is not None
         with chunks.running(chunk, keys[0]):
             (running,) = chunks.running_now().values()

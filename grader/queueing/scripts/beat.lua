@@ -1,11 +1,18 @@
 #!lua flags=allow-oom
 -- Renew a worker's lease.
--- Arguments: worker, description, running: each with token and key.
--- Returns the keys of running jobs that it no longer holds: cancelled, or given to another worker.
+-- Arguments: worker, description, running: each with token and key; tokens under which it holds
+-- jobs.
+-- Returns the keys of running jobs that it no longer holds: cancelled, or given to another worker;
+-- and {token, key} of each job that it holds under another token.
 redis.call('ZADD', KEY.WORKERS, now + args.worker_lease_ms, args.worker)
 redis.call('SET', KEY.WORKER .. args.worker, args.description, 'PX', args.worker_lease_ms)
-local lost = {}
+local lost, held, known = {}, {}, {}
 for _, run in ipairs(args.running) do
   if not is_held(run.key, run.token) then lost[#lost + 1] = run.key end
 end
-return lost
+for _, token in ipairs(args.tokens) do known[token] = true end
+for _, key in ipairs(redis.call('SMEMBERS', KEY.HELD .. args.worker)) do
+  local owner, token = unpack(redis.call('HMGET', KEY.JOB .. key, 'owner', 'token'))
+  if owner == args.worker and not known[token] then held[#held + 1] = {token, key} end
+end
+return {lost, held}

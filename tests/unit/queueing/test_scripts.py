@@ -29,7 +29,7 @@ CALLS: Mapping[str, Callable[[Ledger], Any]] = {
     "start": lambda ledger: ledger.start("worker", "token", "k", with_suite=True),
     "finish": lambda ledger: ledger.finish("worker", "token", "k", b"\xff", error="", keep=True),
     "give_back": lambda ledger: ledger.give_back("worker", "token", ["k"]),
-    "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")]),
+    "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")], ["token"]),
     "leave": lambda ledger: ledger.leave_worker("worker"),
     "reap": lambda ledger: ledger.reap(["python"]),
 }

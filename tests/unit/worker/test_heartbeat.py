@@ -9,7 +9,7 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.model.errors import GradingStoppedError
-from grader.queueing.ledger import Hint, Ledger, Taken
+from grader.queueing.ledger import Beat, Hint, Ledger, Taken
 from grader.sandbox.contract import Slot
 from worker.chunks import Chunks
 from worker.heartbeat import Heartbeat
@@ -24,9 +24,11 @@ class _Ledger:
     def __init__(self) -> None:
         self.beats = 0
 
-    def beat(self, _worker: str, _status: str, running: Iterable[tuple[str, str]]) -> list[str]:
+    def beat(
+        self, _worker: str, _status: str, running: Iterable[tuple[str, str]], _: Iterable[str]
+    ) -> Beat:
         self.beats += 1
-        return [key for _, key in running]
+        return Beat(lost=tuple(key for _, key in running), held=())
 
     def reap(self, _images: Iterable[str]) -> list[Hint]:
         return []
@@ -76,7 +78,7 @@ def test_lease_is_renewed_and_all_cancelled_runs_are_stopped_at_once_while_slots
 
     def run_until_stopped(key: str, slot: _SlowSlot) -> None:
         job = Taken(key=key, suite="", is_suspect=False)
-        with chunks.opened(key, [job]) as chunk:
+        with chunks.opened(key, lambda: [job]) as chunk:
             assert chunks.next_job(chunk) is job
             lent = contextlib.nullcontext(cast("Slot", slot))
             with (

@@ -32,7 +32,9 @@ def test_suite_is_remembered_for_the_next_job() -> None:
         assert runner.known_suite(taken) is None
         first = runner.run(taken, started(job, suite=job.suite.message), StopHandle())
         suite = runner.known_suite(taken)
-        again = runner.run(taken, started(job, suite=b""), StopHandle(), suite)
+        # Another runner, as if the suite had been dropped since.
+        another = JobRunner(SETTINGS, engine)
+        again = another.run(taken, started(job, suite=b""), StopHandle(), suite)
     verdicts = [wire.decode_report(each.body).verdict for each in (first, again)]
     assert verdicts[0] == verdicts[1] != Verdict.INTERNAL_ERROR
 
