@@ -1,9 +1,11 @@
 """Builders of records for tests: every field has a plain value, a test names what it is about."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from grader.model import GradeReport, ScriptCase, ScriptTests, Submission, Tests, TestSuite
 from grader.model.verdict import Integrity, Verdict
+from grader.queueing.status import QueueStatus, RedisMemory, WorkerStatus
 
 
 def make_tests(*statements: str) -> ScriptTests:
@@ -46,3 +48,39 @@ def make_report(verdict: Verdict = Verdict.PASSED, **overrides: Any) -> GradeRep
         "policy": "binary",
     }
     return GradeReport(verdict=verdict, **{**values, **overrides})
+
+
+def make_worker(name: str = "w", **overrides: Any) -> WorkerStatus:
+    """Return a worker that serves, with three of its four slots busy."""
+    values: dict[str, Any] = {
+        "host": "node1",
+        "version": "1.0",
+        "build": "0123456789ab",
+        "state": "serving",
+        "images": "python",
+        "sandbox": "native",
+        "slots": 4,
+        "running": 3,
+        "graded": 10,
+        "per_s": 1.0,
+        "started": datetime.now(UTC),
+    }
+    return WorkerStatus(id=name, **{**values, **overrides})
+
+
+def make_queue(*workers: WorkerStatus, **overrides: Any) -> QueueStatus:
+    """Return the status of a queue in which nothing waits."""
+    values: dict[str, Any] = {
+        "at": datetime.now(UTC),
+        "silent": frozenset(),
+        "queued": 0,
+        "oldest_s": 0.0,
+        "messages": {},
+        "clients": 1,
+        "counts": {},
+        "cached": 0,
+        "cached_bytes": 0,
+        "memory": RedisMemory(used_bytes=0, limit_bytes=0),
+        "errors": (),
+    }
+    return QueueStatus(workers=workers, **{**values, **overrides})

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 
 from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
+from grader.process.release import build_id, installed_version
 from grader.process.repeats import Repeats
 from grader.process.threads import Threads
 from grader.queueing.ledger import Ledger
-from grader.queueing.status import WorkerStatus, encode_worker
+from grader.queueing.status import WorkerState, WorkerStatus, encode_worker
 from worker.chunks import Chunks
 from worker.throughput import Throughput
 
@@ -108,7 +109,9 @@ class Heartbeat:
         return WorkerStatus(
             id=self._worker,
             host=platform.node(),
-            state="stopping" if self._chunks.is_stopping else "serving",
+            version=installed_version() or "",
+            build=build_id(),
+            state=WorkerState.STOPPING if self._chunks.is_stopping else WorkerState.SERVING,
             images=self._settings.queue.images,
             sandbox=self._sandbox,
             slots=self._settings.slots,

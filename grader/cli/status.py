@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grader.cli.options import BrokerOption, SetOption, choose
-from grader.text.visible import visible
+from grader.model.limits import MiB
+from grader.text.visible import visible_line
 
 if TYPE_CHECKING:
-    from grader.queueing.status import QueueStatus, WorkerStatus
+    from grader.queueing.diagnosis import Diagnosis
+    from grader.queueing.status import QueueStatus, RedisMemory, WorkerStatus
 
 _ERRORS_SHOWN = 5
 
@@ -22,29 +24,33 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
     set_: SetOption = None,
 ) -> None:
-    """Show the queue: what waits, the workers and their slots, rates, and the last errors.
+    """Show what is wrong with the queue, then what waits, workers and slots, rates and errors.
+
+    The first line is one sentence: the worst that is wrong, or that all is well.
 
     **Exit codes**
 
-    - 0: there is a worker
+    - 0: a worker grades
     - 2: no broker is set
-    - 3: Redis does not answer, or there is no worker
+    - 3: nothing is graded: Redis does not answer, or no worker takes jobs
     """
+    from grader.queueing.diagnosis import diagnose
     from grader.queueing.status import read_status
 
     found = read_status(choose(set_, broker=broker).settings)
+    diagnosis = diagnose(found)
     if as_json:
-        typer.echo(json.dumps(_plain(found), default=_json_value))
+        typer.echo(json.dumps(_plain(found, diagnosis), default=_json_value))
     else:
-        for line in _lines(found):
-            typer.echo(visible(line))
-    if not found.workers:
+        for line in (diagnosis.text, *_lines(found)):
+            typer.echo(visible_line(line))
+    if not diagnosis.can_grade:
         raise typer.Exit(3)
 
 
-def _plain(found: "QueueStatus") -> dict[str, Any]:
+def _plain(found: "QueueStatus", diagnosis: "Diagnosis") -> dict[str, Any]:
     derived = {"slots": found.slots, "running": found.running, "hit_rate": found.hit_rate}
-    return {**asdict(found), **derived}
+    return {"diagnosis": asdict(diagnosis), **asdict(found), **derived}
 
 
 def _json_value(value: object) -> Any:
@@ -61,16 +67,23 @@ def _json_value(value: object) -> Any:
 def _lines(found: "QueueStatus") -> list[str]:
     counts = found.counts
     messages = ", ".join(f"{number} {image}" for image, number in found.messages.items())
+    slots = ", ".join(
+        f"{number} {state}"
+        for state, number in found.slots_by_state.items()
+        if number or state in ("busy", "idle")
+    )
     lines = [
         f"queue    {found.queued} waiting, the oldest for {found.oldest_s:.1f} s; "
         f"messages: {messages}; {found.clients} clients",
-        f"slots    {found.running} of {found.slots} busy, {len(found.workers)} workers, "
+        f"slots    {slots}; {len(found.workers)} workers, "
         f"{sum(worker.per_s for worker in found.workers):.1f} submissions/s",
         f"so far   {counts.get('submitted', 0)} submitted, {counts.get('graded', 0)} graded, "
         f"{counts.get('internal_errors', 0)} internal errors, "
-        f"{counts.get('redelivered', 0)} redelivered",
+        f"{counts.get('redelivered', 0)} redelivered, {counts.get('stale', 0)} stale, "
+        f"{counts.get('killed', 0)} killed; {counts.get('workers_lost', 0)} workers lost",
         f"cache    {found.hit_rate:.1%} of submissions needed no run; "
         f"{found.cached} verdicts, {found.cached_bytes} bytes",
+        f"redis    {_memory(found.memory)}",
     ]
     lines += [_worker_line(worker) for worker in found.workers]
     lines += [
@@ -80,8 +93,16 @@ def _lines(found: "QueueStatus") -> list[str]:
     return lines
 
 
+def _memory(memory: "RedisMemory") -> str:
+    used = f"{memory.used_bytes / MiB:.1f} MiB used"
+    if not memory.limit_bytes:
+        return f"{used}, no limit (maxmemory)"
+    return f"{used}, {memory.share:.0%} of {memory.limit_bytes / MiB:.0f} MiB (maxmemory)"
+
+
 def _worker_line(worker: "WorkerStatus") -> str:
     return (
         f"worker   {worker.id}: {worker.state}, {worker.running} of {worker.slots} slots busy "
-        f"({worker.sandbox}, {worker.images}), {worker.graded} graded, {worker.per_s:.1f}/s"
+        f"({worker.sandbox}, {worker.images}), {worker.graded} graded, {worker.per_s:.1f}/s, "
+        f"build {worker.build or 'unknown'}"
     )

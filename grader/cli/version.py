@@ -6,14 +6,11 @@ import typer
 
 
 def version() -> None:
-    """Print the version."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
+    """Print the version, and the build, which `grader status` shows of every worker."""
+    from grader.process.release import build_id, installed_version
 
-    try:
-        typer.echo(f"grader {installed('grader-rl')}")
-    except PackageNotFoundError:
-        typer.echo("grader, not installed, run from its source tree")
+    installed = installed_version() or "not installed, run from its source tree"
+    typer.echo(f"grader {installed}, build {build_id()}")
 
 
 def _print_and_exit(wanted: bool) -> None:

@@ -95,9 +95,10 @@ class QueueGrader(FutureGrader):
 
     def look(self) -> str:
         """Ask Redis for workers; see `FutureGrader.look`."""
+        from grader.queueing.diagnosis import obstacle
         from grader.queueing.status import read_status
 
-        return "" if read_status(self.settings).workers else "the queue has no worker"
+        return obstacle(read_status(self.settings)) or ""
 
     def counts(self) -> ClientCounts:
         """Return the counts of this process's submissions so far."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from grader.config.settings import Settings
@@ -14,14 +15,28 @@ from grader.queueing.names import Key
 from grader.sandbox.images import VARIANTS
 
 
+class WorkerState(StrEnum):
+    """What a worker does with jobs. A worker of another build may write another state."""
+
+    SERVING = "serving"
+    STOPPING = "stopping"
+    """It was told to end, and takes no more jobs."""
+    SICK = "sick"
+    """It takes no jobs until its sandbox works again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatus:
     """What a worker wrote about itself with its last heartbeat."""
 
     id: str
     host: str
+    version: str
+    """Of the installed package; "" if it runs from a source tree."""
+    build: str
+    """A digest of the sources that it runs."""
     state: str
-    """"serving" or "stopping"."""
+    """A `WorkerState`."""
     images: str
     sandbox: str
     slots: int
@@ -43,9 +58,25 @@ class LastError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RedisMemory:
+    """The memory of Redis, in bytes."""
+
+    used_bytes: int
+    limit_bytes: int
+    """0 if there is none."""
+
+    @property
+    def share(self) -> float:
+        """The share of the limit that is used, in [0, 1]; 0 if there is no limit."""
+        return self.used_bytes / self.limit_bytes if self.limit_bytes else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueStatus:
     """The queue at one moment."""
 
+    at: datetime
+    """By the clock of Redis."""
     workers: tuple[WorkerStatus, ...]
     silent: frozenset[str]
     """Ids of workers whose lease ran out, and whose jobs were not taken back yet."""
@@ -60,6 +91,7 @@ class QueueStatus:
     """By `grader.queueing.names.Counter`, since Redis was last emptied."""
     cached: int
     cached_bytes: int
+    memory: RedisMemory
     errors: tuple[LastError, ...]
     """Newest first."""
 
@@ -72,6 +104,20 @@ class QueueStatus:
     def running(self) -> int:
         """The submissions that run now."""
         return sum(worker.running for worker in self.workers)
+
+    @property
+    def serving(self) -> tuple[WorkerStatus, ...]:
+        """The workers that take jobs."""
+        return tuple(each for each in self.workers if each.state == WorkerState.SERVING)
+
+    @property
+    def slots_by_state(self) -> Mapping[str, int]:
+        """Slots: "busy", "idle", or unusable, which is named after the state of its worker."""
+        found = {"busy": self.running, "idle": 0, WorkerState.STOPPING: 0, WorkerState.SICK: 0}
+        for worker in self.workers:
+            state = "idle" if worker.state == WorkerState.SERVING else worker.state
+            found[state] = found.get(state, 0) + max(0, worker.slots - worker.running)
+        return {str(state): slots for state, slots in found.items()}
 
     @property
     def cache_outcomes(self) -> Mapping[str, int]:
@@ -134,8 +180,10 @@ def _read(client: Any) -> QueueStatus:
         for worker, text in zip(known, texts, strict=True)
         if text is not None and until_ms.get(worker, 0) >= now * 1000
     }
+    memory = client.info("memory")
     oldest = client.zrange(Key.QUEUED, 0, 0, withscores=True)
     return QueueStatus(
+        at=datetime.fromtimestamp(now, UTC),
         workers=tuple(_decode_worker(worker, text) for worker, text in written.items()),
         silent=frozenset((until_ms.keys() & set(known)) - written.keys()),
         queued=client.zcard(Key.QUEUED),
@@ -147,16 +195,19 @@ def _read(client: Any) -> QueueStatus:
         counts={k.decode(): int(v) for k, v in counts.items()},
         cached=client.hlen(Key.VERDICTS),
         cached_bytes=int(client.get(Key.VERDICTS_BYTES) or 0),
+        memory=RedisMemory(used_bytes=memory["used_memory"], limit_bytes=memory["maxmemory"]),
         errors=tuple(_error(line.decode()) for line in client.lrange(Key.ERRORS, 0, -1)),
     )
 
 
 def _decode_worker(worker: str, text: bytes) -> WorkerStatus:
     written = json.loads(text)
-    # Field by field, because a worker of another version may write more fields.
+    # Field by field, because a worker of another build may write more fields, or fewer.
     return WorkerStatus(
         id=worker,
         host=written["host"],
+        version=written.get("version", ""),
+        build=written.get("build", ""),
         state=written["state"],
         images=written["images"],
         sandbox=written["sandbox"],

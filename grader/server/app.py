@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from grader.config.settings import Settings
+from grader.process.release import installed_version
 from grader.server.endpoints import grade, health, rewards, run_code, run_jupyter, sessions
 from grader.server.http.cancellation import ClientGoneError, StoppingError
 from grader.server.http.errors import complaint
@@ -54,7 +55,7 @@ def make_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="grader",
         description=_DESCRIPTION,
-        version=_version(),
+        version=installed_version() or "0",
         lifespan=lifespan,
         redoc_url=None,
         strict_content_type=False,
@@ -101,12 +102,3 @@ def _handle_errors(app: FastAPI) -> None:
             503,
             headers={"Retry-After": str(_RETRY_AFTER_S)},
         )
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("grader-rl")
-    except PackageNotFoundError:
-        return "0"

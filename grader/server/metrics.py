@@ -15,6 +15,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from grader.model import GradeReport
 from grader.model.verdict import Suspicion, Verdict
+from grader.queueing import names
 from grader.queueing.status import QueueStatus
 from grader.server.state import ServiceState, StateReader
 
@@ -221,9 +222,8 @@ def _slot_states(state: ServiceState) -> Metric:
         for name in ("busy", "idle", "unopened"):
             family.add_metric(("here", name), getattr(state.slots, name))
     if state.queue is not None:
-        running, slots = state.queue.running, state.queue.slots
-        family.add_metric(("workers", "busy"), running)
-        family.add_metric(("workers", "idle"), max(0, slots - running))
+        for name, slots in state.queue.slots_by_state.items():
+            family.add_metric(("workers", name), slots)
     return family
 
 
@@ -233,9 +233,42 @@ def _queue_metrics(status: QueueStatus | None) -> Iterator[Metric]:
     if status is None:
         return
     yield GaugeMetricFamily("grader_workers", "Workers of the queue.", value=len(status.workers))
+    yield _worker_info(status)
+    yield from _memory(status)
+    yield GaugeMetricFamily(
+        "grader_queue_clients", "Clients that wait for reports.", value=status.clients
+    )
+    events = CounterMetricFamily(
+        "grader_queue_events",
+        "What happened to submissions and workers of the queue, over all clients.",
+        labels=("event",),
+    )
+    for event in names.Counter:
+        events.add_metric((event.value,), status.counts.get(event, 0))
+    yield events
     cache = CounterMetricFamily(
         "grader_cache", "Submissions of all clients, by what the cache did.", labels=("outcome",)
     )
     for outcome, count in status.cache_outcomes.items():
         cache.add_metric((outcome,), count)
     yield cache
+
+
+def _worker_info(status: QueueStatus) -> Metric:
+    family = GaugeMetricFamily(
+        "grader_worker_info",
+        "1 for each worker of the queue.",
+        labels=("worker", "host", "state", "version", "build", "images"),
+    )
+    for each in status.workers:
+        values = (each.id, each.host, each.state, each.version, each.build, each.images)
+        family.add_metric(values, 1)
+    return family
+
+
+def _memory(status: QueueStatus) -> Iterator[Metric]:
+    used, limit = status.memory.used_bytes, status.memory.limit_bytes
+    yield GaugeMetricFamily("grader_redis_memory_bytes", "Memory that Redis uses.", value=used)
+    yield GaugeMetricFamily(
+        "grader_redis_memory_limit_bytes", "The most that it may use; 0: no limit.", value=limit
+    )

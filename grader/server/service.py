@@ -18,6 +18,7 @@ from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
 from grader.process.threads import Threads
+from grader.queueing.diagnosis import obstacle as queue_obstacle
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import QueueStatus, read_status
 from grader.rewards.core import RewardCore
@@ -103,7 +104,7 @@ class Service:
             status = self._queue.read()
             if status is None:
                 return "Redis does not answer"
-            return None if status.workers else "there is no worker"
+            return queue_obstacle(status)
         report = self.grader.inner.grade(_PROBE, timeout_s=_PROBE_TIMEOUT_S)
         if report.verdict is Verdict.PASSED:
             return None

@@ -23,12 +23,13 @@ from grader.model import GradeReport, LimitOverrides, Submission, Usage
 from grader.model.errors import QueueUnavailableError
 from grader.model.verdict import Verdict
 from grader.opening import open_grader
+from grader.process.release import build_id
 from grader.queueing import names
 from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import connect
 from grader.queueing.status import read_status
 from tests.conftest import missing
-from tests.deployment import REPO, Deployment, redis_program, wait_until
+from tests.deployment import REPO, Deployment, RedisServer, redis_program, wait_until
 from tests.factories import make_submission, make_suite
 from tests.mixture import mixture
 
@@ -265,8 +266,10 @@ def test_status_shows_the_worker(settings: Settings, grader: QueueGrader) -> Non
     (worker,) = status.workers
     assert worker.sandbox == "native"
     assert worker.slots == 2
+    assert worker.build == build_id()
     assert status.counts["graded"] >= 1
     assert status.errors == ()
+    assert status.memory.used_bytes > 0
 
 
 def test_status_is_json_for_programs(
@@ -279,7 +282,22 @@ def test_status_is_json_for_programs(
     (worker,) = told["workers"]
     assert datetime.fromisoformat(worker["started"]) < datetime.now(UTC)
     assert told["silent"] == []
+    assert told["diagnosis"]["can_grade"] is True
     assert told["counts"]["graded"] >= 1
+
+
+def test_status_says_first_that_no_worker_serves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    redis = RedisServer(tmp_path)
+    redis.start()
+    try:
+        assert run(["status", "--broker", redis.url]) == 3
+    finally:
+        redis.kill()
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == "Nothing is graded: the queue has no worker."
+    assert "slots    0 busy, 0 idle; 0 workers, 0.0 submissions/s" in others
 
 
 def test_status_without_redis_says_so() -> None:

@@ -9,6 +9,8 @@ import pytest
 import requests
 
 from grader.config.settings import Settings
+from grader.process.release import build_id
+from grader.queueing import names
 from grader.queueing.status import read_status
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
@@ -54,9 +56,16 @@ def test_metrics_tell_of_workers_and_of_the_cache(service: Service, eventually: 
     eventually(lambda: service.metric('grader_cache_total{outcome="hit"}') > hits, 30)
     assert service.metric("grader_queue_up") == 1
     assert service.metric("grader_workers") == 1
-    states = ("busy", "idle")
+    states = ("busy", "idle", "stopping", "sick")
     slots = [service.metric(f'grader_slots{{state="{s}",where="workers"}}') for s in states]
-    assert sum(slots) == 2
+    assert (sum(slots[:2]), slots[2:]) == (2, [0, 0])
+    text = service.get("/metrics").text
+    assert f'build="{build_id()}"' in text
+    for event in names.Counter:
+        assert f'grader_queue_events_total{{event="{event}"}}' in text
+    assert service.metric('grader_queue_events_total{event="graded"}') >= 1
+    assert service.metric("grader_redis_memory_bytes") > 0
+    assert "grader_redis_memory_limit_bytes 0.0" in text
 
 
 def test_programs_run_on_the_workers(service: Service) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from grader.queueing.diagnosis import obstacle as queue_obstacle
 from grader.server.live.intervals import Interval
 from grader.server.live.worker_history import GoneWorker
 from grader.server.state import ServiceState
@@ -81,8 +82,11 @@ def _of_queue(situation: Situation) -> Iterable[Alert]:
     if queue is None:
         yield _bad("Redis does not answer: submissions wait, and are given up at their deadline.")
         return
-    if not queue.workers:
-        yield _bad("There is no worker: submissions wait, and are given up at their deadline.")
+    if (nothing := queue_obstacle(queue)) is not None:
+        yield _bad(
+            f"Nothing is graded, since {nothing}: submissions wait, and are given up at their "
+            "deadline."
+        )
     for each in situation.gone:
         ago_s = situation.now - each.at
         if each.is_lost and ago_s <= _LOST_FOR_S:

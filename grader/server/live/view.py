@@ -114,6 +114,7 @@ def _worker_fields(worker: WorkerStatus) -> dict[str, Any]:
         "id": _short(worker.id, _ID_CHARS),
         "host": _short(worker.host, _ID_CHARS),
         "state": _short(worker.state, _ID_CHARS),
+        "build": _short(f"{worker.version} {worker.build}".strip(), _ID_CHARS),
         "images": _short(worker.images, _ID_CHARS),
         "sandbox": _short(worker.sandbox, _ID_CHARS),
         "slots": worker.slots,

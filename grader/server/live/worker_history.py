@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from grader.queueing.names import Counter
-from grader.queueing.status import QueueStatus, WorkerStatus
+from grader.queueing.status import QueueStatus, WorkerState, WorkerStatus
 
 _GONE = 20
 """Most workers that are gone and still shown."""
@@ -41,7 +41,8 @@ class WorkerHistory:
             if name in present:
                 continue
             # The ledger still lists a worker that fell silent, or has counted the loss.
-            is_lost = name in queue.silent or (some_were_lost and worker.state == "serving")
+            served = worker.state == WorkerState.SERVING
+            is_lost = name in queue.silent or (some_were_lost and served)
             self.gone.append(GoneWorker(worker=worker, at=at, is_lost=is_lost))
         for each in [each for each in self.gone if each.worker.id in present]:
             self.gone.remove(each)

@@ -1,50 +1,18 @@
 """Intervals, quantiles, lost workers and alerts of the live page."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from grader.model.verdict import Suspicion, Verdict
-from grader.queueing.status import QueueStatus, WorkerStatus
 from grader.sandbox.pool import SlotCounts
 from grader.server.live.alerts import Level, Situation, find_alerts
 from grader.server.live.intervals import History, Interval, Observation, interval_between, quantile
 from grader.server.live.worker_history import GoneWorker, WorkerHistory
 from grader.server.metrics import BUCKETS_S, Metrics
 from grader.server.state import ServiceState
-from tests.factories import make_report
-
-
-def make_worker(name: str = "w", **overrides: Any) -> WorkerStatus:
-    values: dict[str, Any] = {
-        "host": "node1",
-        "state": "serving",
-        "images": "python",
-        "sandbox": "native",
-        "slots": 4,
-        "running": 3,
-        "graded": 10,
-        "per_s": 1.0,
-        "started": datetime.now(UTC),
-    }
-    return WorkerStatus(id=name, **{**values, **overrides})
-
-
-def make_queue(*workers: WorkerStatus, **overrides: Any) -> QueueStatus:
-    values: dict[str, Any] = {
-        "silent": frozenset(),
-        "queued": 0,
-        "oldest_s": 0.0,
-        "messages": {},
-        "clients": 1,
-        "counts": {},
-        "cached": 0,
-        "cached_bytes": 0,
-        "errors": (),
-    }
-    return QueueStatus(workers=workers, **{**values, **overrides})
+from tests.factories import make_queue, make_report, make_worker
 
 
 def make_state(**overrides: Any) -> ServiceState:
@@ -238,7 +206,7 @@ SERVING = make_state(has_queue=True, queue=make_queue(make_worker()))
         ),
         pytest.param(
             {"state": make_state(has_queue=True, queue=make_queue())},
-            "There is no worker:",
+            "Nothing is graded, since",
             "bad",
             id="no worker",
         ),

@@ -15,8 +15,8 @@ from grader.server.live.charts import draw_charts
 from grader.server.live.intervals import Interval, Latency
 from grader.server.live.worker_history import WorkerHistory
 from grader.server.samples import Kind, SampleStore
-from tests.factories import make_report
-from tests.unit.server.test_intervals import make_interval, make_queue, make_state, make_worker
+from tests.factories import make_queue, make_report, make_worker
+from tests.unit.server.test_intervals import make_interval, make_state
 from tests.unit.server.test_samples import make_sample
 
 HOSTILE = "\n\nevent: interval\ndata: {}\r\n\x1b[2J\u202e\ud800<script>"

@@ -5,6 +5,7 @@ import { byId, clock, count, el, span, table } from "./dom.js";
 const COLUMNS = {
   Worker: "",
   State: "",
+  Build: "",
   Busy: "num",
   "Per second": "num",
   Graded: "num",
@@ -30,6 +31,7 @@ function row(worker, now) {
   return [
     [worker.host, el("small", {}, ` ${worker.id}`)],
     worker.state,
+    worker.build,
     `${worker.running} of ${worker.slots}`,
     worker.per_s.toFixed(1),
     count(worker.graded),
