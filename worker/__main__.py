@@ -9,9 +9,9 @@ from grader.model.errors import GraderError
 
 
 def main() -> int:
-    """Run a worker until it is told to stop."""
+    """Run a worker until it is told to stop; return its exit code, 0 only if it ends in order."""
     try:
-        from worker.app import app
+        from worker.app import app, lifecycle
     except GraderError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -19,7 +19,7 @@ def main() -> int:
     app.worker_main(
         ["worker", "--loglevel=INFO", "--without-gossip", "--without-mingle", *sys.argv[1:]]
     )
-    return 0
+    return lifecycle.exit_code
 
 
 if __name__ == "__main__":

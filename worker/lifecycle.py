@@ -31,6 +31,8 @@ class Lifecycle:
         self._app = app
         self._settings = settings
         self._executor: Executor | None = None
+        self._celery: Any = None
+        """Celery's own object for this worker."""
         signals.after_setup_logger.connect(self._quieten, weak=False)
         signals.worker_init.connect(self._open, weak=False)
         signals.worker_shutting_down.connect(self._stop, weak=False)
@@ -48,15 +50,21 @@ class Lifecycle:
             raise ConfigurationError(message)
         return self._executor
 
+    @property
+    def exit_code(self) -> int:
+        """What the process has to end with. Celery itself ends with 0 even if it crashed."""
+        return getattr(self._celery, "exitcode", None) or 0
+
     def _quieten(self, **_: Any) -> None:
         for name in _CHATTY:
             logging.getLogger(name).setLevel(logging.WARNING)
 
-    def _open(self, **_: Any) -> None:
+    def _open(self, sender: Any, **_: Any) -> None:
         """Check that this worker can run submissions, and join the queue.
 
         Opening the first slot also removes containers that dead workers left on this machine.
         """
+        self._celery = sender
         try:
             self._executor = Executor(
                 self._settings,

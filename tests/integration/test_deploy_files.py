@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.deployment import REPO, Deployment, redis_program, wait_until
 from tests.traces import family, living
 
 UNIT = REPO / "deploy/systemd/grader-worker.service"
+START_REDIS = REPO / "deploy/redis/start"
 BATCH = REPO / "deploy/slurm/workers.sbatch"
 
 SCRIPTS = sorted(
@@ -63,6 +65,67 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     deployed = Deployment(tmp_path)
     yield deployed
     deployed.close()
+
+
+@pytest.mark.redis
+@pytest.mark.usefixtures("native_sandbox")
+@pytest.mark.timeout(120)
+def test_worker_that_crashes_does_not_end_like_one_that_was_stopped(
+    deployment: Deployment,
+) -> None:
+    """Loops such as that of the Slurm script start it again only then."""
+    with deployment.redis.connect() as client:
+        client.execute_command("ACL", "SETUSER", "default", "-brpop")
+    crashed = deployment.add_worker()
+    assert crashed.wait(60) == 1
+    assert "Unrecoverable error" in crashed.log()
+    with deployment.redis.connect() as client:
+        client.execute_command("ACL", "SETUSER", "default", "+brpop")
+    crashed.start()
+    deployment.wait_for_workers(1)
+    crashed.send(signal.SIGTERM)
+    assert crashed.wait(60) == 0
+
+
+@pytest.fixture
+def volume() -> Iterator[Path]:
+    """A folder in which every user may write; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+def start_redis_as_in_its_image(volume: Path, **environ: str) -> str:
+    """Run `deploy/redis/start` with a volume of this test; return what the server would read."""
+    programs = volume / "programs"
+    programs.mkdir(exist_ok=True)
+    server = programs / "redis-server"
+    server.write_text("#!/bin/sh\ncat\n")
+    server.chmod(0o755)
+    script = volume / "start"
+    script.write_text(START_REDIS.read_text().replace("/run/grader", str(volume)))
+    # Not as root, which may write what is read-only.
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    done = subprocess.run(
+        [*(command if os.geteuid() == 0 else []), "sh", str(script)],
+        env={"PATH": f"{programs}:{os.environ['PATH']}", **environ},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_redis_starts_again_with_the_password_that_it_is_given_and_keeps_one_that_it_made(
+    volume: Path,
+) -> None:
+    made_up = start_redis_as_in_its_image(volume)
+    assert start_redis_as_in_its_image(volume) == made_up
+    for password in ("first", "first", "second"):
+        read = start_redis_as_in_its_image(volume, REDIS_PASSWORD=password)
+        assert read.splitlines()[0] == f"requirepass {password}"
+        assert (volume / "redis-password").read_text() == password
+    assert made_up.splitlines()[0] != "requirepass second"
 
 
 @pytest.mark.redis
