@@ -300,6 +300,23 @@ open("/work/mark", "w").close()
     assert done.stdout == f'["{line}", "{line}"]\n', done.stderr
 
 
+IN_FLIGHT = """
+import socket
+held = [socket.socketpair() for _ in range(3)]
+for sender, _receiver in held:
+    socket.send_fds(sender, [b"x"], [0] * 250)
+"""
+
+
+def test_descriptors_that_another_slot_of_the_user_has_in_flight_do_no_harm(
+    ordinary_python: str, repo_dir: Path
+) -> None:
+    # The kernel counts those of all processes of a user together, so these stand for another slot.
+    command = [ordinary_python, "-B", "-c", IN_FLIGHT + AS_ORDINARY_USER]
+    done = run_as_ordinary_user(command, stdin="print(7)", path=(repo_dir,))
+    assert done.stdout == '["7\\n", "7\\n"]\n', done.stderr
+
+
 def test_forbidden_user_namespaces_are_an_error_with_a_remedy(
     ordinary_python: str, repo_dir: Path
 ) -> None:

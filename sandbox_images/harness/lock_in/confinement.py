@@ -30,6 +30,9 @@ _THREAD_STACKS_BYTES = 1024**3
 """The stacks of all threads may have this size together. Most of it is never touched; what is
 touched counts as memory, which the supervisor and the cgroup limit."""
 _OPEN_FILES = 256
+_PENDING_SIGNALS = 256
+"""Timers and queued signals of a run. Its user namespace counts them, so that a run cannot use up
+what other slots of the same user need."""
 _NULL = 0
 """Every zygote is started with /dev/null as this descriptor."""
 _STARTED = {"event": "started"}
@@ -203,6 +206,10 @@ class Confinement:
         if listener is not None:
             last.add("close", listener)
         last.add("close", control)
+        # Only now: no process may send a descriptor if its user has more of them under way than the
+        # process may open. Submissions in other slots, which may have the same user, can have more
+        # under way than a run may open.
+        _add_rlimit(last, resource.RLIMIT_NOFILE, _OPEN_FILES)
         return first, last
 
 
@@ -312,7 +319,6 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
         # signal does not name the limit. So this one is only for when the supervisor is late.
         resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
         resource.RLIMIT_FSIZE: limits["work_bytes"],
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
         # gVisor lets a user have one process more.
         resource.RLIMIT_NPROC: limits["processes"] - (not is_full),
         resource.RLIMIT_MEMLOCK: 0,
@@ -321,11 +327,11 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
         # Runtimes other than Python's reserve many times what they use: a JVM gigabytes, and a
         # thread in C a whole stack. So only the memory that they use is limited.
         values[resource.RLIMIT_DATA] = limits["memory_bytes"] + _THREAD_STACKS_BYTES
-    if is_full:  # gVisor does not have this one, which only backs up the filter
-        values[resource.RLIMIT_MSGQUEUE] = 0
+    if is_full:  # gVisor does not have these
+        values[resource.RLIMIT_MSGQUEUE] = 0  # only backs up the filter
+        values[resource.RLIMIT_SIGPENDING] = _PENDING_SIGNALS
     for kind, value in values.items():
-        ceiling = _below_hard_limit(kind, value)
-        calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
+        _add_rlimit(calls, kind, value)
     # A program may raise this one, as outside a sandbox: touched stack counts as memory.
     _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     # Compiled programs cannot raise it for themselves. Theirs is below the memory limit, so that
@@ -333,6 +339,11 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
     wanted = max(_STACK_BYTES, limits["memory_bytes"] // 2) if is_command else _STACK_BYTES
     both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, wanted), hard % 2**64)
     calls.add("prlimit64", 0, resource.RLIMIT_STACK, both, 0)
+
+
+def _add_rlimit(calls: Calls, kind: int, value: int) -> None:
+    ceiling = _below_hard_limit(kind, value)
+    calls.add("prlimit64", 0, kind, struct.pack("QQ", ceiling, ceiling), 0)
 
 
 def _below_hard_limit(kind: int, value: int) -> int:

@@ -35,6 +35,7 @@ A session takes the slot for as long as it lasts. Each request but "drop" has on
 import json
 import os
 import platform
+import resource
 import shutil
 import signal
 import site
@@ -650,6 +651,10 @@ def main(args: list[str]) -> None:
     """Be a slot's supervisor; `args` are folders of packages, empty for the usual ones."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    # The kernel compares it with all descriptors that the slot's user has under way between
+    # processes. Submissions can put some hundreds under way.
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     host = HostConnection()
     try:
         Supervisor(host, args or site.getsitepackages()).serve()
