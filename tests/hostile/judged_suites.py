@@ -65,13 +65,13 @@ def grade(slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS) -> 
 
 
 def run_apart(
-    slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS
+    slot: Slot, suite: Suite, source: str, *, limits: Limits = LIMITS, standing: bool = True
 ) -> tuple[tuple[CaseResult, ...], RunOutcome]:
     """Run a suite apart from the submission; return the results of its cases, and the outcome."""
     tests = suite.tests
     apart = find_apart(tests)
     assert apart is not None, "the suite must be such that it can be judged apart"
-    outcome = run_script(slot, suite, source, apart, limits=limits)
+    outcome = run_script(slot, suite, source, apart, limits=limits, standing=standing)
     if isinstance(tests, ScriptTests):
         return judge_script(tests, read_run(outcome), limits), outcome
     expected = find_tests(tests)
@@ -79,7 +79,13 @@ def run_apart(
 
 
 def run_script(
-    slot: Slot, suite: Suite, source: str, apart: Apart, *, limits: Limits = LIMITS
+    slot: Slot,
+    suite: Suite,
+    source: str,
+    apart: Apart,
+    *,
+    limits: Limits = LIMITS,
+    standing: bool = True,
 ) -> RunOutcome:
     """Run tests apart from the submission, even if the grader would not."""
     tests = suite.tests
@@ -91,7 +97,7 @@ def run_script(
             runs=(run,),
             limits=limits,
             split=True,
-            standing=True,
+            standing=standing,
         )
     else:
         run = payload.pytest(tests.test_paths, [], stop_early=False, apart=apart)
@@ -102,7 +108,7 @@ def run_script(
             limits=limits,
             files=tests.files,
             split=True,
-            standing=True,
+            standing=standing,
         )
     (outcome,) = slot.run(batch)
     return outcome

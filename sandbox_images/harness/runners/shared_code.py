@@ -16,9 +16,7 @@ from typing import NamedTuple
 from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import loading, prelude
 from sandbox_images.harness.runners.events import Reporter
-from sandbox_images.harness.wire.orders import Bundle
-
-_SEALED = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+from sandbox_images.harness.wire.orders import SEALED, Bundle
 
 
 class Code(NamedTuple):
@@ -40,7 +38,7 @@ def compile_source(run: ConfinedRun, reporter: Reporter) -> Code | None:
         size = os.fstat(run.code).st_size
         if size == 0:
             return _compile_and_leave(run.bundle, run.code, reporter)
-        if fcntl.fcntl(run.code, fcntl.F_GET_SEALS) == _SEALED:
+        if fcntl.fcntl(run.code, fcntl.F_GET_SEALS) == SEALED:
             return Code(*marshal.loads(os.pread(run.code, size, 0)))  # noqa: S302 - sealed
         return _compile(run.bundle, reporter)  # the first run was stopped while it wrote
     finally:
@@ -88,4 +86,4 @@ def _leave(code: tuple[CodeType, CodeType], descriptor: int) -> None:
         return
     while view:
         view = view[os.write(descriptor, view) :]
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALED)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALED)

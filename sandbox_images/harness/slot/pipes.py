@@ -8,16 +8,39 @@ _CHUNKS_AT_ONCE = 16
 """How many chunks are read from one pipe before other descriptors get their turn."""
 
 
-class CappedPipe:
-    """The reading end of a pipe whose content is kept up to a cap and then dropped."""
+class CappedOutput:
+    """What came out of one pipe or several, in the order in which it was read, up to a cap."""
 
     def __init__(self, cap: int) -> None:
         """`cap` is the number of bytes that are kept."""
-        self.reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        os.set_blocking(self.writer, True)
         self._cap = cap
         self._kept = bytearray()
         self.dropped_bytes = 0
+
+    def add(self, data: bytes) -> None:
+        """Keep what there is room for, and drop the rest."""
+        room = self._cap - len(self._kept)
+        self._kept += data[:room]
+        self.dropped_bytes += max(0, len(data) - room)
+
+    @property
+    def content(self) -> bytes:
+        """What was kept."""
+        return bytes(self._kept)
+
+
+class CappedPipe:
+    """The reading end of a pipe.
+
+    Each process of a run has pipes of its own: through `/proc/self/fd`, a process can open the
+    pipe that it writes to for reading.
+    """
+
+    def __init__(self, output: CappedOutput) -> None:
+        """`output` gets what is read."""
+        self.reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        os.set_blocking(self.writer, True)
+        self.output = output
 
     def drain(self) -> bool:
         """Read what is there, up to a bound; return False at the end of the stream."""
@@ -28,9 +51,7 @@ class CappedPipe:
                 return True
             if not data:
                 return False
-            room = self._cap - len(self._kept)
-            self._kept += data[:room]
-            self.dropped_bytes += max(0, len(data) - room)
+            self.output.add(data)
             if len(data) < _CHUNK:
                 break
         return True
@@ -39,11 +60,6 @@ class CappedPipe:
         """Read everything that is left. All writers must have ended."""
         while self.drain() and select.select([self.reader], [], [], 0)[0]:
             pass
-
-    @property
-    def content(self) -> bytes:
-        """What was kept."""
-        return bytes(self._kept)
 
     def close_writer(self) -> None:
         """Close the writing end here; the run's processes have their own. Idempotent."""

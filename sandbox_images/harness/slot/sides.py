@@ -11,7 +11,7 @@ from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.slot.party import Party
-from sandbox_images.harness.slot.pipes import CappedPipe
+from sandbox_images.harness.slot.pipes import CappedOutput, CappedPipe
 from sandbox_images.harness.slot.relay import Relay
 from sandbox_images.harness.slot.zygotes import Zygote
 from sandbox_images.harness.wire import orders
@@ -56,8 +56,8 @@ class Side:
         self.limits = limits = talker.limits
         self.prints = prints
         self.reads = reads
-        self.stderr = CappedPipe(limits["output_bytes"])
-        self.report = CappedPipe(_REPORT_BYTES)
+        self.stderr = CappedPipe(CappedOutput(limits["output_bytes"]))
+        self.report = CappedPipe(CappedOutput(_REPORT_BYTES))
         self._drained = [self.stderr, self.report]
         self._listens = True
         self.pids: list[int] = []
@@ -127,7 +127,7 @@ class Side:
             return "cpu_time"
         if wall_time_s > self.limits["wall_time_s"]:
             return "wall_time"
-        if self.prints.dropped_bytes or self.stderr.dropped_bytes:
+        if self.prints.dropped_bytes or self.stderr.output.dropped_bytes:
             return "output"
         return None
 
@@ -137,11 +137,11 @@ class Side:
             pipe.drain_rest()
         ended = self.party.ended
         if ended is None or (self.party.started_at is None and not self.was_killed):
-            raise broken("a run did not start", self.stderr.content)
+            raise broken("a run did not start", self.stderr.output.content)
         cpu_time_s = max(ended["cpu_time_s"], self.reading.cpu_time_s)
         exit_code, exit_signal = exit_of(self.party.status)
         oom_killed = oom_happened and exit_signal == signal.SIGKILL and not self.was_killed
-        dropped = self.prints.dropped_bytes + self.stderr.dropped_bytes
+        dropped = self.prints.dropped_bytes + self.stderr.output.dropped_bytes
         limit = limit_of(
             "memory" if oom_killed else self.limit_hit,
             dropped_bytes=dropped,
@@ -154,8 +154,8 @@ class Side:
             exit_code=exit_code,
             exit_signal=exit_signal,
             stdout=self.prints.content,
-            stderr=self.stderr.content,
-            report=self.report.content,
+            stderr=self.stderr.output.content,
+            report=self.report.output.content,
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
             wall_time_s=wall_time_s,

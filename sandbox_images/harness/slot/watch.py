@@ -4,6 +4,7 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from sandbox_images.harness.kernel import processes
@@ -11,7 +12,7 @@ from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.slot.party import Party
-from sandbox_images.harness.slot.pipes import CappedPipe
+from sandbox_images.harness.slot.pipes import CappedOutput, CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
 from sandbox_images.harness.wire import orders
 
@@ -66,10 +67,12 @@ class Watch:
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
         self._is_crowded = is_crowded
-        self._stdout = CappedPipe(limits["output_bytes"])
-        self._stderr = CappedPipe(limits["output_bytes"])
-        self._report = CappedPipe(_REPORT_BYTES)
-        self._pipes = (self._stdout, self._stderr, self._report)
+        self._stdout = CappedOutput(limits["output_bytes"])
+        self._stderr = CappedOutput(limits["output_bytes"])
+        self._report = CappedOutput(_REPORT_BYTES)
+        self._streams = [(CappedPipe(self._stdout), CappedPipe(self._stderr)) for _ in parties]
+        self._report_pipe = CappedPipe(self._report)
+        self._pipes = (*chain.from_iterable(self._streams), self._report_pipe)
         self._asked_at = 0.0
         self._seen_cpu_time_s = 0.0
         self._waiting = processes.Waiting()
@@ -90,8 +93,8 @@ class Watch:
         """
         try:
             self._asked_at = time.monotonic()
-            for party in self._parties:
-                self._start(party, payload)
+            for party, (stdout, stderr) in zip(self._parties, self._streams, strict=True):
+                self._start(party, payload, stdout=stdout.writer, stderr=stderr.writer)
             for pipe in self._pipes:
                 pipe.close_writer()
             self._loop()
@@ -106,16 +109,16 @@ class Watch:
             for party in self._parties:
                 party.close()
 
-    def _start(self, party: Party, payload: int) -> None:
+    def _start(self, party: Party, payload: int, *, stdout: int, stderr: int) -> None:
         # Only the main process gets the tests and the report: with these, the submission could
         # read what is expected, or write its own verdict.
         is_main = party is self._main
         party.order(
             self._limits,
             payload=payload if is_main else orders.nothing(),
-            stdout=self._stdout.writer,
-            stderr=self._stderr.writer,
-            report=self._report.writer if is_main else orders.nothing(),
+            stdout=stdout,
+            stderr=stderr,
+            report=self._report_pipe.writer if is_main else orders.nothing(),
         )
 
     def _loop(self) -> None:

@@ -6,6 +6,7 @@ another run's data.
 """
 
 import ctypes
+import fcntl
 import json
 import os
 import re
@@ -26,6 +27,8 @@ _MAX_PATH_BYTES = 2048
 _MAX_HEAD_BYTES = 1024 * 1024
 """Most bytes of a product's list of files: enough for thousands of paths."""
 _PAGE = 4096
+SEALED = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+"""The seals of a memory file that no process can change any more, whatever it may open."""
 
 
 class RunOrder(NamedTuple):
@@ -314,12 +317,18 @@ def nothing() -> int:
 
 
 def memory_file(name: str, data: bytes) -> int:
-    """Return a read-only descriptor of a new file in memory that holds `data`."""
-    writer = os.memfd_create(name, os.MFD_CLOEXEC)
+    """Return a read-only descriptor of a new file in memory that holds `data` for good.
+
+    Through `/proc/self/fd`, the process that gets the descriptor could otherwise open it for
+    writing. The mode refuses that. The seals hold even if a run owns the file and changes its mode.
+    """
+    writer = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(writer, view) :]
+        os.fchmod(writer, 0o444)
+        fcntl.fcntl(writer, fcntl.F_ADD_SEALS, SEALED)
         return os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.close(writer)
