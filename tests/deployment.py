@@ -1,5 +1,6 @@
 """Real Redis servers and real workers for tests, each a process that a test may treat badly."""
 
+import json
 import os
 import shutil
 import signal
@@ -199,6 +200,10 @@ class Worker(Process):
             self.kill()
             message = f"{self.name} did not stop; its log ends: {self.log()[-3000:]}"
             raise AssertionError(message) from None
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        """Return the lines of its log; each must be an object."""
+        return [json.loads(line) for line in self.log().splitlines()]
 
 
 class Deployment:

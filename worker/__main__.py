@@ -16,9 +16,8 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 2
     # Gossip and mingle only talk to other workers, and they hang when Redis comes back.
-    app.worker_main(
-        ["worker", "--loglevel=INFO", "--without-gossip", "--without-mingle", *sys.argv[1:]]
-    )
+    options = ("--loglevel=INFO", "--without-gossip", "--without-mingle")
+    app.worker_main(["--quiet", "worker", *options, *sys.argv[1:]])
     return lifecycle.exit_code
 
 

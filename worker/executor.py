@@ -5,19 +5,23 @@ import os
 import platform
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
+from structlog.contextvars import bound_contextvars
+
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.model.errors import QueueUnavailableError
+from grader.process.logs import error_kind, short_id
 from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger, Taken
 from worker.chunks import Chunk, Chunks
 from worker.heartbeat import SLOW_S, Heartbeat
-from worker.job_runner import Finished, JobRunner
+from worker.job_runner import Finished, JobRunner, log_fields
 from worker.locks import ReadersWriterLock
 from worker.sessions import SessionHost
 from worker.throughput import Throughput
@@ -137,7 +141,10 @@ class Executor:
                 )
                 if started is None:
                     return
-                with self._chunks.running(chunk, job.key):
+                with (
+                    self._chunks.running(chunk, job.key),
+                    bound_contextvars(job=short_id(job.key), **log_fields(started)),
+                ):
                     finished = self._runner.run(job, started, chunk.handle, suite)
                     slot.close()
                     self._finish(job, finished, chunk)
@@ -153,8 +160,15 @@ class Executor:
                 self.id, chunk.token, job.key, finished.body, error=error, keep=finished.keep
             )
         )
-        if in_time:
-            self._throughput.count()
+        fields = {"verdict": finished.verdict, "took_s": round(time.monotonic() - chunk.since, 4)}
+        if not in_time:
+            _log.warning("the report came too late, and was dropped", extra=fields)
+            return
+        self._throughput.count()
+        if finished.error:
+            _log.warning("not graded", extra={**fields, "error": error_kind(finished.error)})
+        else:
+            _log.info("graded", extra=fields)
 
     def _insist(self, step: Callable[[], _Answer]) -> _Answer:
         """Try a step in the ledger until Redis answers.

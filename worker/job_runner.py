@@ -4,16 +4,17 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
 from grader.grading.stopping import StopHandle
-from grader.model import Submission, TestSuite, wire
+from grader.model import GradeReport, Submission, TestSuite, wire
 from grader.model.errors import GraderError, WireError
-from grader.queueing.jobs import apply, decode_suite
+from grader.process.logs import short_id
+from grader.queueing.jobs import JobOrigin, apply, decode_suite
 from grader.queueing.ledger import Started, Taken
 from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
 from grader.suites.cache import ENCODED_BYTES, SuiteCache
@@ -27,6 +28,8 @@ class Finished:
     """The answer to a job, as it is handed in."""
 
     body: bytes
+    verdict: str
+    """For the log; "" if a program ran."""
     error: str
     """Shown to operators; "" if there was none."""
     keep: bool
@@ -75,7 +78,7 @@ class JobRunner:
             _log.exception("a job failed because of a bug in the worker")
             reason = f"{type(error).__name__}: {error}"
         report = not_graded(reason, self._settings)
-        return Finished(body=wire.encode_report(report), error=reason, keep=False)
+        return _finished(report, error=reason, keep=False)
 
     def _run_program(self, code: str, handle: StopHandle) -> Finished:
         try:
@@ -89,7 +92,7 @@ class JobRunner:
             result = ProgramResult(outcome=outcome)
         except GraderError as error:
             result = ProgramResult(reason=f"{type(error).__name__}: {error}")
-        return Finished(body=encode_result(result), error=result.reason, keep=False)
+        return Finished(body=encode_result(result), verdict="", error=result.reason, keep=False)
 
     def _decode_suite(self, job: Taken, started: Started) -> TestSuite:
         suite = decode_suite(started.suite)
@@ -102,11 +105,25 @@ class JobRunner:
         settings = apply(given, self._settings)
         submission = Submission(id=job.key, completion=code, suite=suite)
         report = self._engine.grade(submission, handle=handle, settings=settings)
-        return Finished(
-            body=wire.encode_report(report),
+        return _finished(
+            report,
             error="" if report.graded else report.feedback,
             keep=is_cacheable(report, settings.limits.override(suite.limits)),
         )
+
+
+def log_fields(started: Started) -> dict[str, str]:
+    """Return the ids by which the client's log names a job; none if it cannot be decoded."""
+    try:
+        origin = JobOrigin.of(_settings_of(started))
+    except (WireError, ValueError):
+        return {}
+    return {name: short_id(text) for name, text in asdict(origin).items() if text}
+
+
+def _finished(report: GradeReport, *, error: str, keep: bool) -> Finished:
+    body = wire.encode_report(report)
+    return Finished(body=body, verdict=report.verdict.value, error=error, keep=keep)
 
 
 def _settings_of(started: Started) -> Mapping[str, Any]:

@@ -2,15 +2,16 @@
 
 import logging
 import os
-import sys
-import traceback
+from collections.abc import Mapping
 from typing import Any
 
 from celery import signals
+from celery.utils.log import mlevel
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.model.errors import ConfigurationError, GraderError
+from grader.process.logs import show_logs
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
 from worker.executor import Executor
@@ -33,7 +34,9 @@ class Lifecycle:
         self._executor: Executor | None = None
         self._celery: Any = None
         """Celery's own object for this worker."""
-        signals.after_setup_logger.connect(self._quieten, weak=False)
+        signals.celeryd_init.connect(self._show_logs, weak=False)
+        # If any function is connected, Celery leaves logging alone.
+        signals.setup_logging.connect(lambda **_: None, weak=False)
         signals.worker_init.connect(self._open, weak=False)
         signals.worker_shutting_down.connect(self._stop, weak=False)
         signals.worker_shutdown.connect(self._close, weak=False)
@@ -55,9 +58,12 @@ class Lifecycle:
         """What the process has to end with. Celery itself ends with 0 even if it crashed."""
         return getattr(self._celery, "exitcode", None) or 0
 
-    def _quieten(self, **_: Any) -> None:
+    def _show_logs(self, *, options: Mapping[str, Any], **_: Any) -> None:
+        level = mlevel(options["loglevel"])
+        show_logs(level)
+        logging.captureWarnings(True)
         for name in _CHATTY:
-            logging.getLogger(name).setLevel(logging.WARNING)
+            logging.getLogger(name).setLevel(max(level, logging.WARNING))
 
     def _open(self, sender: Any, **_: Any) -> None:
         """Check that this worker can run submissions, and join the queue.
@@ -74,10 +80,9 @@ class Lifecycle:
             )
             self._executor.open()
         except Exception as error:
-            # Celery would ignore the error and go on with a worker that fails every task. Its log
-            # is not open yet.
-            reason = error if isinstance(error, GraderError) else traceback.format_exc()
-            print(f"the worker cannot grade: {reason}", file=sys.stderr)  # noqa: T201
+            # Celery would ignore the error and go on with a worker that fails every task.
+            is_bug = not isinstance(error, GraderError)
+            _log.error("the worker cannot grade: %s", error, exc_info=is_bug)
             raise SystemExit(_CANNOT_START) from error
 
     def _warm_grader(self) -> GradingEngine:

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from grader import languages
 from grader.config.settings import Settings
@@ -22,6 +22,7 @@ from grader.model import (
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
+from grader.process.request_id import request_id
 from grader.queueing.ledger import LedgerEntry
 from grader.scoring import calibration
 from grader.scoring.own import policy_to_send
@@ -96,6 +97,28 @@ class ReportReader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobOrigin:
+    """By which ids the logs of client and worker name a job. They decide nothing.
+
+    If several submissions are one job, these are the ids of the first.
+    """
+
+    request: str = ""
+    """Of the HTTP request that it came with; empty if it did not come over HTTP."""
+    submission: str = ""
+    """As the client chose it."""
+
+    @classmethod
+    def of(cls, job_settings: Mapping[str, Any]) -> Self:
+        """Return the origin in a job's settings; empty if a client of another build sent none."""
+        match job_settings.get("origin"):
+            case {"request": str(request), "submission": str(submission)}:
+                return cls(request=request, submission=submission)
+            case _:
+                return cls()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedJob:
     """A submission or a program for a worker."""
 
@@ -108,6 +131,7 @@ class QueuedJob:
     """A JSON object."""
     reader: AnswerReader = field(compare=False)
     """Is not sent."""
+    origin: JobOrigin = field(default_factory=JobOrigin, compare=False)
 
     def ledger_entry(self, timeout_s: float) -> LedgerEntry:
         """Return the job as the ledger takes it, to be done within `timeout_s` seconds."""
@@ -116,7 +140,7 @@ class QueuedJob:
             suite=self.suite.digest,
             image=self.image,
             timeout_s=timeout_s,
-            settings=self.settings,
+            settings=json.dumps({**json.loads(self.settings), "origin": asdict(self.origin)}),
             code=self.code.encode(),
         )
 
@@ -176,6 +200,7 @@ class JobMaker:
             image=languages.image_of(suite, language),
             settings=job_settings,
             reader=ReportReader(conditions=conditions, settings=self._settings),
+            origin=JobOrigin(request=request_id.get(), submission=submission.id),
             conditions=conditions,
         )
 

@@ -13,7 +13,8 @@ from grader.model import SuiteFile, Usage
 from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
-from grader.queueing.jobs import QueuedJob
+from grader.process.request_id import request_id
+from grader.queueing.jobs import JobOrigin, QueuedJob
 from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
 from grader.suites.cache import EncodedSuite
 
@@ -76,6 +77,7 @@ def make_program_job(batch: RunBatch, image: str, clock_s: float) -> QueuedJob:
         image=image,
         settings=_SETTINGS,
         reader=_ResultReader(),
+        origin=JobOrigin(request=request_id.get()),
     )
 
 

@@ -12,7 +12,7 @@ from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Limits, Submission, TestSuite
 from grader.offline.recording import RecordedSample, SampleRecorder
-from grader.server.http.logs import short_id
+from grader.process.logs import error_kind, short_id
 from grader.server.http.request_context import RequestContext, current_request
 from grader.server.http.wait_queue import WaitEntry, WaitQueue
 from grader.server.metrics import Metrics
@@ -154,12 +154,6 @@ class ObservedGrader(FutureGrader):
                 queue_s=max(0.0, took_s - (report.usage.wall_time_s or 0.0)),
             )
             self._recorder.write((sample,))
-
-
-def error_kind(feedback: str) -> str:
-    """Return the name of the error in a feedback, without its message, which may quote tests."""
-    name = feedback.partition(":")[0]
-    return name if name.isidentifier() else "other"
 
 
 def cap_limits(suite: TestSuite, settings: ServerSettings, own: Limits) -> TestSuite:

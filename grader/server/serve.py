@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import resource
 import signal
 import socket
@@ -13,9 +14,9 @@ import uvicorn
 from grader.config.server import ServerSettings
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError
+from grader.process.logs import show_logs
 from grader.server.app import make_app
 from grader.server.http.connection import Connection
-from grader.server.http.logs import show_logs
 from grader.server.service import Service
 
 _log = structlog.stdlib.get_logger(__name__)
@@ -36,7 +37,7 @@ def serve(settings: Settings) -> None:
         GraderError: Something that the settings name does not exist or cannot work here.
     """
     check_exposure(settings.server)
-    show_logs(verbose=settings.server.verbose)
+    show_logs(logging.DEBUG if settings.server.verbose else logging.INFO)
     _raise_open_files()
     with _listen(settings.server) as listener:
         app = make_app(settings)

@@ -17,6 +17,7 @@ from grader.model.errors import ConfigurationError, GraderError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
+from grader.process.logs import error_kind
 from grader.process.threads import Threads
 from grader.queueing.diagnosis import obstacle as queue_obstacle
 from grader.queueing.grader import QueueGrader
@@ -27,7 +28,7 @@ from grader.server.http.cancellation import OpenRequests
 from grader.server.http.idempotency import IdempotencyStore
 from grader.server.http.wait_queue import WaitQueue
 from grader.server.metrics import Metrics
-from grader.server.observed import ObservedGrader, error_kind
+from grader.server.observed import ObservedGrader
 from grader.server.programs.queued import QueuedPrograms
 from grader.server.programs.running import LocalPrograms, Programs
 from grader.server.samples import SampleStore

@@ -4,6 +4,7 @@ import base64
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -66,6 +67,28 @@ def test_metrics_tell_of_workers_and_of_the_cache(service: Service, eventually: 
     assert service.metric('grader_queue_events_total{event="graded"}') >= 1
     assert service.metric("grader_redis_memory_bytes") > 0
     assert "grader_redis_memory_limit_bytes 0.0" in text
+
+
+def test_worker_logs_the_ids_of_the_service(service: Service, deployment: Deployment) -> None:
+    """One search through all logs finds what became of a request."""
+    secret = "find_me_in_no_log"  # noqa: S105
+    code = f"{GOOD}\n# {secret}"
+    label = ["assert add(1, 2) == 3", f"assert add(1, 2) == 4, {secret!r}"]
+    body = {"completion": code, "label": label, "id": "sample/7"}
+    service.post("/v1/grade", body, headers={"X-Request-ID": "trace-77"})
+    program = {"code": f"print({secret!r})", "language": "python"}
+    service.post("/run_code", program, headers={"X-Request-ID": "trace-78"})
+    (worker,) = deployment.workers
+
+    def logged(request: str) -> list[dict[str, Any]]:
+        lines = [line for line in worker.log_lines() if line.get("request") == request]
+        return [line for line in lines if line["event"] == "graded"]
+
+    wait_until(lambda: bool(logged("trace-77") and logged("trace-78")), 30, "both are logged")
+    (line,) = logged("trace-77")
+    assert (line["submission"], line["verdict"], line["level"]) == ("sample/7", "failed", "info")
+    assert {"job", "took_s", "timestamp", "logger"} <= line.keys()
+    assert secret not in worker.log()
 
 
 def test_programs_run_on_the_workers(service: Service) -> None:

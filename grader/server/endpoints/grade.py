@@ -15,11 +15,12 @@ from grader.model.errors import GraderError
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Integrity
 from grader.model.wire import json_bytes, report_json
+from grader.process.logs import error_kind
 from grader.scoring.policies import POLICIES
 from grader.server.http.errors import REFUSALS, ErrorResponse
 from grader.server.http.idempotency import KeyedResponse, KeyReusedError
 from grader.server.http.request_context import RequestContext, current_request
-from grader.server.observed import GRADE_PATH, error_kind
+from grader.server.observed import GRADE_PATH
 from grader.server.samples import GradedSample
 from grader.server.service import Service
 

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.process.request_id import request_id
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RequestContext:
@@ -65,5 +67,10 @@ def current_request() -> RequestContext | None:
 
 def enter_request(context: RequestContext) -> Callable[[], None]:
     """Make a request the current one; call the returned function to undo that."""
-    token = _current.set(context)
-    return lambda: _current.reset(token)
+    token, id_token = _current.set(context), request_id.set(context.id)
+
+    def leave() -> None:
+        _current.reset(token)
+        request_id.reset(id_token)
+
+    return leave

@@ -10,11 +10,12 @@ from starlette.requests import Request
 
 from grader.config.server import ServerSettings
 from grader.model import LimitOverrides, Limits
+from grader.process.logs import error_kind
 from grader.server.http.cancellation import ClientGoneError, OpenRequests, StoppingError
 from grader.server.http.errors import complaint
 from grader.server.http.request_context import RequestContext, current_request, enter_request
 from grader.server.http.wait_queue import WaitQueue
-from grader.server.observed import cap_limits, error_kind
+from grader.server.observed import cap_limits
 from tests.factories import make_suite
 
 

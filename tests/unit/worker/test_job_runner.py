@@ -1,15 +1,18 @@
 """Jobs as a worker runs them, without a queue."""
 
+import pytest
+
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.stopping import StopHandle
 from grader.model import wire
 from grader.model.verdict import Verdict
+from grader.process.request_id import request_id
 from grader.queueing.jobs import JobMaker, SubmissionJob
 from grader.queueing.ledger import Started, Taken
 from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_submission
-from worker.job_runner import JobRunner
+from worker.job_runner import JobRunner, log_fields
 
 SETTINGS = Settings()
 
@@ -48,3 +51,37 @@ def test_job_whose_suite_cannot_be_decoded_is_answered() -> None:
         assert runner.known_suite(taken) is None
     assert wire.decode_report(answer.body).verdict == Verdict.INTERNAL_ERROR
     assert "cannot be decoded" in answer.error
+
+
+def test_ids_of_the_client_are_logged() -> None:
+    token = request_id.set("trace-77")
+    try:
+        job = make_job()
+    finally:
+        request_id.reset(token)
+    sent = Started(code=b"", settings=job.ledger_entry(1).settings.encode(), suite=b"")
+    assert log_fields(sent) == {"request": "trace-77", "submission": "add/0"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(b"{}", id="none, as an earlier build sends"),
+        pytest.param(b"[]", id="no object"),
+        pytest.param(b"{", id="no JSON"),
+        pytest.param(b"\xff", id="no text"),
+        pytest.param(b'{"origin": 1}', id="a number"),
+        pytest.param(b'{"origin": {"request": 1, "submission": "x"}}', id="a number inside"),
+        pytest.param(b'{"origin": {"request": "", "submission": ""}}', id="empty"),
+    ],
+)
+def test_ids_that_cannot_be_read_are_left_out(settings: bytes) -> None:
+    assert log_fields(Started(code=b"", settings=settings, suite=b"")) == {}
+
+
+def test_equal_submissions_are_one_job_whatever_their_ids() -> None:
+    made = [JobMaker(SETTINGS).make(make_submission("print(1)", id=name)) for name in ("a", "b")]
+    assert made[0] is not None
+    assert made[1] is not None
+    assert made[0].key == made[1].key
+    assert made[0].ledger_entry(1).settings != made[1].ledger_entry(1).settings

@@ -13,8 +13,8 @@ import structlog
 _ID_CHARS = 200
 
 
-def show_logs(*, verbose: bool) -> None:
-    """Write everything that is logged in this process to standard error."""
+def show_logs(level: int) -> None:
+    """Write everything of at least this level that is logged in this process to standard error."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -45,12 +45,12 @@ def show_logs(*, verbose: bool) -> None:
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.DEBUG if verbose else logging.INFO)
+    root.setLevel(level)
     # Their debug messages are only about their own internals.
     for name in ("asyncio", "urllib3", "docker"):
-        logging.getLogger(name).setLevel(logging.INFO)
+        logging.getLogger(name).setLevel(max(level, logging.INFO))
     sys.unraisablehook = _log_unraisable
-    if not verbose:
+    if level > logging.DEBUG:
         _hide_quotations()
 
 
@@ -70,7 +70,7 @@ def _log_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
 def _hide_quotations() -> None:
     """Drop log messages that quote tests or answers.
 
-    The service logs the errors of `grader.grading.pipeline` itself, by name only.
+    The service and the workers log the errors of `grader.grading.pipeline` by name only.
     """
     logging.getLogger("grader.grading.pipeline").addFilter(
         lambda record: record.levelno < logging.ERROR
@@ -81,3 +81,9 @@ def _hide_quotations() -> None:
 def short_id(text: str) -> str:
     """Return an id that a client chose, cut for a log."""
     return text[:_ID_CHARS]
+
+
+def error_kind(feedback: str) -> str:
+    """Return the name of the error in a feedback, without its message, which may quote tests."""
+    name = feedback.partition(":")[0]
+    return name if name.isidentifier() else "other"
