@@ -1,12 +1,13 @@
 """`grader check`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grader.cli.checking import CheckCommand
-from grader.cli.console import show_log, stoppable
+from grader.cli.console import show_log
 from grader.cli.options import (
     ForceOption,
     IntegrityOption,
@@ -16,6 +17,7 @@ from grader.cli.options import (
     VerboseOption,
     choose,
 )
+from grader.cli.stopping import run_stoppable
 
 _MUTANTS = 10
 """With all attacks, a problem of HumanEval then takes 0.4 s of CPU time, one of Exercism 0.9 s."""
@@ -132,7 +134,5 @@ def check(
     )
     command.check_options()
     chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
-    with stoppable(command.advice()) as cut_off:
-        all_checked = command.run(chosen, cut_off)
-    if not all_checked:
+    if not run_stoppable(partial(command.run, chosen), advice=command.advice()):
         raise typer.Exit(3)

@@ -1,7 +1,7 @@
 """A run of `grader check`: reads problems, checks them, writes the results, shows progress."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,6 +14,7 @@ from grader.cli.check_summary import print_summary
 from grader.cli.console import note
 from grader.cli.options import Chosen
 from grader.cli.progress import progress
+from grader.cli.stopping import Stop
 from grader.model.errors import ConfigurationError
 from grader.text.visible import visible
 
@@ -77,7 +78,7 @@ class CheckCommand:
             return "There is nothing to clean up."
         return f"Every row in {self.out} is complete; the same command with --resume continues it."
 
-    def run(self, chosen: Chosen, cut_off: Callable[[Callable[[], None]], None]) -> bool:
+    def run(self, chosen: Chosen, stop: Stop) -> bool:
         """Check, and print the summary; return whether there were problems and each was checked."""
         from grader.grading.grader import Grader
         from grader.offline.check import check_problems
@@ -103,7 +104,7 @@ class CheckCommand:
             done = seen.read(self.out, run, index) if self.resume and self.out else frozenset()
             note(f"{total - len(done):,} problems, up to {effort.most_runs} runs each")
             grader = stack.enter_context(Grader(settings))
-            cut_off(grader.close)
+            stop.add(grader.close)
             stack.callback(self._print_summary, seen)
             stack.enter_context(seen.progress.shown())
             left = (each for each in islice(index, self.limit) if each not in done)
@@ -115,6 +116,7 @@ class CheckCommand:
                 effort=effort,
                 winning=chosen.limits,
             ):
+                stop.check()
                 if output is not None:
                     output.write(row_of(found, index.text(found.id) or b"", run))
                 seen.now(found)

@@ -1,13 +1,9 @@
-"""Terminal output, logs, errors, and Ctrl-C."""
+"""Terminal output, logs and errors."""
 
 import logging
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Never
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -61,43 +57,3 @@ class _VisibleFormatter(logging.Formatter):
 
     def formatException(self, ei: "SysExcInfo") -> str:
         return visible(super().formatException(ei))
-
-
-class _StoppedError(BaseException):
-    """SIGINT or SIGTERM, raised as an exception so that everything is closed."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-@contextmanager
-def stoppable(advice: str) -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Let Ctrl-C and SIGTERM close everything, then exit with 128 plus the signal's number.
-
-    Args:
-        advice: Printed then: what the user can do next.
-
-    Yields:
-        A function that registers a call. The signal makes each call at once in a thread of its
-        own, so that closing need not wait; this thread may hold any lock when the signal comes.
-    """
-    cut_off: list[Callable[[], None]] = []
-
-    def stop(number: int, _frame: FrameType | None) -> Never:
-        # Work that is cut off logs errors, which would only distract.
-        logging.disable()
-        for each in cut_off:
-            threading.Thread(target=each, daemon=True).start()
-        raise _StoppedError(number)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield cut_off.append
-    except _StoppedError as stopped:
-        note(f"stopped. {advice}")
-        raise typer.Exit(128 + stopped.number) from None
-    finally:
-        logging.disable(logging.NOTSET)
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,11 +1,12 @@
 """`grader grade`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from grader.cli.console import show_log, stoppable
+from grader.cli.console import show_log
 from grader.cli.grading import GradeCommand
 from grader.cli.options import (
     BrokerOption,
@@ -20,6 +21,7 @@ from grader.cli.options import (
     VerboseOption,
     choose,
 )
+from grader.cli.stopping import run_stoppable
 from grader.model.errors import ConfigurationError
 
 
@@ -156,11 +158,8 @@ def grade(
         label_key=label_key,
         limit=limit,
     )
-    with stoppable(_advice(out)) as cut_off:
-        all_graded = command.run(
-            resume=resume, force=force, retry_ungraded=retry_ungraded, cut_off=cut_off
-        )
-    if not all_graded:
+    work = partial(command.run, resume=resume, force=force, retry_ungraded=retry_ungraded)
+    if not run_stoppable(work, advice=_advice(out)):
         raise typer.Exit(3)
 
 

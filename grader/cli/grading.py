@@ -1,7 +1,6 @@
 """A run of `grader grade`: reads rows, grades them, writes the output, shows progress."""
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -12,6 +11,7 @@ from grader.cli.console import note
 from grader.cli.graders import Graders
 from grader.cli.options import Chosen
 from grader.cli.progress import Progress, progress
+from grader.cli.stopping import Stop
 from grader.cli.summary import print_summary
 from grader.model.errors import ConfigurationError
 from grader.model.verdict import Verdict
@@ -40,14 +40,7 @@ class GradeCommand:
     limit: int | None
     """Most rows that are graded."""
 
-    def run(
-        self,
-        *,
-        resume: bool,
-        force: bool,
-        retry_ungraded: bool,
-        cut_off: Callable[[Callable[[], None]], None],
-    ) -> bool:
+    def run(self, stop: Stop, *, resume: bool, force: bool, retry_ungraded: bool) -> bool:
         """Grade, and print the summary; return whether there were rows and each was graded."""
         from grader.offline.output import STDOUT, Output
         from grader.scoring.own import load_policy
@@ -60,7 +53,7 @@ class GradeCommand:
             # A slot starts while the imports below run.
             graders = Graders(settings)
             stack.callback(graders.close)
-            cut_off(graders.close)
+            stop.add(graders.close)
             from grader.model import wire
             from grader.offline.finder import SuiteFinder
             from grader.offline.problems import load_problems
@@ -83,6 +76,11 @@ class GradeCommand:
                 if resume
                 else None
             )
+
+            def write(line: bytes) -> None:
+                stop.check()
+                output.write(line)
+
             stack.callback(seen.print_summary, err=self.out == STDOUT)
             stack.enter_context(seen.progress.shown())
             grade_rows(
@@ -92,7 +90,7 @@ class GradeCommand:
                 finder=SuiteFinder(problems),
                 rules=rules,
                 policy=settings.policy,
-                output=output,
+                write=write,
                 observe=seen.now,
                 done=done,
             )

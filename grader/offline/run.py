@@ -9,7 +9,6 @@ from typing import Protocol
 from grader.model import GradeReport, Submission
 from grader.model.errors import InputError
 from grader.offline.finder import SuiteFinder
-from grader.offline.output import Output
 from grader.offline.resume import DoneRows
 from grader.offline.rows import RatedCompletion, RowRules, RowSample, output_line, refusal, samples
 from grader.offline.source import Row
@@ -52,7 +51,7 @@ def grade_rows(
     finder: SuiteFinder,
     rules: RowRules,
     policy: str,
-    output: Output,
+    write: Callable[[bytes], None],
     observe: Observer,
     done: DoneRows | None = None,
 ) -> None:
@@ -65,7 +64,7 @@ def grade_rows(
         InputError: The file of rows is damaged; the rows before that were graded and written. Or
             none of its first rows can be read, since all lack the same field or are no JSON; then
             none was written.
-        OutputError: A row could not be written.
+        GraderError: A row could not be written, says `write`.
     """
     in_flight: dict[int, RowSample] = {}
     broken: list[InputError] = []
@@ -73,7 +72,7 @@ def grade_rows(
 
     def finish(sample: RowSample, report: GradeReport) -> None:
         with lock:
-            output.write(output_line(sample, report))
+            write(output_line(sample, report))
             observe(sample, report)
 
     def submissions() -> Iterator[Submission]:

@@ -65,7 +65,7 @@ def run(
             finder=SuiteFinder(),
             rules=RowRules(run=key),
             policy="graded",
-            output=output,
+            write=output.write,
             observe=now,
             done=done,
         )
@@ -353,7 +353,7 @@ def test_rows_are_pulled_only_as_they_are_graded(tmp_path: Path) -> None:
             finder=SuiteFinder(),
             rules=RowRules(run=""),
             policy="graded",
-            output=output,
+            write=output.write,
             observe=lambda _sample, _report: None,
         )
     assert len(pulled) == 4
