@@ -4,7 +4,8 @@ The counts are those of the References table of the recorded data's README, whic
 gave. If ours differ, the reason is here and in docs/known-disagreements.md; a test holds
 the two together. The native backend grades every row; Docker all of those that are quick, and
 of the others a sample that is the same in every run, unless `ACCEPTANCE_FULL` is set. So do both
-with problems whose modules the science image does not have.
+with problems whose modules the science image does not have. Every run of the tests grades the
+files that take seconds, `make acceptance` all.
 """
 
 import importlib.util
@@ -30,7 +31,7 @@ from tests.acceptance.data import (
     sample,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.timeout(900)
 
 README_LIMITS = LimitOverrides(cpu_time_s=30.0, wall_time_s=60.0, memory_bytes=4096 * MiB)
 """The memory that the counts were made with, and time for a machine three times slower."""
@@ -60,6 +61,8 @@ class References:
     """None: those of the suites."""
     docker: int | None = None
     """How many of the rows Docker grades if not all are wanted; None: all."""
+    is_quick: bool = False
+    """Every run of the tests grades it; `make acceptance` grades the others, too."""
 
     @property
     def total(self) -> int:
@@ -124,8 +127,8 @@ BIGCODEBENCH_LACKING = {
 
 
 REFERENCES = (
-    References(file="humaneval.jsonl", passed=164),
-    References(file="mbpp.jsonl", passed=974, docker=150),
+    References(file="humaneval.jsonl", passed=164, is_quick=True),
+    References(file="mbpp.jsonl", passed=974, docker=150, is_quick=True),
     References(file="mbpp_sanitized.jsonl", passed=427, docker=100),
     References(
         file="humanevalplus_originfmt_first60.jsonl.gz",
@@ -148,9 +151,9 @@ REFERENCES = (
         limits=LONG_LIMITS,
         docker=5,
     ),
-    References(file="quixbugs_python.jsonl", passed=40),
-    References(file="exercism_python.jsonl.gz", passed=140, docker=50),
-    References(file="humanevalpack_python.jsonl.gz", passed=164, docker=50),
+    References(file="quixbugs_python.jsonl", passed=40, is_quick=True),
+    References(file="exercism_python.jsonl.gz", passed=140, docker=50, is_quick=True),
+    References(file="humanevalpack_python.jsonl.gz", passed=164, docker=50, is_quick=True),
     References(file="leetcodedataset_v0.3.1_test.jsonl.gz", passed=228, docker=20),
     References(
         file="classeval.jsonl.gz",
@@ -197,7 +200,13 @@ REFERENCES = (
 )
 
 
-@pytest.mark.parametrize("references", [pytest.param(each, id=each.file) for each in REFERENCES])
+@pytest.mark.parametrize(
+    "references",
+    [
+        pytest.param(each, id=each.file, marks=[] if each.is_quick else pytest.mark.slow)
+        for each in REFERENCES
+    ],
+)
 def test_references_pass_as_recorded(
     grader: Grader, data_dir: Path, references: References
 ) -> None:
@@ -256,6 +265,7 @@ STUBS_THAT_PASS = {"ledger", "markdown"}
 """Exercises in refactoring: what is given works."""
 
 
+@pytest.mark.slow
 def test_stubs_of_exercism_pass_only_where_they_are_to_be_refactored(
     grader: Grader, data_dir: Path
 ) -> None:
@@ -275,6 +285,7 @@ def stub_of(problem: Problem) -> str:
     return stub
 
 
+@pytest.mark.slow
 def test_sigmoid_of_kodcode_passes_for_what_it_computes(
     native_grader: Grader, data_dir: Path
 ) -> None:
@@ -304,6 +315,7 @@ def test_sigmoid_of_kodcode_passes_for_what_it_computes(
 # ---------------------------------------------------------------- counts and other lists
 
 
+@pytest.mark.slow
 def test_exercism_has_as_many_cases_as_its_test_methods(
     native_grader: Grader, data_dir: Path
 ) -> None:
@@ -341,6 +353,7 @@ TOP_LEVEL_RETURN = {"2287/2", "2287/4", "2287/9"}
 """No Python accepts it; APPS's harness puts programs into a function."""
 
 
+@pytest.mark.slow
 def test_references_of_apps_pass_but_for_those_that_are_no_python(
     grader: Grader, data_dir: Path
 ) -> None:
