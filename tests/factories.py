@@ -73,6 +73,7 @@ def make_queue(*workers: WorkerStatus, **overrides: Any) -> QueueStatus:
     values: dict[str, Any] = {
         "at": datetime.now(UTC),
         "silent": frozenset(),
+        "other_versions": {},
         "queued": 0,
         "oldest_s": 0.0,
         "messages": {},

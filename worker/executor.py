@@ -1,5 +1,7 @@
 """The executor of a worker process. Each thread of Celery's pool has it execute one chunk."""
 
+import hashlib
+import json
 import logging
 import os
 import platform
@@ -16,6 +18,7 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.model.errors import QueueUnavailableError
 from grader.process.logs import error_kind, short_id
+from grader.process.release import build_id
 from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger, Taken
@@ -57,6 +60,7 @@ class Executor:
             grader: Has the slots.
         """
         self.id = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._settings = settings
         self._ledger = ledger
         self._dispatcher = dispatcher
         self._grader = grader
@@ -70,6 +74,7 @@ class Executor:
             chunks=self._chunks,
             throughput=self._throughput,
             sandbox=grader.sandbox.name,
+            edition=self._edition,
         )
         self._sessions = SessionHost(self.id, settings, sandbox=lambda: grader.sandbox)
         self._lock = ReadersWriterLock()
@@ -157,7 +162,13 @@ class Executor:
         error = f"{self.id} {finished.error}" if finished.error else ""
         in_time = self._insist(
             lambda: self._ledger.finish(
-                self.id, chunk.token, job.key, finished.body, error=error, keep=finished.keep
+                self.id,
+                chunk.token,
+                job.key,
+                finished.body,
+                error=error,
+                keep=finished.keep,
+                edition=self._edition(),
             )
         )
         fields = {"verdict": finished.verdict, "took_s": round(time.monotonic() - chunk.since, 4)}
@@ -169,6 +180,13 @@ class Executor:
             _log.warning("not graded", extra={**fields, "error": error_kind(finished.error)})
         else:
             _log.info("graded", extra=fields)
+
+    def _edition(self) -> str:
+        """Return a digest of what this worker's verdicts depend on, apart from the jobs."""
+        parts = [build_id(), self._grader.sandbox.name]
+        for image in self._settings.queue.images.split(","):
+            parts += [image, self._grader.sandbox.environment(image)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
     def _insist(self, step: Callable[[], _Answer]) -> _Answer:
         """Try a step in the ledger until Redis answers.

@@ -8,6 +8,7 @@ import logging
 import platform
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from grader.config.settings import Settings
@@ -40,6 +41,7 @@ class Heartbeat:
         chunks: Chunks,
         throughput: Throughput,
         sandbox: str,
+        edition: Callable[[], str],
     ) -> None:
         """Start nothing yet.
 
@@ -50,6 +52,7 @@ class Heartbeat:
             chunks: The jobs that the worker holds.
             throughput: Counts what it has graded.
             sandbox: The backend's name, for the status.
+            edition: Returns the edition of its verdicts; see `Ledger.beat`.
         """
         self._worker = worker
         self._settings = settings
@@ -57,6 +60,7 @@ class Heartbeat:
         self._chunks = chunks
         self._throughput = throughput
         self._sandbox = sandbox
+        self._edition = edition
         self._began = datetime.now(UTC)
         self._repeats = Repeats()
         self._closed = threading.Event()
@@ -91,7 +95,9 @@ class Heartbeat:
         running = self._chunks.running_now()
         pairs = [(each.chunk.token, key) for key, each in running.items()]
         status = encode_worker(self._status(len(running)))
-        told = self._ledger.beat(self._worker, status, pairs, self._chunks.tokens())
+        told = self._ledger.beat(
+            self._worker, status, pairs, self._chunks.tokens(), edition=self._edition()
+        )
         for key in told.lost:
             handle = running[key].handle
             if not handle.is_stopped:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grader.model.wire import WIRE_VERSION
+from grader.queueing.names import version_mismatch
 from grader.queueing.status import QueueStatus, WorkerState
 
 FULL = 0.9
@@ -30,6 +32,8 @@ def obstacle(queue: QueueStatus) -> str | None:
     if WorkerState.SERVING in states:
         return None
     match sorted(states):
+        case [] if queue.other_versions:
+            return version_mismatch(queue.other_versions)
         case []:
             return "the queue has no worker"
         case found:
@@ -67,6 +71,9 @@ def _troubles(queue: QueueStatus) -> Iterable[str]:
         ago_s = (queue.at - error.at).total_seconds()
         if ago_s < _RECENT_S:
             yield f"The last internal error was {_span(ago_s)} ago: {error.text}"
+    for version, number in queue.other_versions.items():
+        others = _count(number, "worker")
+        yield f"{others} of wire version {version} cannot serve version {WIRE_VERSION}."
     if len(builds := {worker.build for worker in queue.workers}) > 1:
         yield f"The workers run {len(builds)} different builds, as during an upgrade."
     if queue.oldest_s > _LONG_WAIT_S:

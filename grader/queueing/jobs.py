@@ -185,7 +185,7 @@ class JobMaker:
             policy_to_send(settings.policy), settings.stop_early, settings.require_integrity
         )
         digest = hashlib.sha256()
-        for part in (code, encoded.digest, job_settings, _version()):
+        for part in (code, encoded.digest, job_settings):
             digest.update(f"{len(part)}:".encode() + part.encode())
         conditions = ClientConditions(
             rule=rule,
@@ -268,14 +268,3 @@ def _encoded(policy: str, stop_early: bool | None, require_integrity: Integrity 
     return json.dumps(
         {"policy": policy, "stop_early": stop_early, "require_integrity": require_integrity}
     )
-
-
-@functools.cache
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        installed = version("grader-rl")
-    except PackageNotFoundError:
-        installed = "0"
-    return f"{wire.WIRE_VERSION}/{installed}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
+from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
 from grader.queueing.names import AnswerKind, JobState, Key
 from grader.queueing.scripts import SCRIPTS
@@ -91,6 +92,16 @@ class Started:
     settings: bytes
     suite: bytes
     """Empty if it was not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the ledger answers to a client that looks after its jobs."""
+
+    lost: tuple[str, ...]
+    """Keys of jobs that it must submit again."""
+    other_versions: tuple[int, ...]
+    """The wire versions of the workers, if there are some but none of this version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +229,8 @@ class Ledger:
         milliseconds, _, number = last.partition("-")
         self._command("XTRIM", Key.OUT + client, "MINID", f"{milliseconds}-{int(number) + 1}")
 
-    def check(self, client: str, keys: Iterable[str]) -> list[str]:
-        """Renew a client's lease, and return the keys of lost jobs, which it must submit again.
+    def check(self, client: str, keys: Iterable[str]) -> Checked:
+        """Renew a client's lease, and look after its jobs.
 
         Args:
             client: The client.
@@ -230,7 +241,9 @@ class Ledger:
             client=client,
             keys=list(keys),
         )
-        return _texts(found)
+        lost, others = found or ((), ())
+        versions = {int(member.partition(" ")[0]) for member in _texts(others)}
+        return Checked(lost=tuple(_texts(lost)), other_versions=tuple(sorted(versions)))
 
     def is_running(self, key: str) -> bool:
         """Return whether a worker runs a job at this moment."""
@@ -275,7 +288,15 @@ class Ledger:
         return Started(code=code, settings=settings, suite=suite)
 
     def finish(
-        self, worker: str, token: str, key: str, report: bytes, *, error: str, keep: bool
+        self,
+        worker: str,
+        token: str,
+        key: str,
+        report: bytes,
+        *,
+        error: str,
+        keep: bool,
+        edition: str,
     ) -> bool:
         """Send a job's report to all clients that wait for it.
 
@@ -286,6 +307,7 @@ class Ledger:
             report: As `grader.model.wire` encodes it.
             error: Shown among the last errors; "" if there was none.
             keep: Whether the report may answer an equal submission later.
+            edition: The worker's.
 
         Returns:
             False if the worker no longer held the job; the report is dropped then.
@@ -298,6 +320,7 @@ class Ledger:
             key=key,
             error=error,
             cache_bytes=self._queue.cache_bytes if keep else 0,
+            edition=edition,
         )
         return bool(done)
 
@@ -311,6 +334,8 @@ class Ledger:
         description: str,
         running: Iterable[tuple[str, str]],
         tokens: Sequence[str],
+        *,
+        edition: str,
     ) -> Beat:
         """Renew a worker's lease, and compare what it does with what the ledger says.
 
@@ -319,6 +344,8 @@ class Ledger:
             description: What `grader status` shows of it, as JSON.
             running: Token and key of each of its running jobs.
             tokens: Those under which it holds jobs.
+            edition: What its verdicts depend on, apart from the jobs. A verdict is kept for one
+                edition, and answers only while workers of that edition serve.
         """
         found = self._run(
             "beat",
@@ -326,6 +353,8 @@ class Ledger:
             description=description,
             running=[{"token": token, "key": key} for token, key in running],
             tokens=list(tokens),
+            edition=edition,
+            member=_versions_member(worker),
         )
         lost, held = found or ((), ())
         return Beat(
@@ -335,7 +364,7 @@ class Ledger:
 
     def leave_worker(self, worker: str) -> list[Hint]:
         """Forget a worker that ends in order; return the hints for the jobs that it still held."""
-        return _hints(self._run("leave", worker=worker))
+        return _hints(self._run("leave", worker=worker, member=_versions_member(worker)))
 
     def reap(self, images: Iterable[str]) -> list[Hint]:
         """Take jobs back from dead workers and find lost hints, at most twice a second.
@@ -382,6 +411,11 @@ class Ledger:
         except (RedisError, OSError) as error:
             message = f"Redis failed at {words[0]}: {type(error).__name__}: {error}"
             raise QueueUnavailableError(message) from error
+
+
+def _versions_member(worker: str) -> str:
+    """Return what programs of all versions read in `Key.VERSIONS`; its form must not change."""
+    return f"{WIRE_VERSION} {worker}"
 
 
 def _ms(seconds: float) -> int:

@@ -1,6 +1,12 @@
 """Names that clients and workers share: the task, its queues, the keys in Redis."""
 
+from collections.abc import Iterable
 from enum import StrEnum
+
+from grader.model.wire import WIRE_VERSION
+
+_ROOT = f"grader:{WIRE_VERSION}:"
+"""Programs of different wire versions share no key, and so no job, but for `Key.VERSIONS`."""
 
 GRADE_TASK = "grader.grade"
 """The Celery task that grades jobs. Its argument is their keys."""
@@ -19,31 +25,33 @@ class Key(StrEnum):
     `scripts/*.lua` use them as `KEY.JOB` and so on; docs/operations.md describes them.
     """
 
-    JOB = "grader:job:"
-    SUITE = "grader:suite:"
-    OUT = "grader:out:"
-    HELD = "grader:held:"
-    WORKER = "grader:worker:"
-    QUEUED = "grader:queued"
-    WORKERS = "grader:workers"
-    CLIENTS = "grader:clients"
-    VERDICTS = "grader:verdicts"
-    VERDICTS_AGE = "grader:verdicts:age"
-    VERDICTS_BYTES = "grader:verdicts:bytes"
-    STATS = "grader:stats"
-    ERRORS = "grader:errors"
-    REAPED = "grader:reaped"
-    WAIT = "grader:wait"
+    JOB = _ROOT + "job:"
+    SUITE = _ROOT + "suite:"
+    OUT = _ROOT + "out:"
+    HELD = _ROOT + "held:"
+    WORKER = _ROOT + "worker:"
+    QUEUED = _ROOT + "queued"
+    WORKERS = _ROOT + "workers"
+    CLIENTS = _ROOT + "clients"
+    VERDICTS = _ROOT + "verdicts"
+    VERDICTS_AGE = _ROOT + "verdicts:age"
+    VERDICTS_BYTES = _ROOT + "verdicts:bytes"
+    STATS = _ROOT + "stats"
+    ERRORS = _ROOT + "errors"
+    REAPED = _ROOT + "reaped"
+    WAIT = _ROOT + "wait"
+    EDITIONS = _ROOT + "editions"
+    VERSIONS = "grader:versions"
 
 
 class SessionKey(StrEnum):
     """The lists in Redis in which sessions are asked for; each name is followed by an id."""
 
-    OPEN = "grader:sessions:open:"
+    OPEN = _ROOT + "sessions:open:"
     """By image: for any worker that has room for another session."""
-    WORKER = "grader:sessions:of:"
+    WORKER = _ROOT + "sessions:of:"
     """By worker: for the one that has the session."""
-    ANSWER = "grader:sessions:answer:"
+    ANSWER = _ROOT + "sessions:answer:"
     """By request."""
 
 
@@ -87,9 +95,18 @@ class Counter(StrEnum):
     WORKERS_LOST = "workers_lost"
 
 
+def version_mismatch(versions: Iterable[int]) -> str:
+    """Return why workers of these wire versions, and no others, do not serve this program."""
+    theirs = " and ".join(map(str, versions))
+    return (
+        f"all workers have wire version {theirs}, and this program has {WIRE_VERSION}: "
+        "run the same release of the grader here and there"
+    )
+
+
 def queue_name(image: str) -> str:
     """Return the Celery queue of an image variant."""
-    return f"grader.{image}"
+    return f"grader.{WIRE_VERSION}.{image}"
 
 
 def priority_of(timeout_s: float) -> int:

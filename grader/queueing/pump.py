@@ -5,6 +5,7 @@ settles its future; until then, these threads retry whatever fails.
 """
 
 import logging
+import math
 import secrets
 import threading
 import time
@@ -17,6 +18,7 @@ from grader.grading.deadlines import Deadlines
 from grader.grading.futures import deliver
 from grader.model.errors import GraderError, QueueUnavailableError
 from grader.process.repeats import Repeats
+from grader.queueing import names
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import AnswerReader, QueuedJob
 from grader.queueing.ledger import Hint, Ledger, Message
@@ -52,6 +54,8 @@ class Pump:
         self._pending = PendingJobs(settings.queue.in_flight)
         self._deadlines = Deadlines()
         self._repeats = Repeats()
+        self._unserved_since = math.inf
+        """When all workers were first seen to be of other versions, by `time.monotonic`."""
         self._start_lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self.counts: Counter[str] = Counter()
@@ -196,10 +200,25 @@ class Pump:
 
     def _check(self) -> None:
         """Renew this client's lease, and send jobs that the ledger has lost again."""
-        lost = self._ledger.check(self._client, self._pending.entered_keys())
-        again = sum(self._pending.resend(key) for key in lost)
+        found = self._ledger.check(self._client, self._pending.entered_keys())
+        again = sum(self._pending.resend(key) for key in found.lost)
         if again:
             _log.warning("the ledger has lost %d jobs; sending them again", again)
+        if not found.other_versions:
+            self._unserved_since = math.inf
+            return
+        now = time.monotonic()
+        self._unserved_since = min(self._unserved_since, now)
+        # By then, a worker that was only restarted would be back.
+        if now - self._unserved_since >= self._settings.queue.lease_s:
+            self._refuse(names.version_mismatch(found.other_versions))
+
+    def _refuse(self, reason: str) -> None:
+        """Fail all jobs that are in the ledger."""
+        keys = self._pending.entered_keys()
+        self._ledger.cancel(self._client, keys)
+        for key in keys:
+            self._pending.answer(key, lambda reader: reader.failure(reason))
 
     def _receive_message(self, message: Message) -> None:
         match message.kind:

@@ -1,7 +1,8 @@
 """The state of the queue, for `grader status`, the live page and metrics."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -9,6 +10,7 @@ from typing import Any
 
 from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
+from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
 from grader.queueing.ledger import connect
 from grader.queueing.names import Key
@@ -80,6 +82,9 @@ class QueueStatus:
     workers: tuple[WorkerStatus, ...]
     silent: frozenset[str]
     """Ids of workers whose lease ran out, and whose jobs were not taken back yet."""
+    other_versions: Mapping[int, int]
+    """How many workers have another wire version than this program, by that version. They share no
+    job with it."""
     queued: int
     """Jobs that no worker holds."""
     oldest_s: float
@@ -186,6 +191,7 @@ def _read(client: Any) -> QueueStatus:
         at=datetime.fromtimestamp(now, UTC),
         workers=tuple(_decode_worker(worker, text) for worker, text in written.items()),
         silent=frozenset((until_ms.keys() & set(known)) - written.keys()),
+        other_versions=_other_versions(client.zrangebyscore(Key.VERSIONS, now * 1000, "+inf")),
         queued=client.zcard(Key.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
         messages={
@@ -198,6 +204,11 @@ def _read(client: Any) -> QueueStatus:
         memory=RedisMemory(used_bytes=memory["used_memory"], limit_bytes=memory["maxmemory"]),
         errors=tuple(_error(line.decode()) for line in client.lrange(Key.ERRORS, 0, -1)),
     )
+
+
+def _other_versions(members: Iterable[bytes]) -> dict[int, int]:
+    versions = Counter(int(member.partition(b" ")[0]) for member in members)
+    return {version: versions[version] for version in sorted(versions) if version != WIRE_VERSION}
 
 
 def _decode_worker(worker: str, text: bytes) -> WorkerStatus:

@@ -20,5 +20,9 @@ class AbsentSandbox:
         """Return that there are none."""
         return {}
 
+    def environment(self, image: str) -> str:
+        """Return the variant; see `Sandbox.environment`."""
+        return image
+
     def close(self) -> None:
         """Do nothing."""

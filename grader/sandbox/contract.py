@@ -276,5 +276,12 @@ class Sandbox(Protocol):
     def layers(self) -> Mapping[str, str]:
         """Return each isolation layer with its state here, for `grader doctor`."""
 
+    def environment(self, image: str) -> str:
+        """Return a name for what code finds in a slot of an image variant, without opening one.
+
+        It is another one once the image was built anew, or the Python or a package has another
+        version. Never raises: if the sandbox cannot tell, the name is another one, too.
+        """
+
     def close(self) -> None:
         """Close every slot that is still open. Repeats harmlessly."""

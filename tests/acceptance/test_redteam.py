@@ -171,6 +171,9 @@ class Recorder:
     def layers(self) -> Mapping[str, str]:
         return self._sandbox.layers()
 
+    def environment(self, image: str) -> str:
+        return self._sandbox.environment(image)
+
     def close(self) -> None:
         """Leave the real one open: it is shared."""
 

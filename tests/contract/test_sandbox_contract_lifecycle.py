@@ -206,3 +206,11 @@ def test_layers_are_named_with_their_state(sandbox: Sandbox) -> None:
     layers = sandbox.layers()
     assert layers
     assert all((*layers, *layers.values()))
+
+
+def test_environment_of_an_image_has_a_name_that_stays(sandbox: Sandbox) -> None:
+    assert sandbox.environment("python") == sandbox.environment("python") != ""
+
+
+def test_environment_of_an_image_that_is_missing_has_another_name(sandbox: Sandbox) -> None:
+    assert sandbox.environment("fortran") != sandbox.environment("python")

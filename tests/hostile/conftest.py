@@ -297,6 +297,9 @@ class Lender:
     def layers(self) -> Mapping[str, str]:
         return {}
 
+    def environment(self, image: str) -> str:
+        return image
+
     def close(self) -> None:
         pass
 

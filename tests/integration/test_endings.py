@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading.hosts import SLOTS_PER_PROCESS
+from grader.queueing import names
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.endings import NAME
@@ -209,7 +210,7 @@ def test_process_at_a_queue_that_is_killed_ends_at_once(
 
 
 def jobs(deployment: Deployment) -> list[str]:
-    return [key for key in deployment.redis.key_names() if key.startswith("grader:job:")]
+    return [key for key in deployment.redis.key_names() if key.startswith(names.Key.JOB)]
 
 
 # ---------------------------------------------------------------- at a service

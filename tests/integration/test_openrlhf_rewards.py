@@ -348,6 +348,9 @@ class _Failing:
     def layers(self) -> dict[str, str]:
         return {}
 
+    def environment(self, image: str) -> str:
+        return image
+
     def close(self) -> None:
         pass
 

@@ -95,6 +95,7 @@ def test_jobs_that_only_the_ledger_says_are_here_go_back(
         chunks=chunks,
         throughput=Throughput(),
         sandbox="native",
+        edition=lambda: "edition",
     )
     with opened(chunks, ledger, keys[2:]) as chunk:
         heartbeat.start()

@@ -123,7 +123,7 @@ def test_programs_stay_in_redis_no_longer_than_they_run(
     service.run_code("print(1)", stdin="marker of this test")
     eventually(lambda: not any("job:" in key for key in deployment.redis.key_names()), 30)
     with deployment.redis.connect() as client:
-        assert client.get("grader:suite:program") == "program"
+        assert client.get(f"{names.Key.SUITE}program") == "program"
 
 
 def test_program_that_finds_no_free_worker_in_time_is_a_504(

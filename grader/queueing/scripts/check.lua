@@ -1,13 +1,18 @@
 #!lua flags=allow-oom
 -- Renew a client's lease.
 -- Arguments: client, keys of the jobs that it waits for.
--- Returns the keys of lost jobs; {} while answers are unread, because they may be for those jobs.
+-- Returns the keys of lost jobs, none while answers are unread, because they may be for those jobs;
+-- and the members of KEY.VERSIONS that live, if no worker of this version does.
 redis.call('ZADD', KEY.CLIENTS, now + args.client_lease_ms, args.client)
 local stream = KEY.OUT .. args.client
 redis.call('PEXPIRE', stream, args.keep_ms)
-if redis.call('XLEN', stream) > 0 then return {} end
+local others = {}
+if redis.call('ZCOUNT', KEY.WORKERS, now, '+inf') == 0 then
+  others = redis.call('ZRANGEBYSCORE', KEY.VERSIONS, now, '+inf')
+end
 local lost = {}
+if redis.call('XLEN', stream) > 0 then return {lost, others} end
 for _, key in ipairs(args.keys) do
   if redis.call('EXISTS', KEY.JOB .. key) == 0 then lost[#lost + 1] = key end
 end
-return lost
+return {lost, others}

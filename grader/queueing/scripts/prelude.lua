@@ -64,6 +64,9 @@ local function requeue(key)
   return {key, redis.call('HGET', job, 'image'), redis.call('HGET', job, 'priority')}
 end
 
+-- A verdict holds for one edition, so that an upgraded worker's are not those of its predecessor.
+local function verdict_name(edition, key) return edition .. ' ' .. key end
+
 -- Returns the bytes that this freed; false if no verdict is left.
 local function drop_oldest_verdict()
   local oldest = redis.call('ZRANGE', KEY.VERDICTS_AGE, 0, 0)[1]

@@ -6,13 +6,31 @@
 -- a queued job of its own again gets 'new' again, because its hint may not have been sent.
 if is_full() then return FULL end
 redis.call('ZADD', KEY.CLIENTS, now + args.client_lease_ms, args.client)
+
+-- The editions of the workers that serve, or else served last.
+local editions = {}
+local latest = redis.call('ZRANGE', KEY.EDITIONS, -1, -1, 'WITHSCORES')[2]
+if latest then
+  editions = redis.call('ZRANGEBYSCORE', KEY.EDITIONS, latest - args.worker_lease_ms, '+inf')
+end
+
+local function kept_verdict(key)
+  for _, edition in ipairs(editions) do
+    local verdict = verdict_name(edition, key)
+    local graded_at = redis.call('ZSCORE', KEY.VERDICTS_AGE, verdict)
+    if graded_at and tonumber(graded_at) > now - args.cache_ttl_ms then
+      return redis.call('HGET', KEY.VERDICTS, verdict)
+    end
+  end
+end
+
 local results = {}
 for i, new in ipairs(args.jobs) do
   local key, deadline = new.key, now + new.timeout_ms
   local job, suite = KEY.JOB .. key, KEY.SUITE .. new.suite
-  local graded_at = redis.call('ZSCORE', KEY.VERDICTS_AGE, key)
-  if graded_at and tonumber(graded_at) > now - args.cache_ttl_ms then
-    results[i] = {'hit', redis.call('HGET', KEY.VERDICTS, key)}
+  local verdict = kept_verdict(key)
+  if verdict then
+    results[i] = {'hit', verdict}
     count(COUNTER.SUBMITTED)
     count(COUNTER.HITS)
   elseif redis.call('EXISTS', job) == 1 then

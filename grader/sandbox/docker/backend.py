@@ -269,6 +269,14 @@ class DockerSandbox:
         lacks = slot.facts["lacks"]
         return f"reduced: {'; '.join(lacks)}" if lacks else "namespaces of their own, all kinds"
 
+    def environment(self, image: str) -> str:
+        """Return the image's id and the runtime; see `Sandbox.environment`."""
+        try:
+            engine, info = self._connect()
+            return f"{self._image(engine, image)} {self._kind(info)}"
+        except GraderError as error:
+            return f"missing: {error}"
+
     def sweep_orphans(self) -> int:
         """Remove containers of graders on this machine that have died; return how many.
 

@@ -75,6 +75,10 @@ class FakeSandbox:
         """Return that there are none."""
         return {"isolation": "none: code runs in the grader's own process"}
 
+    def environment(self, image: str) -> str:
+        """Return the variant; see `Sandbox.environment`."""
+        return image
+
     def close(self) -> None:
         """Close every slot. Repeats harmlessly."""
         for slot in self._slots:

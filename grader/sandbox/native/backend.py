@@ -11,11 +11,14 @@ even so are removed when the next grader opens its first slot.
 """
 
 import contextlib
+import functools
+import importlib.metadata
 import itertools
 import logging
 import os
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 
@@ -204,6 +207,10 @@ class NativeSandbox:
             else "a limit per submission (RLIMIT_NPROC), none per slot",
         }
 
+    def environment(self, image: str) -> str:
+        """Return the versions of Python and of its packages; see `Sandbox.environment`."""
+        return f"{image}: {_python_and_packages()}"
+
     def close(self) -> None:
         """Close every slot that is still open. Repeats harmlessly."""
         with self._lock:
@@ -226,6 +233,12 @@ class NativeSandbox:
                 if isinstance(self._cgroups, CgroupHome):
                     self._cgroups.sweep()
             return self._cgroups
+
+
+@functools.cache
+def _python_and_packages() -> str:
+    packages = {each.name: each.version for each in importlib.metadata.distributions()}
+    return f"{sys.version} {sorted(packages.items())}"
 
 
 def _by_root() -> bool:

@@ -9,8 +9,9 @@ from grader.model import Conditions, Limits, Submission
 from grader.model.errors import WireError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
+from grader.model.wire import WIRE_VERSION
 from grader.queueing.jobs import JobMaker, SubmissionJob, apply, decode_suite
-from grader.queueing.names import priority_of, queue_keys
+from grader.queueing.names import priority_of, queue_keys, queue_name
 from grader.suites import parse_label
 from tests.factories import make_report, make_submission, make_suite, make_tests
 
@@ -121,7 +122,9 @@ def test_short_deadlines_come_first(timeout_s: float, priority: int) -> None:
 
 
 def test_queue_has_a_list_per_priority() -> None:
-    assert queue_keys("science")[:2] == ("grader.science", "grader.science\x06\x163")
+    name = queue_name("science")
+    assert name == f"grader.{WIRE_VERSION}.science"
+    assert queue_keys("science")[:2] == (name, f"{name}\x06\x163")
 
 
 def test_report_of_a_shared_job_has_the_conditions_of_each_submission() -> None:

@@ -27,9 +27,11 @@ CALLS: Mapping[str, Callable[[Ledger], Any]] = {
     "cancel": lambda ledger: ledger.cancel("client", ["k"]),
     "take": lambda ledger: ledger.take("worker", "token", ["k"]),
     "start": lambda ledger: ledger.start("worker", "token", "k", with_suite=True),
-    "finish": lambda ledger: ledger.finish("worker", "token", "k", b"\xff", error="", keep=True),
+    "finish": lambda ledger: ledger.finish(
+        "worker", "token", "k", b"\xff", error="", keep=True, edition="e"
+    ),
     "give_back": lambda ledger: ledger.give_back("worker", "token", ["k"]),
-    "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")], ["token"]),
+    "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")], ["token"], edition="e"),
     "leave": lambda ledger: ledger.leave_worker("worker"),
     "reap": lambda ledger: ledger.reap(["python"]),
 }

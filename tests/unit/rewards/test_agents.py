@@ -223,6 +223,9 @@ class OneSlot:
     def layers(self) -> dict[str, str]:
         return {}
 
+    def environment(self, image: str) -> str:
+        return image
+
     def close(self) -> None:
         pass
 

@@ -25,8 +25,15 @@ class _Ledger:
         self.beats = 0
 
     def beat(
-        self, _worker: str, _status: str, running: Iterable[tuple[str, str]], _: Iterable[str]
+        self,
+        _worker: str,
+        _status: str,
+        running: Iterable[tuple[str, str]],
+        _tokens: Iterable[str],
+        *,
+        edition: str,
     ) -> Beat:
+        assert edition == "edition"
         self.beats += 1
         return Beat(lost=tuple(key for _, key in running), held=())
 
@@ -74,6 +81,7 @@ def test_lease_is_renewed_and_all_cancelled_runs_are_stopped_at_once_while_slots
         chunks=chunks,
         throughput=Throughput(),
         sandbox="fake",
+        edition=lambda: "edition",
     )
 
     def run_until_stopped(key: str, slot: _SlowSlot) -> None:
