@@ -154,8 +154,27 @@ _FCNTLS = (
     1025,  # F_GETLEASE
     *range(1030, 1035),  # F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS
 )
-"""All but those by which a process can have the kernel send signals to any other, and F_SETLEASE: a
-stopped state with a lease on a file keeps others from opening it for 45 s."""
+"""All but F_SETLEASE and F_NOTIFY, and those of `_SIGNALLING_FCNTLS`. A lease keeps others, even
+programs of the host, from opening a file for 45 s. F_NOTIFY tells who else reads a folder."""
+
+_SIGNALLING_FCNTLS = (8, 10, 11, 15, 16)
+"""F_SETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX: by these, a process can have the kernel
+send signals to any other of its run."""
+
+_SOCKET_OPTIONS = (
+    2,  # SO_REUSEADDR
+    *(6, 7, 8, 9),  # SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE
+    *(10, 12, 13, 15),  # SO_OOBINLINE, SO_PRIORITY, SO_LINGER, SO_REUSEPORT
+    *(16, 18, 19, 20, 21),  # SO_PASSCRED, SO_RCVLOWAT, SO_SNDLOWAT, SO_RCVTIMEO, SO_SNDTIMEO
+    *(29, 35, 37, 42),  # SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMPING, SO_PEEK_OFF
+    *(63, 64, 65, 66, 67),  # SO_TIMESTAMP_NEW to SO_SNDTIMEO_NEW
+)
+"""Those that programs set on unix sockets, the only ones there are. Not among them: the options by
+which the kernel runs filters that a program wrote."""
+_MSG_OOB = 1
+_NOT_OUT_OF_BAND = errno.EOPNOTSUPP
+"""What kernels say that were built without out-of-band data for unix sockets. Almost no program
+uses it, and its code in the kernel has had holes."""
 
 _RLIMIT_CORE = 4
 _OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
@@ -176,7 +195,13 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
     # Pipes, sockets and files, but not devices. The lack of capabilities refuses those, too.
     "mknod": NoneOf(argument=1, mask=_DEVICES),
     "mknodat": NoneOf(argument=2, mask=_DEVICES),
+    "fcntl": OneOf(argument=1, values=(*_FCNTLS, *_SIGNALLING_FCNTLS)),
     "prctl": OneOf(argument=0, values=_PRCTLS),
+    "setsockopt": OneOf(argument=2, values=_SOCKET_OPTIONS, error=errno.ENOPROTOOPT),
+    "sendto": NoneOf(argument=3, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
+    "sendmsg": NoneOf(argument=2, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
+    "recvfrom": NoneOf(argument=3, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
+    "recvmsg": NoneOf(argument=2, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
     # See `confinement.CORE_BYTES`.
     "setrlimit": OneOf(argument=0, values=_OTHER_LIMITS),
     "prlimit64": OneOf(argument=1, values=_OTHER_LIMITS),

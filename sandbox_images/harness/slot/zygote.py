@@ -20,7 +20,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from sandbox_images.harness.kernel import namespaces, processes
+from sandbox_images.harness.kernel import namespaces, processes, sockets
 from sandbox_images.harness.lock_in import confinement, reduced
 from sandbox_images.harness.runners import streams
 from sandbox_images.harness.wire import orders
@@ -89,10 +89,13 @@ def _enter_namespaces() -> None:
 
     A zygote can come back from the pid namespaces of its runs only if its own pid namespace is
     owned by its own user namespace. The process that was started waits for the zygote to end.
+
+    In the net namespace are only the sockets that runs make: those of the harness come from
+    outside. A namespace for each run would take longer than all else that a run begins with.
     """
     namespaces.enter_own_user((confinement.INSIDE_UID, confinement.INSIDE_UID))
     _die_with_parent()
-    namespaces.unshare(namespaces.CLONE_NEWPID | namespaces.CLONE_NEWNS)
+    namespaces.unshare(namespaces.CLONE_NEWPID | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWNET)
     confinement.cover_mounts()
     pid = os.fork()
     if pid != 0:
@@ -125,6 +128,8 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     # A handler here would be one of process 1 of each pid namespace, too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     pid_namespaces = namespaces.PidNamespaces()
+    # In a reduced slot, each run has a net namespace of its own.
+    own_sockets = sockets.count() if room is None else 0
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -147,7 +152,9 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         # All else waits for the end: memory that is touched while the fork lives is copied.
         end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if room is not None:
+        if room is None:
+            sockets.await_release(own_sockets)
+        else:
             room.clear()
         orders.send(control, end)
     os._exit(0)

@@ -91,7 +91,7 @@ def test_candidate_filter_answers_every_number_as_the_lists_say(machine: str) ->
     by_number = {number: name for name, number in NUMBERS[machine].items()}
     # With all arguments zero, these are the ones whose rule refuses.
     refused_at_zero = {"socket": "EAFNOSUPPORT", "socketpair": "EAFNOSUPPORT", "ioctl": "EPERM",
-                       "prctl": "EPERM"}  # fmt: skip
+                       "prctl": "EPERM", "setsockopt": "ENOPROTOOPT"}  # fmt: skip
     for number, verdict in verdicts(build_candidate_filter(machine), machine).items():
         name = by_number.get(number)
         if number > LAST_KNOWN or name == "clone3":
@@ -158,6 +158,22 @@ def test_forbidden_call_is_refused_whatever_its_arguments(machine_name: str, num
         pytest.param("ioctl", (0, 0x5412), "EPERM", id="type into a terminal"),
         pytest.param("ioctl", (0, 0x541C), "EPERM", id="paste into a console"),
         pytest.param("ioctl", (0, 0x5412 | 1 << 32), "EPERM", id="type, high half set"),
+        pytest.param("fcntl", (3, 1030), ALLOW, id="duplicate a descriptor"),
+        pytest.param("fcntl", (3, 8), ALLOW, id="own the signals of a descriptor"),
+        pytest.param("fcntl", (3, 1024), "EPERM", id="lease"),
+        pytest.param("fcntl", (3, 1026), "EPERM", id="hear who reads a folder"),
+        pytest.param("setsockopt", (3, 1, 2), ALLOW, id="reuse an address"),
+        pytest.param("setsockopt", (3, 1, 16), ALLOW, id="credentials of the peer"),
+        pytest.param("setsockopt", (3, 1, 26), "ENOPROTOOPT", id="classic filter"),
+        pytest.param("setsockopt", (3, 1, 50), "ENOPROTOOPT", id="extended filter"),
+        pytest.param("setsockopt", (3, 1, 51), "ENOPROTOOPT", id="filter of a port"),
+        pytest.param("setsockopt", (3, 1, 26 | 1 << 32), "ENOPROTOOPT", id="filter, high half"),
+        pytest.param("sendto", (3, 0, 1, 0x4000), ALLOW, id="send without a signal"),
+        pytest.param("sendto", (3, 0, 1, 0x4001), "ENOTSUP", id="send out of band"),
+        pytest.param("sendmsg", (3, 0, 1), "ENOTSUP", id="send a message out of band"),
+        pytest.param("recvfrom", (3, 0, 1, 2), ALLOW, id="peek"),
+        pytest.param("recvfrom", (3, 0, 1, 1), "ENOTSUP", id="receive out of band"),
+        pytest.param("recvmsg", (3, 0, 1), "ENOTSUP", id="receive a message out of band"),
         pytest.param("prctl", (15,), ALLOW, id="name a thread"),
         pytest.param("prctl", (4, 1), "EPERM", id="become dumpable"),
         pytest.param("prctl", (22, 2), "EPERM", id="seccomp by prctl"),
