@@ -57,6 +57,8 @@ class Chunks:
         self._owed: defaultdict[str, list[str]] = defaultdict(list)
         """Keys, by token, to give back; Redis has not yet confirmed that they were."""
         self._is_stopping = False
+        self.is_paused = False
+        """Whether no job may start for now."""
 
     @property
     def is_stopping(self) -> bool:
@@ -101,7 +103,7 @@ class Chunks:
         """Return the chunk's next job, and give it a new `StopHandle`; None if no job may start."""
         # Under the lock: else `kill` could stop the previous job's run and miss this one.
         with self._lock:
-            if self._is_stopping or not chunk.left:
+            if self._is_stopping or self.is_paused or not chunk.left:
                 return None
             chunk.handle = StopHandle()
             return chunk.left.popleft()

@@ -4,7 +4,7 @@ Other messages are dropped, and no message is acknowledged on a connection that 
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,20 @@ class HintConsumer(Consumer):  # type: ignore[misc]
     would end the next worker, too. Some other messages Celery never acknowledges: after a few of
     them the worker has reached its prefetch limit and takes no more messages.
     """
+
+    def listen(self, queues: Iterable[str], *, wanted: bool) -> None:
+        """Begin or cease to take messages from queues. Can be called by any thread."""
+        change = self.add_task_queue if wanted else self.cancel_task_queue
+
+        def change_all() -> None:
+            for queue in queues:
+                try:
+                    change(queue)
+                except Exception as error:  # noqa: BLE001 - which, depends on what has failed
+                    # Without a connection. The next one takes the queues that were chosen here.
+                    _log.info("queue %s: %s: %s", queue, type(error).__name__, error)
+
+        self.call_soon(change_all)
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
         """Return the function that is called with every message."""

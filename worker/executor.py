@@ -22,9 +22,11 @@ from grader.process.release import build_id
 from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger, Taken
+from grader.sandbox.contract import Sandbox
 from worker.chunks import Chunk, Chunks
+from worker.condition import Condition
 from worker.heartbeat import SLOW_S, Heartbeat
-from worker.job_runner import Finished, JobRunner, log_fields
+from worker.job_runner import Finished, JobRunner, is_of_sandbox, log_fields
 from worker.locks import ReadersWriterLock
 from worker.sessions import SessionHost
 from worker.throughput import Throughput
@@ -34,6 +36,16 @@ _log = logging.getLogger(__name__)
 _RETRY_S = (0.1, 0.3, 1.0)
 
 _Answer = TypeVar("_Answer")
+
+
+def try_sandbox(sandbox: Sandbox, settings: Settings) -> None:
+    """Open a slot of each image variant that the worker serves. A new slot runs a program.
+
+    Raises:
+        SandboxError: One cannot be opened.
+    """
+    for image in settings.queue.images.split(","):
+        sandbox.open_slot(image=image, memory_bytes=settings.limits.memory_bytes).close()
 
 
 class AbandonedError(Exception):
@@ -50,6 +62,7 @@ class Executor:
         ledger: Ledger,
         dispatcher: Dispatcher,
         grader: GradingEngine,
+        listen: Callable[[bool], None],
     ) -> None:
         """Start nothing yet.
 
@@ -58,6 +71,7 @@ class Executor:
             ledger: Has the jobs and takes the reports. `close` closes it and the next two.
             dispatcher: Sends hints to other workers.
             grader: Has the slots.
+            listen: Begins or ceases to take hints from the broker, as it is told.
         """
         self.id = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._settings = settings
@@ -76,6 +90,8 @@ class Executor:
             sandbox=grader.sandbox.name,
             edition=self._edition,
         )
+        self._listen = listen
+        self._condition = Condition(self._try_sandbox, self._condition_changed)
         self._sessions = SessionHost(self.id, settings, sandbox=lambda: grader.sandbox)
         self._lock = ReadersWriterLock()
         self._free_slots = threading.BoundedSemaphore(settings.slots)
@@ -102,6 +118,7 @@ class Executor:
         self._patience.cancel()
         self._sessions.close()
         self._abandon()
+        self._condition.close()
         self._heartbeat.close()
         try:
             self._dispatcher.send(self._ledger.leave_worker(self.id))
@@ -159,6 +176,8 @@ class Executor:
             # The job was cancelled or given to another worker, or this worker ends.
             self._chunks.give_back(chunk, [job.key])
             return
+        if is_of_sandbox(finished.error) and self._leave_to_others(job, chunk):
+            return
         error = f"{self.id} {finished.error}" if finished.error else ""
         in_time = self._insist(
             lambda: self._ledger.finish(
@@ -180,6 +199,24 @@ class Executor:
             _log.warning("not graded", extra={**fields, "error": error_kind(finished.error)})
         else:
             _log.info("graded", extra=fields)
+
+    def _leave_to_others(self, job: Taken, chunk: Chunk) -> bool:
+        """Put a job back that the sandbox failed to run; False if it has been tried enough."""
+        if not self._condition.look():
+            # Not a try: nothing would have run here.
+            self._chunks.give_back(chunk, [job.key])
+            return True
+        hints = self._insist(lambda: self._ledger.retry(self.id, chunk.token, job.key))
+        self._chunks.send_hints(hints)
+        return bool(hints)
+
+    def _try_sandbox(self) -> None:
+        try_sandbox(self._grader.sandbox, self._settings)
+
+    def _condition_changed(self) -> None:
+        is_sick = self._condition.is_sick
+        self._chunks.is_paused = self._sessions.is_paused = is_sick
+        self._listen(not is_sick)
 
     def _edition(self) -> str:
         """Return a digest of what this worker's verdicts depend on, apart from the jobs."""

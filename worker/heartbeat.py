@@ -117,7 +117,7 @@ class Heartbeat:
             host=platform.node(),
             version=installed_version() or "",
             build=build_id(),
-            state=WorkerState.STOPPING if self._chunks.is_stopping else WorkerState.SERVING,
+            state=self._state(),
             images=self._settings.queue.images,
             sandbox=self._sandbox,
             slots=self._settings.slots,
@@ -127,3 +127,8 @@ class Heartbeat:
             per_s=round(self._throughput.per_s, 2),
             started=self._began,
         )
+
+    def _state(self) -> WorkerState:
+        if self._chunks.is_stopping:
+            return WorkerState.STOPPING
+        return WorkerState.SICK if self._chunks.is_paused else WorkerState.SERVING

@@ -1,5 +1,6 @@
 """Running one job of the ledger. Every job gets an answer, even if it cannot be decoded."""
 
+import builtins
 import json
 import logging
 import time
@@ -11,9 +12,9 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.pipeline import not_graded
 from grader.grading.stopping import StopHandle
-from grader.model import GradeReport, Submission, TestSuite, wire
-from grader.model.errors import GraderError, WireError
-from grader.process.logs import short_id
+from grader.model import GradeReport, Submission, TestSuite, errors, wire
+from grader.model.errors import GraderError, SandboxError, WireError
+from grader.process.logs import error_kind, short_id
 from grader.queueing.jobs import JobOrigin, apply, decode_suite
 from grader.queueing.ledger import Started, Taken
 from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
@@ -110,6 +111,17 @@ class JobRunner:
             error="" if report.graded else report.feedback,
             keep=is_cacheable(report, settings.limits.override(suite.limits)),
         )
+
+
+def is_of_sandbox(error: str) -> bool:
+    """Return whether an internal error says that this machine failed, and not what it was given.
+
+    Args:
+        error: As `Finished.error`.
+    """
+    kind = error_kind(error)
+    found = getattr(errors, kind, None) or getattr(builtins, kind, None)
+    return isinstance(found, type) and issubclass(found, SandboxError | OSError | MemoryError)
 
 
 def log_fields(started: Started) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from celery import signals
@@ -14,7 +15,8 @@ from grader.model.errors import ConfigurationError, GraderError
 from grader.process.logs import show_logs
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
-from worker.executor import Executor
+from grader.queueing.names import queue_name
+from worker.executor import Executor, try_sandbox
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +79,7 @@ class Lifecycle:
                 ledger=Ledger(self._settings),
                 dispatcher=Dispatcher(self._app),
                 grader=self._warm_grader(),
+                listen=self._listen,
             )
             self._executor.open()
         except Exception as error:
@@ -86,15 +89,18 @@ class Lifecycle:
             raise SystemExit(_CANNOT_START) from error
 
     def _warm_grader(self) -> GradingEngine:
-        grader = GradingEngine(self._settings)
+        # An engine that is away is not waited for: meanwhile other workers can have the jobs.
+        grader = GradingEngine(replace(self._settings, outage_s=0.0))
         try:
-            for image in self._settings.queue.images.split(","):
-                memory_bytes = self._settings.limits.memory_bytes
-                grader.sandbox.open_slot(image=image, memory_bytes=memory_bytes).close()
+            try_sandbox(grader.sandbox, self._settings)
         except BaseException:
             grader.close()
             raise
         return grader
+
+    def _listen(self, wanted: bool) -> None:
+        queues = [queue_name(image) for image in self._settings.queue.images.split(",")]
+        self._celery.consumer.listen(queues, wanted=wanted)
 
     def _stop(self, **_: Any) -> None:
         self.executor.stop()

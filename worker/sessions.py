@@ -60,6 +60,8 @@ class SessionHost:
         self._pools: dict[str, SlotPool] = {}
         self._closed = threading.Event()
         self._is_stopping = False
+        self.is_paused = False
+        """Whether no session is opened for now."""
         self._repeats = Repeats()
         self._thread = threading.Thread(target=self._read_on, name="sessions", daemon=True)
 
@@ -109,7 +111,7 @@ class SessionHost:
         keys = [SessionKey.WORKER + self._worker]
         with self._lock:
             has_room = len(self._held) + self._opening < self._settings.sessions.most
-        if has_room and not self._is_stopping:
+        if has_room and not (self._is_stopping or self.is_paused):
             keys += [SessionKey.OPEN + image for image in self._settings.queue.images.split(",")]
         return keys
 

@@ -33,6 +33,11 @@ _DROPPED_AT_ONCE = 5000
 _UNUSED_SUITE_S = 30
 """A suite may be dropped, too, if it was not used for so long."""
 
+_WORKERS_TRIED = 2
+"""A job that the sandboxes of so many workers failed to run is an internal error."""
+_APART_S = 20.0
+"""For so long, a worker that could not run a job leaves it to others, if there are any."""
+
 MAX_READ = 64
 """Answers that one call reads at most."""
 
@@ -327,6 +332,22 @@ class Ledger:
     def give_back(self, worker: str, token: str, keys: Sequence[str]) -> list[Hint]:
         """Put jobs that a worker holds back into the queue; return the hints to send."""
         return _hints(self._run("give_back", worker=worker, token=token, keys=list(keys)))
+
+    def retry(self, worker: str, token: str, key: str) -> list[Hint]:
+        """Put a job that a worker could not run back into the queue, for another worker.
+
+        Returns:
+            The hint to send; none if too many workers have failed at the job.
+        """
+        found = self._run(
+            "retry",
+            worker=worker,
+            token=token,
+            key=key,
+            tries=_WORKERS_TRIED,
+            apart_ms=_ms(_APART_S),
+        )
+        return _hints(found)
 
     def beat(
         self,

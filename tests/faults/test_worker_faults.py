@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import resource
 import signal
 import time
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.config.settings import Settings
+from grader.queueing.status import read_status
 from tests.deployment import Deployment, wait_until
 from tests.faults.conftest import SUBMISSIONS, TIMEOUT_S, Batch, assert_nothing_is_left, shares
 
@@ -34,6 +37,31 @@ def test_batch_survives_workers_killed_at_random_moments(
         victim.start()
     batch.finish()
     assert_nothing_is_left(deployment)
+
+
+@pytest.mark.slow
+def test_batch_survives_a_worker_whose_sandbox_fails_for_a_while(
+    deployment: Deployment, start_batch: Callable[..., Batch]
+) -> None:
+    """Without descriptors it opens no slot. It takes no jobs meanwhile, and then does again."""
+    victim, _ = (deployment.add_worker() for _ in range(2))
+    deployment.wait_for_workers(2)
+    batch = start_batch()
+    batch.wait_for(0.1)
+    limits = resource.prlimit(victim.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(victim.pid, resource.RLIMIT_NOFILE, (8, limits[1]))
+    for pid in jails_of(victim.pid):
+        kill(pid)
+    wait_until(lambda: states(deployment) == {"sick", "serving"}, 60, "it is sick")
+    batch.finish()
+    resource.prlimit(victim.pid, resource.RLIMIT_NOFILE, limits)
+    wait_until(lambda: states(deployment) == {"serving"}, 60, "it serves again")
+    assert deployment.redis.stats().get("internal_errors", 0) == 0
+    assert_nothing_is_left(deployment)
+
+
+def states(deployment: Deployment) -> set[str]:
+    return {worker.state for worker in read_status(Settings(broker=deployment.redis.url)).workers}
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ CALLS: Mapping[str, Callable[[Ledger], Any]] = {
     "finish": lambda ledger: ledger.finish(
         "worker", "token", "k", b"\xff", error="", keep=True, edition="e"
     ),
+    "retry": lambda ledger: ledger.retry("worker", "token", "k"),
     "give_back": lambda ledger: ledger.give_back("worker", "token", ["k"]),
     "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")], ["token"], edition="e"),
     "leave": lambda ledger: ledger.leave_worker("worker"),
