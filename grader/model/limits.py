@@ -39,7 +39,7 @@ class Limits:
     wall_time_s: Annotated[
         float, Setting("seconds on the clock; a backstop for sleepers and deadlocks", above=0)
     ] = 20.0
-    """Time spent waiting for a CPU does not count."""
+    """Time spent waiting for a CPU does not count, but ten times the limit is the end."""
     total_time_s: Annotated[
         float,
         Setting(

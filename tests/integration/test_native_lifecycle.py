@@ -18,6 +18,7 @@ from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.native.backend import NativeSandbox
 from grader.sandbox.native.cgroups import CgroupHome, find_home
+from tests.ordinary_user import find_python, run_as_ordinary_user
 from tests.traces import mounts
 
 Eventually = Callable[[Callable[[], bool], float], None]
@@ -229,9 +230,6 @@ def test_layers_say_whether_cgroups_are_used(sandbox: NativeSandbox) -> None:
 
 # ---------------------------------------------------------------- without root
 
-UNPRIVILEGED_UID = 61_999
-SITE_FOLDER = Path(pytest.__file__).parent.parent
-
 AS_ORDINARY_USER = """
 import json, sys
 from grader.model.errors import GraderError
@@ -253,39 +251,7 @@ sandbox.close()
 """
 
 
-def run_as_ordinary_user(
-    command: list[str], *, stdin: str = "", path: tuple[Path, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    user = UNPRIVILEGED_UID if os.geteuid() == 0 else None
-    return subprocess.run(
-        command,
-        check=False,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd="/",
-        env={"PYTHONPATH": os.pathsep.join(map(str, (*path, SITE_FOLDER)))},
-        user=user,
-        group=user,
-        extra_groups=None if user is None else [],
-    )
-
-
-@pytest.fixture
-def ordinary_python() -> str:
-    """A Python with pytest that an ordinary user may execute."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    for python in (sys.executable, f"/usr/bin/python{version}"):
-        try:
-            check = run_as_ordinary_user([python, "-B", "-c", "import pytest"])
-        except OSError:
-            continue  # it lies in a home that is closed to others
-        if check.returncode == 0:
-            return python
-    pytest.skip("no Python with pytest here that an ordinary user may execute")
-
-
-def test_ordinary_user_gets_a_jail(ordinary_python: str, repo_dir: Path) -> None:
+def test_ordinary_user_gets_a_jail() -> None:
     source = """
 import os
 attempts = []
@@ -294,8 +260,8 @@ for path in ("/etc/shadow", "/home", "/root/.ssh", "/var/log", "/run"):
 print(os.getpid(), os.getuid(), any(attempts), os.listdir("/work"))
 open("/work/mark", "w").close()
 """
-    command = [ordinary_python, "-B", "-c", AS_ORDINARY_USER]
-    done = run_as_ordinary_user(command, stdin=source, path=(repo_dir,))
+    command = [find_python(), "-B", "-c", AS_ORDINARY_USER]
+    done = run_as_ordinary_user(command, stdin=source)
     line = "2 20000 False ['solution.py']\\n"
     assert done.stdout == f'["{line}", "{line}"]\n', done.stderr
 
@@ -308,22 +274,18 @@ for sender, _receiver in held:
 """
 
 
-def test_descriptors_that_another_slot_of_the_user_has_in_flight_do_no_harm(
-    ordinary_python: str, repo_dir: Path
-) -> None:
+def test_descriptors_that_another_slot_of_the_user_has_in_flight_do_no_harm() -> None:
     # The kernel counts those of all processes of a user together, so these stand for another slot.
-    command = [ordinary_python, "-B", "-c", IN_FLIGHT + AS_ORDINARY_USER]
-    done = run_as_ordinary_user(command, stdin="print(7)", path=(repo_dir,))
+    command = [find_python(), "-B", "-c", IN_FLIGHT + AS_ORDINARY_USER]
+    done = run_as_ordinary_user(command, stdin="print(7)")
     assert done.stdout == '["7\\n", "7\\n"]\n', done.stderr
 
 
-def test_forbidden_user_namespaces_are_an_error_with_a_remedy(
-    ordinary_python: str, repo_dir: Path
-) -> None:
+def test_forbidden_user_namespaces_are_an_error_with_a_remedy() -> None:
     forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     prefix = ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh"]
-    command = [*prefix, ordinary_python, "-B", "-c", AS_ORDINARY_USER]
-    done = run_as_ordinary_user(command, path=(repo_dir,))
+    command = [*prefix, find_python(), "-B", "-c", AS_ORDINARY_USER]
+    done = run_as_ordinary_user(command)
     assert "SandboxUnavailableError: this system forbids user namespaces" in done.stderr
     assert "sysctl -w user.max_user_namespaces=15000" in done.stderr
 

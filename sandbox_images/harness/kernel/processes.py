@@ -9,10 +9,12 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 _KIB = 1024
 _ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
@@ -22,16 +24,99 @@ _DEAD = (b"", b"Z", b"X")
 _RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 
-class ProcessReading(NamedTuple):
-    """The sums over a run's processes, at one moment."""
+class _Reading(NamedTuple):
+    """What one process has used, at one moment."""
 
+    started: int
+    """When it started, in ticks since the machine did. If a pid is reused, this differs."""
     cpu_time_s: float
+    """Without that of its children."""
+    children_cpu_time_s: float
+    """That of children that it has waited for."""
     run_delay_s: float
-    """The longest time that a single process was ready but had no CPU."""
-    run_delays_s: Mapping[int, float]
-    """The same for each process."""
-    memory_bytes: int
-    """Anonymous memory beyond what each process shared with its zygote at first."""
+    """How long it was ready but had no CPU."""
+    is_nice: bool
+    """Whether it gives way to others more than the harness does."""
+
+
+class Account:
+    """What the processes of a run have used, while they come and go.
+
+    `look` has to be called every few milliseconds. A process that ends counts as it was at the last
+    look, since the kernel forgets the CPU time of a process if its parent does not wait for it. So
+    what a process uses after the last look counts only if its parent waits, or a control group
+    counts.
+    """
+
+    def __init__(self, inherited_bytes: int, *, cpu_time_before_s: float = 0.0) -> None:
+        """Begin with the start of the run.
+
+        Args:
+            inherited_bytes: Memory of each process that does not count.
+            cpu_time_before_s: CPU time that its processes had used before.
+        """
+        self.cpu_time_s = 0.0
+        """The CPU time of all processes."""
+        self.memory_bytes = 0
+        """Anonymous memory, at the last look."""
+        self._inherited_bytes = inherited_bytes
+        self._before_s = cpu_time_before_s
+        self._counted_before_s: float | None = None
+        self._ended_s = 0.0
+        self._ready_s = 0.0
+        self._seen: dict[int, _Reading] = {}
+        self._began_at = self._looked_at = time.monotonic()
+        self._began_at_tick = int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
+
+    @property
+    def waited_s(self) -> float:
+        """How long the run waited for a CPU because others had it.
+
+        Between two looks, the process that waited longest counts, unless it has made itself nice.
+        And never more counts than the time that is left beside the run's CPU time: processes that
+        wait for each other use CPU time meanwhile.
+        """
+        left_s = self._looked_at - self._began_at - self.cpu_time_s
+        return max(0.0, min(self._ready_s, left_s))
+
+    def look(self, pids: Iterable[int], counted_s: float | None = None) -> None:
+        """Read the run's processes.
+
+        Args:
+            pids: All of them.
+            counted_s: The CPU time that a control group counts for them, if there is one. It may
+                have begun to count earlier.
+        """
+        read = {pid: reading for pid in pids if (reading := _read_process(pid)) is not None}
+        for pid, seen in self._seen.items():
+            if pid not in read or read[pid].started != seen.started:
+                self._ended_s += seen.cpu_time_s
+        cpu_time_s = self._sum(read.values())
+        if counted_s is not None:
+            if self._counted_before_s is None:
+                self._counted_before_s = counted_s - cpu_time_s
+            cpu_time_s = max(cpu_time_s, counted_s - self._counted_before_s)
+        self.cpu_time_s = max(self.cpu_time_s, cpu_time_s)
+        ready_s = (
+            reading.run_delay_s - self._run_delay_before(pid, reading)
+            for pid, reading in read.items()
+            if not reading.is_nice
+        )
+        self._ready_s += max(ready_s, default=0.0)
+        self.memory_bytes = grown_bytes(read, self._inherited_bytes)
+        self._seen, self._looked_at = read, time.monotonic()
+
+    def _sum(self, read: Collection[_Reading]) -> float:
+        own_s = sum(reading.cpu_time_s for reading in read) - self._before_s
+        # Most children are seen before they end, and waited for afterwards: count them once.
+        return own_s + max(self._ended_s, sum(reading.children_cpu_time_s for reading in read))
+
+    def _run_delay_before(self, pid: int, reading: _Reading) -> float:
+        seen = self._seen.get(pid)
+        if seen is not None and seen.started == reading.started:
+            return seen.run_delay_s
+        # A judge that stays has waited before this run, too.
+        return reading.run_delay_s if reading.started < self._began_at_tick else 0.0
 
 
 class Identity(NamedTuple):
@@ -53,50 +138,6 @@ def identity(pid: int) -> Identity:
 def all_pids() -> frozenset[int]:
     """Return every process of the slot; between two runs, these are the harness's own."""
     return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit())
-
-
-def read_run(harness_pids: frozenset[int], inherited_bytes: int) -> ProcessReading:
-    """Read all processes but `harness_pids`; see `read`."""
-    return read(all_pids() - harness_pids, inherited_bytes)
-
-
-def read(pids: Iterable[int], inherited_bytes: int) -> ProcessReading:
-    """Read some processes. `inherited_bytes` of the memory of each do not count."""
-    cpu_ticks = memory = 0
-    run_delays_s: dict[int, float] = {}
-    for pid in pids:
-        cpu_ticks += sum(_times(pid))
-        run_delays_s[pid] = _run_delay_ns(pid) / 1e9
-        memory += max(0, memory_bytes(pid) - inherited_bytes)
-    return ProcessReading(
-        cpu_time_s=cpu_ticks / _TICKS,
-        run_delay_s=max(run_delays_s.values(), default=0.0),
-        run_delays_s=run_delays_s,
-        memory_bytes=memory,
-    )
-
-
-class Waiting:
-    """How long a run was ready but had no CPU, while its processes come and go.
-
-    Between two looks, only the process that waited longest counts.
-    """
-
-    def __init__(self) -> None:
-        """Nothing has waited yet."""
-        self.time_s = 0.0
-        self._seen: Mapping[int, float] = {}
-
-    def look(self, run_delays_s: Mapping[int, float]) -> None:
-        """Add the longest wait since the last look; `run_delays_s` is by pid."""
-        grown = [delay - self._before(pid, delay) for pid, delay in run_delays_s.items()]
-        self.time_s += max(grown, default=0.0)
-        self._seen = run_delays_s
-
-    def _before(self, pid: int, delay: float) -> float:
-        """Return how long a process had waited at the last look; its pid may have been reused."""
-        seen = self._seen.get(pid, 0.0)
-        return seen if seen <= delay else 0.0
 
 
 def descendants(ancestors: frozenset[int], harness_pids: frozenset[int]) -> dict[int, list[int]]:
@@ -173,6 +214,11 @@ def memory_bytes(pid: int | str) -> int:
     return _KIB * sum(map(int, kinds))
 
 
+def grown_bytes(pids: Iterable[int], inherited_bytes: int) -> int:
+    """Return the anonymous memory of processes beyond the first `inherited_bytes` of each."""
+    return sum(max(0, memory_bytes(pid) - inherited_bytes) for pid in pids)
+
+
 def _read(path: str) -> bytes:
     """Read a file of /proc; empty if its process is gone."""
     try:
@@ -205,6 +251,18 @@ def _stat(pid: int) -> list[bytes]:
     return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
 
-def _run_delay_ns(pid: int) -> int:
-    fields = _read(f"/proc/{pid}/schedstat").split()
-    return int(fields[1]) if len(fields) == 3 else 0
+def _read_process(pid: int) -> _Reading | None:
+    """Read what a process has used; None if it is gone."""
+    fields = _stat(pid)
+    if not fields:
+        return None
+    # Nanoseconds on a CPU and ready for one, of the first thread. gVisor has no such file.
+    schedule = list(map(int, _read(f"/proc/{pid}/schedstat").split())) or [0, 0]
+    user, system, children_user, children_system = map(int, fields[11:15])
+    return _Reading(
+        started=int(fields[19]),
+        cpu_time_s=max((user + system) / _TICKS, schedule[0] / 1e9),
+        children_cpu_time_s=(children_user + children_system) / _TICKS,
+        run_delay_s=schedule[1] / 1e9,
+        is_nice=int(fields[16]) > _NICENESS,
+    )

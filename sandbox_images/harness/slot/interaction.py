@@ -63,7 +63,6 @@ class Interaction:
         self._is_stopped = is_stopped
         self._is_crowded = is_crowded
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
-        self._slot_cpu_before_s: float | None = None
         self._relays = (questions, answers)
         self._moved_bytes = 0
         self._moved_at = 0.0
@@ -173,10 +172,11 @@ class Interaction:
 
     def _check(self) -> None:
         pids = self._pids()
-        for side in self._sides:
-            if side.is_alive:
-                side.look(pids[side.zygote_pid])
-        self._count_orphans()
+        submission, interactor = self._submission, self._interactor
+        if interactor.is_alive:
+            interactor.look(pids[interactor.zygote_pid])
+        if submission.is_alive:
+            submission.look(pids[submission.zygote_pid], self._counted_s())
         if not (self._check_submission() or self._check_interactor()):
             self._check_deadlock()
 
@@ -186,9 +186,9 @@ class Interaction:
         if not side.is_alive:
             return False
         # While the interactor works, the submission can only wait.
-        at_work_s = other.reading.cpu_time_s + other.reading.run_delay_s
-        wall_time_s = self._age_s(side, time.monotonic()) - side.reading.run_delay_s - at_work_s
-        limit = side.find_limit(wall_time_s)
+        at_work_s = other.account.cpu_time_s + other.account.waited_s
+        age_s = self._age_s(side, time.monotonic())
+        limit = side.find_limit(age_s, side.account.waited_s + at_work_s)
         if limit is None and self._oom_happened() and other.is_alive:
             limit = "memory"
         if limit is None and self._is_crowded is not None and self._is_crowded():
@@ -222,7 +222,7 @@ class Interaction:
             return False
         since = None if other.is_alive else other.ended_at
         alone_s = 0.0 if since is None else time.monotonic() - since
-        side.limit_hit = side.find_limit(alone_s - side.reading.run_delay_s)
+        side.limit_hit = side.find_limit(alone_s, side.account.waited_s)
         if side.limit_hit is None:
             return False
         self._kill(*self._sides)
@@ -241,16 +241,12 @@ class Interaction:
             self._submission.limit_hit = "wall_time"
             self._kill(*self._sides)
 
-    def _count_orphans(self) -> None:
-        """Add the CPU time of processes that ended as orphans to that of the submission."""
+    def _counted_s(self) -> float | None:
+        """Return the CPU time of submissions so far, if a control group counts that of the slot."""
         if self._cgroup is None:
-            return
-        slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
-        seen, others = self._submission.reading, self._interactor.reading.cpu_time_s
-        if self._slot_cpu_before_s is None:
-            self._slot_cpu_before_s = slot_s - seen.cpu_time_s - others
-        cpu_time_s = max(seen.cpu_time_s, slot_s - self._slot_cpu_before_s - others)
-        self._submission.reading = seen._replace(cpu_time_s=cpu_time_s)
+            return None
+        others_s = processes.cpu_time_s(self._harness_pids) + self._interactor.account.cpu_time_s
+        return self._cgroup.cpu_time_s() - others_s
 
     def _pids(self) -> dict[int, list[int]]:
         """Return the processes of both programs, by the pid of their zygote."""

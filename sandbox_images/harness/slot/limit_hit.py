@@ -1,7 +1,25 @@
-"""Which limit counts if a run has exceeded several."""
+"""Which limits a run has exceeded, and which of them counts."""
 
 from collections.abc import Mapping
 from typing import Any
+
+_MOST_WAITING = 10
+"""A run ends after this many times its wall time limit, however long it waited for a CPU."""
+
+
+def is_late(age_s: float, *, waited_s: float, limits: Mapping[str, Any]) -> bool:
+    """Tell whether a run has exceeded its wall time limit.
+
+    Waiting for a CPU does not count, so that a program gets the same verdict on a busy machine. But
+    no run may hold its slot for ever: a program can arrange to wait.
+
+    Args:
+        age_s: Seconds on the clock since its start.
+        waited_s: How many of them do not count.
+        limits: The fields of grader.model.Limits.
+    """
+    limit_s: float = limits["wall_time_s"]
+    return age_s - waited_s > limit_s or age_s > _MOST_WAITING * limit_s
 
 
 def limit_of(

@@ -242,7 +242,7 @@ class SessionStates:
         )
         kept = sum(map(processes.memory_bytes, self._own_pids)) - self._own_bytes
         others = processes.all_pids() - self._harness_pids - self.pids
-        return grown + kept + processes.read(others, self._inherited_bytes).memory_bytes
+        return grown + kept + processes.grown_bytes(others, self._inherited_bytes)
 
     def bystanders(self) -> frozenset[int]:
         """Return every process that does not belong to the step about to be watched."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
-from sandbox_images.harness.slot.limit_hit import limit_of
+from sandbox_images.harness.slot.limit_hit import is_late, limit_of
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.pipes import CappedOutput, CappedPipe
 from sandbox_images.harness.slot.relay import Relay
@@ -61,9 +61,7 @@ class Side:
         self._drained = [self.stderr, self.report]
         self._listens = True
         self.pids: list[int] = []
-        self.reading = processes.ProcessReading(
-            cpu_time_s=0.0, run_delay_s=0.0, run_delays_s={}, memory_bytes=0
-        )
+        self.account = processes.Account(self.party.inherited_bytes)
         self.limit_hit: str | None = None
         self.was_killed = False
         self.ended_at: float | None = None
@@ -107,25 +105,23 @@ class Side:
         if self._listens:
             self.party.notifications.hear(listener)
 
-    def look(self, pids: list[int]) -> None:
-        """Read what its processes use."""
+    def look(self, pids: list[int], counted_s: float | None = None) -> None:
+        """Read what its processes use; see `Account.look`."""
         self.pids = pids
-        seen = self.reading
-        now = processes.read(pids, self.party.inherited_bytes)
-        self.reading = processes.ProcessReading(
-            cpu_time_s=max(seen.cpu_time_s, now.cpu_time_s),
-            run_delay_s=max(seen.run_delay_s, now.run_delay_s),
-            run_delays_s=now.run_delays_s,
-            memory_bytes=now.memory_bytes,
-        )
+        self.account.look(pids, counted_s)
 
-    def find_limit(self, wall_time_s: float) -> str | None:
-        """Return the limit that it exceeded at the last reading; None if it exceeded none."""
-        if self.reading.memory_bytes > self.limits["memory_bytes"]:
+    def find_limit(self, age_s: float, waited_s: float) -> str | None:
+        """Return the limit that it exceeded at the last look; None if it exceeded none.
+
+        Args:
+            age_s: Seconds on the clock during which it ought to have ended.
+            waited_s: How many of them do not count.
+        """
+        if self.account.memory_bytes > self.limits["memory_bytes"]:
             return "memory"
-        if self.reading.cpu_time_s > self.limits["cpu_time_s"]:
+        if self.account.cpu_time_s > self.limits["cpu_time_s"]:
             return "cpu_time"
-        if wall_time_s > self.limits["wall_time_s"]:
+        if is_late(age_s, waited_s=waited_s, limits=self.limits):
             return "wall_time"
         if self.prints.dropped_bytes or self.stderr.output.dropped_bytes:
             return "output"
@@ -138,7 +134,7 @@ class Side:
         ended = self.party.ended
         if ended is None or (self.party.started_at is None and not self.was_killed):
             raise broken("a run did not start", self.stderr.output.content)
-        cpu_time_s = max(ended["cpu_time_s"], self.reading.cpu_time_s)
+        cpu_time_s = max(ended["cpu_time_s"], self.account.cpu_time_s)
         exit_code, exit_signal = exit_of(self.party.status)
         oom_killed = oom_happened and exit_signal == signal.SIGKILL and not self.was_killed
         dropped = self.prints.dropped_bytes + self.stderr.output.dropped_bytes

@@ -10,7 +10,7 @@ from typing import Any
 from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
-from sandbox_images.harness.slot.limit_hit import limit_of
+from sandbox_images.harness.slot.limit_hit import is_late, limit_of
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.pipes import CappedOutput, CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
@@ -74,9 +74,10 @@ class Watch:
         self._report_pipe = CappedPipe(self._report)
         self._pipes = (*chain.from_iterable(self._streams), self._report_pipe)
         self._asked_at = 0.0
-        self._seen_cpu_time_s = 0.0
-        self._waiting = processes.Waiting()
-        self._cpu_time_before_s: float | None = None
+        self._account = processes.Account(
+            min(party.inherited_bytes for party in parties),
+            cpu_time_before_s=sum(party.source.cpu_time_s for party in parties),
+        )
         self._limit_hit: str | None = None
         self._oom_kills = cgroup.oom_kills() if cgroup else 0
         self._slot_memory = slot_memory
@@ -203,35 +204,26 @@ class Watch:
 
     def _check_limits(self) -> None:
         self.was_long = True
-        reading = processes.read_run(
-            self._harness_pids, min(party.inherited_bytes for party in self._parties)
-        )
-        cpu_time_s = self._seen_cpu_time_s = max(self._seen_cpu_time_s, self._cpu_time_s(reading))
-        used = reading.memory_bytes
+        self._account.look(processes.all_pids() - self._harness_pids, self._counted_s())
+        used = self._account.memory_bytes
         if self._slot_memory:
             used = self._slot_memory() - self._memory_before
-        wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
-        self._waiting.look(reading.run_delays_s)
-        wall_time_s -= self._waiting.time_s
+        age_s = time.monotonic() - (self._main.started_at or self._asked_at)
         if self._oom_happened() or used > self._limits["memory_bytes"]:
             self._stop("memory")
-        elif cpu_time_s > self._limits["cpu_time_s"]:
+        elif self._account.cpu_time_s > self._limits["cpu_time_s"]:
             self._stop("cpu_time")
-        elif wall_time_s > self._limits["wall_time_s"]:
+        elif is_late(age_s, waited_s=self._account.waited_s, limits=self._limits):
             self._stop("wall_time")
         elif self._is_crowded and self._is_crowded():
             # This limit has no verdict: other kernels give the program an error instead.
             self._kill()
 
-    def _cpu_time_s(self, reading: processes.ProcessReading) -> float:
-        """Return the CPU time so far, including that of processes that ended as orphans."""
-        run_s = reading.cpu_time_s - sum(party.source.cpu_time_s for party in self._parties)
+    def _counted_s(self) -> float | None:
+        """Return the CPU time of all runs of the slot so far, if a control group counts it."""
         if self._cgroup is None:
-            return run_s
-        slot_s = self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
-        if self._cpu_time_before_s is None:
-            self._cpu_time_before_s = slot_s - run_s
-        return max(run_s, slot_s - self._cpu_time_before_s)
+            return None
+        return self._cgroup.cpu_time_s() - processes.cpu_time_s(self._harness_pids)
 
     @property
     def _is_too_large(self) -> bool:
@@ -262,7 +254,7 @@ class Watch:
             raise broken("a judge did not begin", self._stderr.content)
         ends = [party.ended for party in self._parties if party.ended is not None]
         # The kernel's account of a process lacks the time of children that outlived it.
-        cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._seen_cpu_time_s)
+        cpu_time_s = max(sum(end["cpu_time_s"] for end in ends), self._account.cpu_time_s)
         exit_code = exit_signal = None
         if self._limit_hit is None:
             decisive = self._parties[0] if self._candidate_left else self._main
@@ -280,7 +272,7 @@ class Watch:
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
             wall_time_s=wall_time_s,
-            waited_s=self._waiting.time_s,
+            waited_s=self._account.waited_s,
             peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
             limit_hit=limit_hit,
             oom_killed=oom_killed,

@@ -1,8 +1,8 @@
-"""Which limit counts if a run has exceeded several."""
+"""Which limits a run has exceeded, and which of them counts."""
 
 import pytest
 
-from sandbox_images.harness.slot.limit_hit import limit_of
+from sandbox_images.harness.slot.limit_hit import is_late, limit_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,18 @@ def test_limit_that_counts(
         stopped_by, dropped_bytes=dropped_bytes, cpu_time_s=cpu_time_s, limits={"cpu_time_s": 2.0}
     )
     assert found == limit
+
+
+@pytest.mark.parametrize(
+    ("age_s", "waited_s", "late"),
+    [
+        pytest.param(4.0, 0.0, False, id="in time"),
+        pytest.param(4.1, 0.0, True, id="late"),
+        pytest.param(9.0, 6.0, False, id="waited for a CPU"),
+        pytest.param(9.0, 4.0, True, id="late in spite of that"),
+        pytest.param(40.0, 39.0, False, id="waited as long as a run may"),
+        pytest.param(40.1, 39.0, True, id="waited longer"),
+    ],
+)
+def test_run_is_late(age_s: float, waited_s: float, late: bool) -> None:
+    assert is_late(age_s, waited_s=waited_s, limits={"wall_time_s": 4.0}) == late
