@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,25 @@ def test_many_slots_open_and_close_side_by_side(sandbox: NativeSandbox) -> None:
     for thread in threads:
         thread.join()
     assert answers == [b"42\n"] * 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_to_every_process_of_a_slot_is_no_end_of_a_submission(
+    sandbox: NativeSandbox, eventually: Eventually, number: signal.Signals
+) -> None:
+    before = set(jail_processes())
+    slot = open_slot(sandbox)
+    name = "/harness/__main__.py sleeps"  # by which it is found
+    source = f"import os\nos.execvp('sleep', [{name!r}, '20'])"
+    with ThreadPoolExecutor(1) as threads:
+        outcomes = threads.submit(lambda: list(slot.run(batch(source))))
+        eventually(lambda: any(name in command for command in jail_processes().values()), 10.0)
+        for pid, command in sorted(jail_processes().items()):
+            if pid not in before and " jail " not in command:
+                os.kill(pid, number)
+        with pytest.raises(SandboxUnavailableError, match=f"signal {number:d} was sent"):
+            outcomes.result()
+    slot.close()
 
 
 def test_large_input_and_output_travel_whole(sandbox: NativeSandbox) -> None:

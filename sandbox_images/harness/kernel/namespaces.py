@@ -158,8 +158,8 @@ class PidNamespaces:
 
     Process 1 of each shares the memory of this process, and only calls pause(2). To start it takes
     0.05 ms; a fork takes 1 ms. It has no signal handlers, so nothing inside its namespace can stop
-    or kill it, and it reaps orphans there. The caller must have no signal handlers: process 1 would
-    inherit them, and run them in the caller's memory.
+    or kill it, and it reaps orphans there. The caller must have no signal handlers (`SetAside`):
+    process 1 would inherit them, and run them in the caller's memory.
     """
 
     _STACK_BYTES = 64 * 1024

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
-from sandbox_images.harness.kernel import calls, namespaces
+from sandbox_images.harness.kernel import calls, namespaces, signals
 from sandbox_images.harness.kernel.calls import AT_FDCWD, Calls
 from sandbox_images.harness.lock_in import reduced, seccomp
 from sandbox_images.harness.wire import orders
@@ -123,6 +123,7 @@ class Confinement:
                 closes it, like every other descriptor of the harness.
             room: For the runs, if the kernel has no mount namespaces.
         """
+        self._signals = signals.SetAside()
         self._control = control
         self._room = room
         self._notifying = seccomp.can_notify()
@@ -170,6 +171,7 @@ class Confinement:
         limits = order.limits
         proc_self, other = _free_descriptors(2)
         first, last = Calls(), Calls()
+        self._signals.add_return(first)
         first.add("setsid")
         # The run's own /proc will be read-only, and will hide this one's path.
         first.add("openat", AT_FDCWD, b"/proc/self", os.O_RDONLY)

@@ -47,7 +47,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sandbox_images.harness.kernel import cgroup
+from sandbox_images.harness.kernel import cgroup, signals
 from sandbox_images.harness.lock_in import reduced
 from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.interaction import DialogueEnd, Interaction
@@ -242,6 +242,10 @@ class Supervisor:
 
     def __init__(self, host: HostConnection, site_folders: list[str]) -> None:
         self._host = host
+        self._heard: set[int] = set()
+        """Signals that this process got. It is out of the reach of runs."""
+        for number in signals.ENDING:
+            signal.signal(number, lambda heard, _frame: self._heard.add(heard))
         self._lacks: tuple[str, ...] = ()
         if refusal := reduced.why_needed():
             if not reduced.has_power():
@@ -282,9 +286,22 @@ class Supervisor:
             elif header["op"] == "run":
                 batch = _RunBatch.parse(header, blobs)
                 for index, ended in self._run(batch):
+                    self._require_own_end(ended)
                     self._host.send(*_outcome(batch.seq, index, ended))
                 self._host.send({"op": "end", "seq": batch.seq})
             # Any other request is for a session that has ended.
+
+    def _require_own_end(self, ended: Ended | DialogueEnd | None) -> None:
+        """Make sure that no signal to all processes of the slot has ended a run.
+
+        Raises:
+            SlotBroken: One has.
+        """
+        if isinstance(ended, DialogueEnd):
+            self._require_own_end(ended.interactor)
+            self._require_own_end(ended.submission)
+        elif ended is not None and ended.exit_signal in self._heard:
+            raise SlotBroken(f"signal {ended.exit_signal} was sent to the processes of the slot")
 
     def _hold_session(self, header: Header) -> None:
         """Hold a session until the grader closes it or it ends; then its processes are gone."""
@@ -328,6 +345,7 @@ class Supervisor:
                             session, party, header["seq"], limits, idle_memory_bytes
                         ),
                     )
+                self._require_own_end(step.ended)
                 self._host.send(*_stepped(step))
             case "read":
                 with ExitStack() as held:
@@ -649,8 +667,6 @@ def _end(ended: Ended) -> Header:
 
 def main(args: list[str]) -> None:
     """Be a slot's supervisor; `args` are folders of packages, empty for the usual ones."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     # The kernel compares it with all descriptors that the slot's user has under way between
     # processes. Submissions can put some hundreds under way.
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

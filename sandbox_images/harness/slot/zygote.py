@@ -125,8 +125,6 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         room: For the runs, if the kernel has no mount namespaces.
     """
     confined = confinement.Confinement(control, room)
-    # A handler here would be one of process 1 of each pid namespace, too.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     pid_namespaces = namespaces.PidNamespaces()
     # In a reduced slot, each run has a net namespace of its own.
     own_sockets = sockets.count() if room is None else 0
@@ -141,17 +139,13 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         # Also what is new since the last run: else the fork would begin with a collection.
         gc.freeze()
         init = pid_namespaces.enter_new()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
         if pid == 0:
-            for number in (signal.SIGTERM, signal.SIGHUP):  # which the supervisor ignores
-                signal.signal(number, signal.SIG_DFL)
             return enter()
         for descriptor in order.descriptors:
             os.close(descriptor)
         # All else waits for the end: memory that is touched while the fork lives is copied.
         end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         if room is None:
             sockets.await_release(own_sockets)
         else:

@@ -8,7 +8,7 @@ import socket
 import sys
 from typing import Any, Protocol
 
-from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel import processes, signals
 from sandbox_images.harness.wire import orders
 
 _START_TIMEOUT_S = 60.0
@@ -77,6 +77,9 @@ class Zygote:
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, 2, 1),
             ],
+            # As in a program that was just started, but blocked until the zygote ignores them.
+            setsigdef=signals.ENDING,
+            setsigmask=signals.ENDING,
         )
         theirs.close()
         self.control.settimeout(_START_TIMEOUT_S)
