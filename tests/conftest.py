@@ -158,6 +158,9 @@ def _nothing_outlives_the_session(request: pytest.FixtureRequest) -> Iterator[No
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     processes, containers = set(_descendants()), _lost_containers() if uses_docker else set()
     yield
+    from grader.suites.reading import end_readers
+
+    end_readers()
     _poll(lambda: set(_descendants()) <= processes, LEAK_GRACE_S)
     leaked = {pid: name for pid, name in _descendants().items() if pid not in processes}
     assert not leaked, f"processes outlived the tests: {leaked}"

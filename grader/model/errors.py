@@ -6,6 +6,7 @@ GraderError
 │   ├── MissingFieldError       a row has no field with its completion, or with its tests
 │   └── LabelError              a label has no known test format
 ├── SuiteError                  the suite is broken
+├── ReaderLostError             the process that read a label died (retryable)
 ├── SandboxError
 │   ├── SandboxUnavailableError the engine or the jail did not start the program (retryable)
 │   └── ImageNotFoundError      the sandbox image is missing or outdated
@@ -47,6 +48,12 @@ class LabelError(InputError):
 
 class SuiteError(GraderError):
     """The suite is broken: it has no case, does not parse, or its checker crashed."""
+
+
+class ReaderLostError(GraderError):
+    """The process that read a label was killed or cannot start; the label is not the cause."""
+
+    retryable: ClassVar[bool] = True
 
 
 class SandboxError(GraderError):

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from grader.model import TestSuite
 from grader.model.errors import LabelError, MissingFieldError
-from grader.suites import parse_label, parse_problem
 from grader.suites.cache import SuiteCache
+from grader.suites.reading import read_label, read_problem
 from grader.text.nearest import nearest
 
 PROBLEM_KEYS = ("problem_id", "task_id", "question_id", "id", "slug", "name")
@@ -27,7 +27,7 @@ class ProblemLookup(Protocol):
 
 
 class SuiteFinder:
-    """Finds the tests of rows, with a cache of recent labels."""
+    """Finds the tests of rows, with a cache of recent labels. Safe for many threads."""
 
     def __init__(self, problems: ProblemLookup | None = None) -> None:
         self._problems = problems
@@ -49,6 +49,7 @@ class SuiteFinder:
             MissingFieldError: There are neither problems, nor a label, nor tests in the row.
             LabelError: There is no label that can be read.
             SuiteError: The suite is broken.
+            ReaderLostError: As `read_label`.
         """
         ids = [str(row[key]) for key in PROBLEM_KEYS if row.get(key) is not None]
         if self._problems is not None:
@@ -58,16 +59,19 @@ class SuiteFinder:
         label = row.get("label")
         if label is None:
             return self._from_row_itself(row, ids)
-        # The key is text, because 1, 1.0 and true are equal in Python but not in a test.
-        key = label if isinstance(label, str) else json.dumps(label)
+        key = key_of(label)
         if (suite := self._seen.get(key)) is None:
-            suite = parse_label(label, problems=self._problems)
+            suite = read_label(label, problems=self._problems)
             self._seen.keep(key, suite, size)
         return suite
 
+    def seen(self, key: str) -> TestSuite | None:
+        """Return the tests of a label that was read before, by its `key_of`; None if it was not."""
+        return self._seen.get(key)
+
     def _from_row_itself(self, row: Mapping[str, Any], ids: list[str]) -> TestSuite:
         try:
-            return parse_problem(row, problems=self._problems)
+            return read_problem(row, problems=self._problems)
         except LabelError as error:
             if self._problems is None and "label" not in row:
                 by_id = f", or by the id {ids[0]!r} with --problems" if ids else ""
@@ -85,3 +89,9 @@ class SuiteFinder:
         near = nearest(ids[0], self._problems) if self._unknown <= _UNKNOWN_COMPARED else []
         like = f" (it has, for example, {', '.join(near)})" if near else ""
         return f"no label, and the file of problems lacks {' and '.join(map(repr, ids))}{like}"
+
+
+def key_of(label: object) -> str:
+    """Return a text that no label with other tests has."""
+    # Not the label itself, because 1, 1.0 and true are equal in Python but not in a test.
+    return label if isinstance(label, str) else json.dumps(label)

@@ -19,8 +19,8 @@ from grader.rewards.calls import current_call
 from grader.rewards.patience import Patience
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.scoring.policies import score_report
-from grader.suites import parse_label
 from grader.suites.cache import SuiteCache
+from grader.suites.reading import read_label
 
 if TYPE_CHECKING:
     from grader.grading.futures import FutureGrader, ReportFuture
@@ -138,6 +138,8 @@ class CodeRater:
 
     def _begin(self, sample: Sample, label: object, deadline: float) -> "_Call | Rating":
         began = time.monotonic()
+        if began >= deadline:
+            return self._ungraded("no time was left to read the label")
         try:
             submission = self._submission(sample, label)
             # Trainers call with one sample from many threads. While the queue's client sends one
@@ -187,7 +189,7 @@ class CodeRater:
         return suite
 
     def _parse(self, label: object) -> TestSuite:
-        return parse_label(label, problems=_problems(self._settings))
+        return read_label(label, problems=_problems(self._settings))
 
     def _rating(self, report: GradeReport, elapsed_s: float) -> Rating:
         if not report.graded:

@@ -68,6 +68,7 @@ class Service:
             if settings.problems is not None:
                 problems = held.enter_context(load_problems(settings.problems))
             self.labels = LabelReader(problems, metrics)
+            held.callback(self.labels.close)
             opener = _Opener(settings)
             self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             self.grader = ObservedGrader(

@@ -122,6 +122,10 @@ class ProblemIndex(Closing):
         self._suites.keep(problem_id, suite, self._spans[problem_id][1])
         return suite
 
+    def kept(self, problem_id: str) -> TestSuite | None:
+        """Return the suite of a problem if it is still in memory; else None."""
+        return self._suites.get(problem_id)
+
     def row(self, problem_id: str) -> Row | None:
         """Return a problem's row as the file has it, or None if there is no such problem."""
         text = self.text(problem_id)

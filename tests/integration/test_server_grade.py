@@ -1,13 +1,17 @@
 """`POST /v1/grade` of a real service over the real native sandbox."""
 
+import base64
 import json
+import pickle
 import socket
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 
@@ -119,6 +123,25 @@ def test_body_of_another_type_is_refused(service: Service) -> None:
 
 
 # ---------------------------------------------------------------- time
+
+
+def test_label_that_unfolds_costs_only_its_own_submission(service: Service) -> None:
+    # Some 30 kB that unfold to a Python literal of 10 million numbers.
+    unfolded = pickle.dumps(f"['', {'1,' * 10_000_000}1]")
+    bomb = base64.b64encode(zlib.compress(unfolded)).decode()
+    items = [{"completion": GOOD, "label": label} for label in (bomb, ASSERTS)]
+    grading, answers = in_background(
+        lambda: service.post("/v1/grade", {"submissions": items}).json()["results"]
+    )
+    for _ in range(5):
+        assert requests.get(f"{service.url}/healthz", timeout=30).status_code == 200
+    assert grading.is_alive()
+    grading.join()
+    (results,) = answers
+    assert "takes more than 2." in results[0]["report"]["feedback"]
+    assert results[1]["report"]["verdict"] == "passed"
+    refused = service.post("/v1/grade", items[0])
+    assert (refused.status_code, "not tried again" in refused.json()["detail"]) == (422, True)
 
 
 def test_deadline_is_kept(service: Service) -> None:

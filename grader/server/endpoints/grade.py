@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 
 from grader.grading.pipeline import not_graded
 from grader.model import GradeReport, Submission
-from grader.model.errors import GraderError
+from grader.model.errors import GraderError, ReaderLostError
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Integrity
 from grader.model.wire import json_bytes, report_json
@@ -27,8 +27,8 @@ from grader.server.service import Service
 _log = structlog.stdlib.get_logger(__name__)
 
 _MAX_DEADLINE_S = 86_400.0
-_MANY_PER_STEP = 64
-"""Submissions of one request that are prepared before the event loop serves other requests."""
+_STEP_S = 0.005
+"""How long submissions of one request are prepared before the event loop serves other requests."""
 
 _DEADLINE = Field(
     default=None,
@@ -221,10 +221,14 @@ class _Work:
 
     async def _grade_many(self, body: ManySubmissions) -> list[GradeReport]:
         waiting: list[asyncio.Future[GradeReport] | GradeReport] = []
-        for number, item in enumerate(body.submissions):
-            if number % _MANY_PER_STEP == _MANY_PER_STEP - 1:
+        pause = time.monotonic() + _STEP_S
+        for item in body.submissions:
+            if time.monotonic() > pause:
                 await asyncio.sleep(0)
-            submission = _read(self._service, item, self._size)
+                pause = time.monotonic() + _STEP_S
+            # One after another, so that no request takes all processes that read labels.
+            left_s = _time_left_s(self._service, body)
+            submission = await _read(self._service, item, self._size, left_s)
             if isinstance(submission, GraderError):
                 waiting.append(_refused(self._service, item, submission))
             elif isinstance(submission, GradeReport):
@@ -248,7 +252,7 @@ async def grade_one(service: Service, item: OneSubmission, size: int) -> GradeRe
     Raises:
         HTTPException: The tests cannot be read.
     """
-    submission = _read(service, item, size)
+    submission = await _read(service, item, size, _time_left_s(service, item))
     if isinstance(submission, GraderError):
         raise HTTPException(422, _words(submission))
     if isinstance(submission, GradeReport):
@@ -257,15 +261,20 @@ async def grade_one(service: Service, item: OneSubmission, size: int) -> GradeRe
     return await asyncio.wrap_future(future)
 
 
-def _read(
-    service: Service, item: SubmissionItem, size: int
+async def _read(
+    service: Service, item: SubmissionItem, size: int, left_s: float
 ) -> Submission | GraderError | GradeReport:
     """Return the submission, the error in its tests, or a report of a fault of ours."""
     try:
-        if item.suite is not None:
-            suite = service.labels.decode(item.suite)
-        else:
-            suite = service.labels.read(item.label, item.problem_id, size)
+        async with asyncio.timeout(left_s):
+            if item.suite is not None:
+                suite = await service.labels.decode(item.suite)
+            else:
+                suite = await service.labels.read(item.label, item.problem_id, size)
+    except TimeoutError:
+        return _refused(service, item, TimeoutError("the tests were not read by the deadline"))
+    except ReaderLostError as error:
+        return _refused(service, item, error)
     except GraderError as error:
         return error
     except Exception as error:  # noqa: BLE001 - logged, and the submission's report says so

@@ -1,32 +1,43 @@
 """Read the tests of requests. A label that is sent many times is read once."""
 
+import asyncio
 import hashlib
-import threading
 import time
 
-from grader.model import TestSuite, wire
-from grader.offline.finder import ProblemLookup, SuiteFinder
+from grader.model import MiB, TestSuite, wire
+from grader.offline.finder import SuiteFinder, key_of
+from grader.process.threads import Threads
 from grader.server.metrics import Metrics
 from grader.suites.cache import SuiteCache
 from grader.suites.files import check_files
+from grader.suites.problems import ProblemIndex
+from grader.suites.reading import is_cheap
+
+_QUICK_CHARS = 4096
+"""So much is read within milliseconds. More is read in a thread, so that the event loop goes on."""
+_QUICK_REQUEST_BYTES = MiB
+"""The labels of a request of this size are encoded, to look for them, within milliseconds."""
+_THREADS = 256
+"""A label that is not read at once takes one of these; if none is free, it waits."""
 
 
 class LabelReader:
-    """Reads labels. Safe for many threads."""
+    """Reads labels. For the event loop's thread."""
 
-    def __init__(self, problems: ProblemLookup | None, metrics: Metrics) -> None:
+    def __init__(self, problems: ProblemIndex | None, metrics: Metrics) -> None:
         """Start with an empty cache.
 
         Args:
             problems: The problems that requests may name by id.
             metrics: Counts the time that reading takes.
         """
-        self._lock = threading.Lock()
+        self._problems = problems
         self._finder = SuiteFinder(problems)
         self._decoded: SuiteCache[TestSuite] = SuiteCache()
         self._metrics = metrics
+        self._threads = Threads(_THREADS, "labels")
 
-    def decode(self, message: str) -> TestSuite:
+    async def decode(self, message: str) -> TestSuite:
         """Return the tests that a client of this package has already read and encoded.
 
         Raises:
@@ -34,15 +45,14 @@ class LabelReader:
             LabelError: The path of a file leads out of the work area.
         """
         began = time.monotonic()
-        body = message.encode("utf-8", "replace")
-        digest = hashlib.sha256(body).hexdigest()
-        if (suite := self._decoded.get(digest)) is None:
-            suite = check_files(wire.decode_submission(body).suite)
-            self._decoded.keep(digest, suite, len(body))
+        if len(message) <= _QUICK_CHARS:
+            suite = self._decode(message)
+        else:
+            suite = await asyncio.wrap_future(self._threads.submit(self._decode, message))
         self._metrics.parsed(time.monotonic() - began)
         return suite
 
-    def read(self, label: object, problem_id: str | None, size: int) -> TestSuite:
+    async def read(self, label: object, problem_id: str | None, size: int) -> TestSuite:
         """Return the tests of a submission.
 
         Args:
@@ -53,10 +63,42 @@ class LabelReader:
         Raises:
             LabelError: The label is missing or cannot be read.
             SuiteError: The tests are broken.
+            ReaderLostError: The process that read the label was killed.
         """
         began = time.monotonic()
-        row = {"label": label} if problem_id is None else {"label": label, "id": problem_id}
-        with self._lock:
-            suite = self._finder.find(row, size)
+        suite = self._known(label, problem_id, size)
+        if suite is None:
+            row = {"label": label} if problem_id is None else {"label": label, "id": problem_id}
+            if self._is_quick(label, size):
+                suite = self._finder.find(row, size)
+            else:
+                reading = self._threads.submit(self._finder.find, row, size)
+                suite = await asyncio.wrap_future(reading)
         self._metrics.parsed(time.monotonic() - began)
+        return suite
+
+    def close(self) -> None:
+        """Read no more labels. Repeats harmlessly."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _known(self, label: object, problem_id: str | None, size: int) -> TestSuite | None:
+        if problem_id is not None and self._problems is not None:
+            return self._problems.kept(problem_id)
+        if label is None or not (isinstance(label, str) or size <= _QUICK_REQUEST_BYTES):
+            return None
+        return self._finder.seen(key_of(label))
+
+    def _is_quick(self, label: object, size: int) -> bool:
+        if self._problems is not None:
+            return False  # The label may name a problem with large tests.
+        if not isinstance(label, str) and size > _QUICK_REQUEST_BYTES:
+            return False
+        return is_cheap(key_of(label), _QUICK_CHARS)
+
+    def _decode(self, message: str) -> TestSuite:
+        body = message.encode("utf-8", "replace")
+        digest = hashlib.sha256(body).hexdigest()
+        if (suite := self._decoded.get(digest)) is None:
+            suite = check_files(wire.decode_submission(body).suite)
+            self._decoded.keep(digest, suite, len(body))
         return suite

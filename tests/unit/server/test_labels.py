@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from grader.config.settings import Settings
@@ -14,9 +16,9 @@ def test_suite_that_a_client_encoded_is_decoded_once() -> None:
     assert job is not None
     message = job.suite.message.decode()
     labels = LabelReader(None, Metrics())
-    suite = labels.decode(message)
+    suite = asyncio.run(labels.decode(message))
     assert suite.tests == make_suite().tests
-    assert labels.decode(message) is suite
+    assert asyncio.run(labels.decode(message)) is suite
 
 
 @pytest.mark.parametrize("path", ["../a.py", "/etc/a.py", "a/../../b.py", "a\0b", "", "a//b"])
@@ -25,7 +27,7 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
     job = JobMaker(Settings()).make(make_submission(suite=make_suite(tests)))
     assert job is not None
     with pytest.raises(LabelError, match="stay inside its folder"):
-        LabelReader(None, Metrics()).decode(job.suite.message.decode())
+        asyncio.run(LabelReader(None, Metrics()).decode(job.suite.message.decode()))
     with pytest.raises(LabelError, match="stay inside its folder"):
         decode_suite(job.suite.message)
 
@@ -33,4 +35,4 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
 @pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 5, "submission": {}}'])
 def test_malformed_message_is_refused(message: str) -> None:
     with pytest.raises(WireError):
-        LabelReader(None, Metrics()).decode(message)
+        asyncio.run(LabelReader(None, Metrics()).decode(message))

@@ -1,0 +1,358 @@
+"""Reads labels with limits of time and memory.
+
+Reading may cost far more than the size of a label suggests: five kilobytes of packed tests can
+unfold to millions of values. No thread can be stopped, and many of these steps do not even let
+other threads run. So labels that are large or may unfold are read in processes
+(`grader.suites.reading_process`), which die at a limit. A label that hit one is refused without
+another try for some time. Small labels are read in the caller's thread, which is faster.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from enum import StrEnum
+from functools import cache
+
+from grader.model import MiB, TestSuite, wire
+from grader.model.errors import LabelError, ReaderLostError, SuiteError
+from grader.process.exits import close_at_exit, forget_at_exit, keep_from_forks
+from grader.suites.format import Row
+from grader.suites.parse import Problems, parse_label, parse_problem
+from grader.suites.plain import plain
+from sandbox_images.harness.wire.frames import FrameReader, Header, encode
+
+CHEAP_CHARS = 32 * 1024
+"""A text of at most so many characters takes at most a third of a second, whatever it holds,
+unless a part of it may unfold. Measured with hostile texts for each field of each format."""
+_MAY_UNFOLD = re.compile(r"e[AFJN][A-Za-z0-9+/]{8}|\\[uxUN0-7]")
+"""Packed tests, or an escape that could hide their first characters."""
+
+LEAST_CPU_S = 2.0
+MOST_CPU_S = 30.0
+CPU_S_PER_CHAR = 1e-5
+"""Tests in Python, which take longest, need an eighth of it on a usual machine."""
+MEMORY_BYTES = 2048 * MiB
+OUT_OF_MEMORY = 3
+"""The exit code of a process that ran out of memory."""
+
+_PROCESSES = 2
+_REMEMBERED_S = 600.0
+_MOST_REMEMBERED = 1000
+_WALL_FACTOR = 10
+_WALL_S = 60.0
+"""The limit of wall time is this plus `_WALL_FACTOR` times the CPU time, for busy machines."""
+_CHUNK = 1 << 16
+
+_ENTER = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    " from grader.suites.reading_process import main; main()"
+)
+"""The code of a process. It imports from the same path as this process."""
+
+_OWN_FAULTS = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
+"""Exit codes that a label can cause besides limits: it overflows a stack in C."""
+
+
+class Kind(StrEnum):
+    """What a text is."""
+
+    LABEL = "label"
+    """A label that is text."""
+    DATA = "data"
+    """The JSON of any other label."""
+    ROW = "row"
+    """The JSON of a row of a file of problems."""
+
+
+def read_label(label: object, *, problems: Problems | None = None) -> TestSuite:
+    """Return the tests that a label asks for; see `parse_label`.
+
+    Safe for many threads. A label that may cost much is read by another process meanwhile.
+
+    Raises:
+        LabelError: As `parse_label`, or reading takes more time or memory than is allowed.
+        SuiteError: As `parse_label`.
+        ReaderLostError: The process that read the label was killed.
+    """
+    label = plain(label)
+    kind = Kind.LABEL if isinstance(label, str) else Kind.DATA
+    return _read(kind, label, problems, lambda: parse_label(label, problems=problems))
+
+
+def read_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
+    """Return the tests of a row of a problem file; see `parse_problem` and `read_label`.
+
+    Raises:
+        LabelError: As `read_label`.
+        SuiteError: As `read_label`.
+        ReaderLostError: As `read_label`.
+    """
+    return _read(Kind.ROW, plain(row), problems, lambda: parse_problem(row, problems=problems))
+
+
+def is_cheap(text: str, most_chars: int = CHEAP_CHARS) -> bool:
+    """Return whether reading a text, or the JSON of a label, takes little time in any case."""
+    return len(text) <= most_chars and _MAY_UNFOLD.search(text) is None
+
+
+def end_readers() -> None:
+    """End the processes that read labels for this one. A label that needs one starts new ones."""
+    readers = _readers(os.getpid())
+    _readers.cache_clear()
+    readers.close()
+    forget_at_exit(readers)
+
+
+def _read(
+    kind: Kind, value: object, problems: Problems | None, here: Callable[[], TestSuite]
+) -> TestSuite:
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+    except (ValueError, RecursionError) as error:
+        message = f"the label cannot be written as JSON: {error}"
+        raise LabelError(message) from error
+    return here() if is_cheap(text) else _readers(os.getpid()).read(kind, text, problems)
+
+
+@cache
+def _readers(_pid: int) -> "_Readers":
+    # A forked process needs its own.
+    readers = _Readers()
+    close_at_exit(readers)
+    return readers
+
+
+class _Readers:
+    """The processes that read labels. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._idle: queue.LifoQueue[_Process | None] = queue.LifoQueue()
+        for _ in range(_PROCESSES):
+            self._idle.put(None)
+        self._lock = threading.Lock()
+        self._living: set[_Process] = set()
+        self._closed = False
+        self._failures: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._pending: dict[str, Future[TestSuite]] = {}
+
+    def read(self, kind: Kind, text: str, problems: Problems | None) -> TestSuite:
+        """Return the tests in a text; threads that ask for the same at once share the work."""
+        message = text.encode("utf-8", "surrogatepass")
+        key = f"{kind} {id(problems)} {hashlib.sha256(message).hexdigest()}"
+        own = Future[TestSuite]()
+        with self._lock:
+            self._refuse_known(key)
+            pending = self._pending.setdefault(key, own)
+        if pending is not own:
+            return pending.result()
+        try:
+            suite = self._in_turn(kind, message, len(text), problems)
+        except BaseException as error:
+            own.set_exception(error)
+            if isinstance(error, _LimitError):
+                self._remember(key, str(error))
+            raise
+        else:
+            own.set_result(suite)
+            return suite
+        finally:
+            with self._lock:
+                del self._pending[key]
+
+    def close(self) -> None:
+        """Kill every process, including busy ones. Repeats harmlessly."""
+        with self._lock:
+            self._closed = True
+            living = list(self._living)
+        for process in living:
+            process.kill()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if (idle := self._idle.get_nowait()) is not None:
+                    self._bury(idle)
+
+    def _refuse_known(self, key: str) -> None:
+        until, reason = self._failures.get(key, (0.0, ""))
+        if time.monotonic() < until:
+            message = f"{reason}; it is not tried again for {_REMEMBERED_S / 60:g} minutes"
+            raise LabelError(message)
+
+    def _remember(self, key: str, reason: str) -> None:
+        with self._lock:
+            self._failures[key] = time.monotonic() + _REMEMBERED_S, reason
+            while len(self._failures) > _MOST_REMEMBERED:
+                self._failures.popitem(last=False)
+
+    def _in_turn(
+        self, kind: Kind, message: bytes, chars: int, problems: Problems | None
+    ) -> TestSuite:
+        cpu_time_s = min(LEAST_CPU_S + CPU_S_PER_CHAR * chars, MOST_CPU_S)
+        process = self._idle.get()
+        try:
+            for is_last in (False, True):
+                if process is None:
+                    process = self._start()
+                answer = process.ask(kind, message, problems, cpu_time_s)
+                if answer is not None:
+                    header, blobs = answer
+                    return suite_of(header, blobs)
+                code = self._bury(process)
+                process = None
+                # An idle process ends by itself, and may have done so just now.
+                if code != 0 or is_last:
+                    raise _death(code, cpu_time_s)
+        finally:
+            self._idle.put(process)
+        raise AssertionError(kind)
+
+    def _start(self) -> "_Process":
+        process = _Process()
+        with self._lock:
+            self._living.add(process)
+            is_closed = self._closed
+        if is_closed:
+            self._bury(process)
+            message = "this process is ending, and reads no more labels"
+            raise ReaderLostError(message)
+        return process
+
+    def _bury(self, process: "_Process") -> int:
+        with self._lock:
+            self._living.discard(process)
+        return process.end()
+
+
+class _LimitError(LabelError):
+    """Reading the label hit a limit."""
+
+
+def _death(code: int, cpu_time_s: float) -> LabelError | ReaderLostError:
+    if code == -signal.SIGPROF:
+        return _LimitError(f"reading the tests takes more than {cpu_time_s:.3g} s of CPU time")
+    if code == OUT_OF_MEMORY:
+        return _LimitError(f"reading the tests takes more than {MEMORY_BYTES // MiB} MiB of memory")
+    if code in _OWN_FAULTS:
+        return _LimitError("reading the tests overflows the stack: they are nested too deeply")
+    return ReaderLostError(f"the process that read the tests ended with {code}")
+
+
+_ERRORS = {each.__name__: each for each in (LabelError, SuiteError)}
+
+
+def suite_of(header: Header, blobs: list[bytes]) -> TestSuite:
+    """Return the suite of an answer.
+
+    Raises:
+        LabelError: The answer says so.
+        SuiteError: The answer says so.
+    """
+    match header["op"]:
+        case "suite":
+            return wire.decode_suite(blobs[0])
+        case "error" if header["kind"] in _ERRORS:
+            raise _ERRORS[header["kind"]](header["message"])
+        case _:
+            message = f"a bug in the process that reads labels: {header['message']}"
+            raise RuntimeError(message)
+
+
+class _Process:
+    """One process. For one thread at a time, but any thread may kill it."""
+
+    def __init__(self) -> None:
+        """Start the process.
+
+        Raises:
+            ReaderLostError: It cannot be started.
+        """
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _ENTER, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            message = f"cannot start a process that reads labels: {error}"
+            raise ReaderLostError(message) from error
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError(self._process)
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        self._frames = FrameReader()
+        keep_from_forks(self._stdin)
+
+    def ask(
+        self, kind: Kind, text: bytes, problems: Problems | None, cpu_time_s: float
+    ) -> tuple[Header, list[bytes]] | None:
+        """Return the answer of the process; None if it ended."""
+        order = {
+            "kind": kind,
+            "cpu_time_s": cpu_time_s,
+            "memory_bytes": MEMORY_BYTES,
+            "has_problems": problems is not None,
+        }
+        alarm = threading.Timer(_WALL_S + _WALL_FACTOR * cpu_time_s, self.kill)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            with contextlib.suppress(OSError, ValueError):  # It may be dead or closed.
+                self._send(encode(order, text))
+                while (answer := self._receive()) is not None:
+                    header, _ = answer
+                    if header["op"] != "get" or problems is None:
+                        return answer
+                    self._send(_looked_up(problems, header["problem"]))
+            return None
+        finally:
+            alarm.cancel()
+
+    def kill(self) -> None:
+        """End the process. Repeats harmlessly."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    def end(self) -> int:
+        """End the process if it has not ended; return its exit code."""
+        # It has hung up, and may still be about to end.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._closed(self._process.wait(1.0))
+        self.kill()
+        return self._closed(self._process.wait())
+
+    def _closed(self, code: int) -> int:
+        for stream in (self._stdin, self._stdout):
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()
+        return code
+
+    def _send(self, frame: bytes) -> None:
+        self._stdin.write(frame)
+        self._stdin.flush()
+
+    def _receive(self) -> tuple[Header, list[bytes]] | None:
+        while data := os.read(self._stdout.fileno(), _CHUNK):
+            for frame in self._frames.feed(data):
+                return frame
+        return None
+
+
+def _looked_up(problems: Problems, problem_id: str) -> bytes:
+    try:
+        suite = problems.get(problem_id)
+    except (LabelError, SuiteError) as error:
+        return encode({"op": "error", "kind": type(error).__name__, "message": str(error)})
+    if suite is None:
+        return encode({"op": "none"})
+    return encode({"op": "suite"}, wire.encode_suite(suite))

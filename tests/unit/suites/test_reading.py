@@ -1,0 +1,139 @@
+"""Labels are read alike in this process and in another one, which dies at limits."""
+
+import base64
+import json
+import os
+import pickle
+import signal
+import threading
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.model import MiB, TestSuite
+from grader.model.errors import GraderError, LabelError, ReaderLostError
+from grader.suites import FORMATS, Format, parse_label, reading
+from grader.suites.reading import is_cheap, read_label
+from tests.factories import make_suite
+
+PADDING = " " * reading.CHEAP_CHARS
+
+
+class OneProblem:
+    """Problems with a single one."""
+
+    def get(self, problem_id: str) -> TestSuite | None:
+        return make_suite() if problem_id == "HumanEval/0" else None
+
+
+def packed(data: bytes) -> str:
+    """Return packed tests that unfold to these bytes of a pickle."""
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_large_label_is_read_as_a_small_one(form: Format) -> None:
+    text = json.dumps(form.example)
+    problems = OneProblem()
+    assert not is_cheap(text + PADDING)
+    large = read_label(text + PADDING, problems=problems)
+    assert large == parse_label(text, problems=problems)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+LABELS = (
+    st.fixed_dictionaries(
+        {"inputs": st.lists(JSON, max_size=2), "outputs": st.lists(JSON, max_size=2)},
+        optional={"fn_name": st.just("f")},
+    )
+    | st.lists(st.sampled_from(["assert f(1) == 2", "assert f(", "def check(f): ..."]))
+    | st.fixed_dictionaries({"problem": st.text(max_size=2) | st.just("HumanEval/0")})
+    | JSON
+)
+
+
+@given(label=LABELS)
+@settings(max_examples=40, deadline=None)
+def test_suite_or_error_is_the_same_wherever_a_label_is_read(label: object) -> None:
+    problems = OneProblem()
+    text = json.dumps(label)
+    assert _outcome(text + PADDING, problems) == _outcome(text, problems)
+
+
+def _outcome(text: str, problems: OneProblem) -> object:
+    try:
+        # Not as ==: NaN in a suite differs from itself.
+        return repr(read_label(text, problems=problems))
+    except GraderError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        pytest.param(packed(b"\x80\x04](" + b"]" * 900_000 + b"e."), id="many lists"),
+        pytest.param(packed(pickle.dumps(f"[{'1,' * 10_000_000}1]")), id="much JSON in text"),
+        pytest.param(packed(pickle.dumps(f"['', {'1,' * 400_000}1]")), id="much of a literal"),
+        pytest.param(packed(pickle.dumps(f"[{'9' * 300_000}]" * 9)), id="long integers"),
+    ],
+)
+def test_label_that_unfolds_hits_the_limit_of_time_once(
+    label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LEAST_CPU_S", 0.01)
+    monkeypatch.setattr(reading, "CPU_S_PER_CHAR", 0)
+    # A JSON escape can hide packed tests.
+    for text in (label, json.dumps({"inputs": label, "outputs": []}).replace("eN", "\\u0065N", 1)):
+        assert not is_cheap(text)
+        with pytest.raises(LabelError, match=r"reading the tests takes more than 0\.01 s of CPU"):
+            read_label(text)
+        with pytest.raises(LabelError, match="not tried again for 10 minutes"):
+            read_label(text)
+    monkeypatch.undo()
+    assert read_label(["assert f(1) == 2", PADDING]).format == "assert_list"
+
+
+def test_label_that_unfolds_hits_the_limit_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MEMORY_BYTES", 256 * MiB)
+    with pytest.raises(LabelError, match="takes more than 256 MiB of memory"):
+        read_label(packed(pickle.dumps(f"[{'[],' * 4_000_000}1]")))
+
+
+def test_label_whose_process_is_killed_is_not_to_blame() -> None:
+    asked = threading.Event()
+
+    class KilledMeanwhile:
+        def get(self, _: str) -> TestSuite | None:
+            asked.set()
+            done.wait()
+            return None
+
+    done = threading.Event()
+    label = '{"problem": "HumanEval/0"}' + PADDING
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(read_label, label, problems=KilledMeanwhile())
+        asked.wait()
+        for process in _children():
+            os.kill(process, signal.SIGKILL)
+        done.set()
+        with pytest.raises(ReaderLostError, match="ended with -9"):
+            waiting.result()
+    assert read_label(label, problems=OneProblem()).format == make_suite().format
+
+
+def _children() -> list[int]:
+    threads = Path("/proc/self/task").iterdir()
+    children = [pid for each in threads for pid in (each / "children").read_text().split()]
+    return [
+        int(pid)
+        for pid in children
+        if "grader.suites.reading_process" in Path(f"/proc/{pid}/cmdline").read_text()
+    ]
