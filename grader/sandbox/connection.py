@@ -104,6 +104,7 @@ class SlotConnection:
         self._reader = FrameReader()
         self._frames: list[tuple[Header, list[bytes]]] = []
         self._seq = 0
+        self._is_spent = False
         try:
             self.facts = self._expect("ready")[0]
         except BaseException:
@@ -152,7 +153,7 @@ class SlotConnection:
 
     def is_alive(self) -> bool:
         """Tell whether the slot can take a batch; see `Slot.is_alive`."""
-        return self._transport.is_alive()
+        return not self._is_spent and self._transport.is_alive()
 
     def close(self) -> None:
         """Kill the slot; see `Slot.close`."""
@@ -185,6 +186,7 @@ class SlotConnection:
                 message = f"the slot sent an invalid frame: {error}"
                 raise self._unavailable(message) from error
         frame = self._frames.pop(0)
+        self._is_spent |= frame[0].get("spent") is True
         if frame[0].get("op") == "fault":
             raise self._unavailable(str(frame[0].get("message")))
         if frame[0].get("op") == "powerless":

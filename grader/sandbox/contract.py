@@ -247,7 +247,8 @@ class Slot(SessionSlot, Protocol):
     def is_alive(self) -> bool:
         """Tell whether the slot can take a batch. It must run nothing now.
 
-        May still be True if the slot broke a moment ago.
+        False if a run has left something that the kernel cannot remove. May still be True if the
+        slot broke a moment ago.
         """
 
     def close(self) -> None:

@@ -3,13 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from grader.model import Limits
 from grader.model.errors import ConfigurationError, SandboxUnavailableError
-from grader.sandbox.contract import Sandbox, Slot
+from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot, SlotSession
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +51,47 @@ class SlotCounts:
 class _Idle:
     kind: SlotKind
     slot: Slot
+
+
+class _Lent:
+    """A slot while it is lent. If a batch makes it unfit for the next, that one gets a new slot."""
+
+    def __init__(self, slot: Slot, reopen: Callable[[], Slot]) -> None:
+        self.slot = slot
+        self._reopen = reopen
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    @property
+    def name(self) -> str:
+        return self.slot.name
+
+    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
+        return self._fit_slot().run(batch)
+
+    def open_session(
+        self, limits: Limits, *, states: int, preload: Sequence[str] = ()
+    ) -> SlotSession:
+        return self._fit_slot().open_session(limits, states=states, preload=preload)
+
+    def is_alive(self) -> bool:
+        return self.slot.is_alive()
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            self.slot.close()
+
+    def _fit_slot(self) -> Slot:
+        # Another thread closes a slot to stop what it runs, so a closed one is not replaced.
+        if not self._is_closed and not self.slot.is_alive():
+            self.slot.close()
+            slot = self._reopen()
+            with self._lock:
+                self.slot = slot
+                if self._is_closed:
+                    slot.close()
+        return self.slot
 
 
 class SlotPool:
@@ -95,14 +137,16 @@ class SlotPool:
         """
         need = SlotKind(image=image, memory_bytes=max(memory_bytes, self._memory_bytes))
         idle = self._take_living(need)
+        lent = None
         try:
-            if idle is None:
-                idle = _Idle(kind=need, slot=self._open(need))
-            yield idle.slot
+            kind = need if idle is None else idle.kind
+            slot = self._open(need) if idle is None else idle.slot
+            lent = _Lent(slot, lambda: self._open(kind))
+            yield lent
         except BaseException:
-            self._give_up(idle)
+            self._give_up(lent)
             raise
-        self._give_back(idle)
+        self._give_back(_Idle(kind=kind, slot=lent.slot))
 
     def counts(self) -> SlotCounts:
         """Return how many slots are in which state now."""
@@ -143,7 +187,7 @@ class SlotPool:
             if idle.slot.is_alive():
                 return idle
             _log.warning("the slot %s died while it was idle", idle.slot.name)
-            self._give_up(idle)
+            self._give_up(idle.slot)
         return None
 
     def _take(self, need: SlotKind) -> _Idle | None:
@@ -176,9 +220,9 @@ class SlotPool:
             self._count -= 1
         idle.slot.close()
 
-    def _give_up(self, idle: _Idle | None) -> None:
-        if idle is not None:
-            idle.slot.close()
+    def _give_up(self, slot: Slot | None) -> None:
+        if slot is not None:
+            slot.close()
         with self._changed:
             self._count -= 1
             self._changed.notify()

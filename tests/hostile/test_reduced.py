@@ -10,7 +10,7 @@ import pytest
 
 from grader.config.settings import DockerSettings, Settings
 from grader.grading.grader import Grader
-from grader.model import PytestTests, Submission, SuiteFile, TestSuite
+from grader.model import MiB, PytestTests, Submission, SuiteFile, TestSuite
 from grader.model.verdict import Integrity, LimitKind, Verdict
 from grader.sandbox.docker.backend import DockerSandbox
 from sandbox_images.harness.lock_in.reduced import LACKS
@@ -158,6 +158,29 @@ os._exit(0)
         [],
         [],
     ]
+
+
+HOLD = """
+with open("/dev/shm/left", "wb") as file:
+    file.write(bytes(48 << 20))
+folder = os.open("/dev/shm", os.O_RDONLY)
+a, b = socket.socketpair()
+socket.send_fds(a, [b"x"], [folder, a.fileno(), b.fileno()])
+print(os.listdir("/dev/shm"), os.listdir("/work"))
+"""
+"""gVisor's kernel never frees sockets that hold each other."""
+
+
+def test_files_that_stay_cost_their_submission_and_its_slot_only(
+    runsc_sandbox: DockerSandbox,
+) -> None:
+    with closing(runsc_sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)) as slot:
+        target = Target(slot=slot, backend="runsc")
+        outcomes = target.attack_all(HOLD, *[b""] * 4, limits={"work_bytes": 64 * MiB})
+        assert outcomes[0].exit_code == outcomes[1].exit_code == 0, outcomes
+        assert outcomes[0].stdout == outcomes[1].stdout == b"['left'] ['solution.py']\n"
+        assert outcomes[3].limit_hit is LimitKind.MEMORY
+        assert not slot.is_alive()
 
 
 @pytest.mark.parametrize(

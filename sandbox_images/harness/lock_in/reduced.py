@@ -37,6 +37,8 @@ _DEVICES = ("full", "null", "random", "urandom", "zero")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 _FOLDERS = {"work": "/work", "tmp": "/tmp", "shm": "/dev/shm"}  # noqa: S108 - of each run
 _CLEARING_S = 10.0
+_UNMOUNTING_S = 0.5
+"""How long the files of a run may be in use after its processes have ended."""
 _ENTRY_BYTES = 20
 """What an entry adds to the size of its folder in a tmpfs."""
 _ENTRIES_OF_EMPTY = 2
@@ -170,11 +172,15 @@ class Room:
         namespaces.enter_own_user(inside)
         os.chroot(self._root)
 
-    def clear(self) -> None:
+    def clear(self) -> bool:
         """End the last run's processes and unmount its files.
 
+        Returns:
+            Whether all is gone. Else the kernel keeps some of the files as long as the slot lasts,
+            because of descriptors on their way between sockets, but no later run can reach them.
+
         Raises:
-            OSError: Something of the run is left; the slot cannot be used again.
+            OSError: Processes of the run are left; the slot cannot be used again.
         """
         deadline = time.monotonic() + _CLEARING_S
         while left := self._left():
@@ -183,9 +189,11 @@ class Room:
             for pid in left:
                 processes.kill(pid)
             time.sleep(0.001)
-        for target in ("/proc", *_FOLDERS.values(), _BASE):
-            self._unmount(self._root + target, deadline)
+        deadline = time.monotonic() + _UNMOUNTING_S
+        targets = [self._root + target for target in ("/proc", *_FOLDERS.values(), _BASE)]
         self._uid += 1
+        in_use = [target for target in targets if not _unmount(target, deadline)]
+        return not in_use
 
     def _left(self) -> list[int]:
         """Return the processes that belong to the last run."""
@@ -198,12 +206,15 @@ class Room:
                 pass  # it ended while we looked
         return found
 
-    def _unmount(self, target: str, deadline: float) -> None:
-        """Unmount, but not lazily, so that it fails if something is still in use."""
-        while os.path.ismount(target):
-            try:
-                namespaces.unmount(target, 0)
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.001)
+
+def _unmount(target: str, deadline: float) -> bool:
+    """Unmount, if it is mounted; return False if something uses it even after the deadline."""
+    while os.path.ismount(target):
+        try:
+            namespaces.unmount(target, 0)
+        except OSError:
+            if time.monotonic() > deadline:
+                namespaces.unmount(target, namespaces.MNT_DETACH)
+                return False
+            time.sleep(0.001)
+    return True

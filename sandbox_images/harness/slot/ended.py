@@ -32,6 +32,24 @@ class Ended:
         return self.stdout, self.stderr, self.report
 
 
+def without_memory() -> Ended:
+    """Return how a run ended that did not start, because those before it have left no memory."""
+    return Ended(
+        exit_code=None,
+        exit_signal=None,
+        stdout=b"",
+        stderr=b"",
+        report=b"",
+        dropped_bytes=0,
+        cpu_time_s=0.0,
+        wall_time_s=0.0,
+        peak_memory_bytes=0,
+        limit_hit="memory",
+        oom_killed=False,
+        forbidden_calls=(),
+    )
+
+
 def exit_of(status: int) -> tuple[int | None, int | None]:
     """Return exit code and signal of a wait status; one of them is None."""
     if os.WIFSIGNALED(status):

@@ -14,7 +14,9 @@ bytes from the wire to memory files, and sends bytes from pipes back over the wi
                                                            lacks capabilities; see `reduced`
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
                                                            and those of the interactor
-                      {"op": "end", "seq"}                 the batch is over, its processes are gone
+                      {"op": "end", "seq", "spent"}        the batch is over, its processes are
+                                                           gone; `spent` if the slot must be
+                                                           replaced before the next batch
 
 A session takes the slot for as long as it lasts. Each request but "drop" has one answer, in order.
 
@@ -27,7 +29,7 @@ A session takes the slot for as long as it lasts. Each request but "drop" has on
                       {"op": "stepped", "state", "problem", "gone", "began", ...}
                                                            blobs: those of an outcome
                       {"op": "read", "problem"}            blob: a frame of the session's keeper
-                      {"op": "end", "seq", "lost"}         the session has ended
+                      {"op": "end", "seq", "spent", "lost"}   the session has ended
 
     at any time       {"op": "fault", "message"}           the slot is broken and ends
 """
@@ -49,7 +51,7 @@ from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import cgroup, signals
 from sandbox_images.harness.lock_in import reduced
-from sandbox_images.harness.slot.ended import Ended
+from sandbox_images.harness.slot.ended import Ended, without_memory
 from sandbox_images.harness.slot.interaction import DialogueEnd, Interaction
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.session import SessionLost, SessionStates, Step
@@ -288,7 +290,7 @@ class Supervisor:
                 for index, ended in self._run(batch):
                     self._require_own_end(ended)
                     self._host.send(*_outcome(batch.seq, index, ended))
-                self._host.send({"op": "end", "seq": batch.seq})
+                self._send_end(batch.seq)
             # Any other request is for a session that has ended.
 
     def _require_own_end(self, ended: Ended | DialogueEnd | None) -> None:
@@ -325,8 +327,11 @@ class Supervisor:
             told = str(error)
         finally:
             session.close()
-            self._idle = None
-        self._host.send({"op": "end", "seq": header["seq"], "lost": told})
+            self._forget_idle_memory()
+        self._send_end(header["seq"], lost=told)
+
+    def _send_end(self, seq: int, **more: str | None) -> None:
+        self._host.send({"op": "end", "seq": seq, "spent": self._zygotes.are_spent, **more})
 
     def _serve_session(
         self, session: SessionStates, idle_memory_bytes: int, header: Header, blobs: list[bytes]
@@ -405,10 +410,20 @@ class Supervisor:
             for index in range(len(batch.runs)):
                 if self._host.is_stopped(batch.seq):
                     return
+                if self._is_full(batch):
+                    yield index, _without_memory(batch)
+                    continue
                 try:
                     yield index, run_once(index)
                 except RunStopped:
                     return
+
+    def _is_full(self, batch: _RunBatch) -> bool:
+        """Tell whether earlier runs have left so much in memory that another could not start."""
+        if self._slot_memory is None or not self._zygotes.are_spent:
+            return False
+        left_bytes = self._slot_memory() - self._idle_memory_bytes()
+        return left_bytes > int(batch.limits["memory_bytes"]) // 2
 
     def _parties(self, batch: _RunBatch, held: ExitStack) -> Callable[[], list[Party]]:
         """Return a function that makes the processes of one run, in the order of their start."""
@@ -583,7 +598,9 @@ class Supervisor:
         return ended
 
     def _forget_idle_memory(self) -> None:
-        self._idle = None
+        # What a run has left behind counts as memory of the next runs of its batch.
+        if not self._zygotes.are_spent:
+            self._idle = None
 
     def _idle_memory_bytes(self) -> int:
         """Return the memory that the slot takes without a run.
@@ -594,7 +611,7 @@ class Supervisor:
         if self._slot_memory is None:
             return 0
         pids = self._zygotes.harness_pids
-        if self._idle is None or self._idle[0] != pids:
+        if self._idle is None or (self._idle[0] != pids and not self._zygotes.are_spent):
             self._idle = (pids, self._slot_memory())
         return self._idle[1]
 
@@ -605,6 +622,16 @@ class Supervisor:
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()
         return self._host.is_stopped(seq)
+
+
+def _without_memory(batch: _RunBatch) -> Ended | DialogueEnd:
+    ended = without_memory()
+    if batch.interactor is None:
+        return ended
+    interactor = replace(ended, limit_hit=None, exit_signal=signal.SIGKILL)
+    return DialogueEnd(
+        submission=ended, interactor=interactor, interactor_first=False, deadlock=False
+    )
 
 
 def _has_room(limits: dict[str, Any], parcel: orders.Parcel) -> bool:

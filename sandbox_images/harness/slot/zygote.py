@@ -149,7 +149,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         if room is None:
             sockets.await_release(own_sockets)
         else:
-            room.clear()
+            end["leaves_files"] = not room.clear()
         orders.send(control, end)
     os._exit(0)
 

@@ -64,6 +64,8 @@ class Zygote:
         self, kind: str, preload: tuple[str, ...], site: list[str], *, reduced: bool
     ) -> None:
         self._name = " ".join((kind, *preload))
+        self.is_spent = False
+        """Whether a run has left something that stays as long as the slot."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         theirs.set_inheritable(True)
         descriptor = str(theirs.fileno())
@@ -102,6 +104,7 @@ class Zygote:
             raise self._broken(f"does not answer: {error}") from error
         if received is None:
             raise self._broken("is gone")
+        self.is_spent |= received[0].get("leaves_files", False)
         return received
 
     def _broken(self, what: str) -> SlotBroken:
@@ -227,6 +230,11 @@ class Zygotes:
     def harness_pids(self) -> frozenset[int]:
         """Every process of the slot that belongs to no run."""
         return self._lasting_pids.union(*(judge.pids for judge in self._standing.values()))
+
+    @property
+    def are_spent(self) -> bool:
+        """Whether a run has left something that stays as long as the slot."""
+        return any(zygote.is_spent for zygote in self._zygotes.values())
 
     def get(self, kind: str, preload: tuple[str, ...]) -> Zygote:
         """Return the zygote of a kind ("plain", "judge", "pytest") with these modules loaded."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from grader.model import Limits
 from grader.model.errors import SandboxUnavailableError
-from grader.sandbox.contract import Slot
+from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.sandbox.pool import SlotPool
 from tests.deployment import wait_until
@@ -43,9 +44,33 @@ def pool(engine: Engine) -> Iterator[SlotPool]:
     opened.close()
 
 
+BATCH = RunBatch(program=Program.STDIN, source="print(7)", runs=(b"",), limits=Limits())
+
+
 def borrowed_name(pool: SlotPool) -> str:
     with pool.borrow(image="python", memory_bytes=1) as slot:
         return slot.name
+
+
+def test_slot_that_a_batch_made_unfit_is_replaced_before_the_next(
+    engine: Engine, pool: SlotPool
+) -> None:
+    with pool.borrow(image="python", memory_bytes=1) as slot:
+        (first,) = slot.run(BATCH)
+        engine.opened[0].close()
+        (second,) = slot.run(BATCH)
+        assert (first.exit_code, second.exit_code, slot.name) == (0, 0, "fake-1")
+    assert not engine.opened[0].is_alive()
+    assert borrowed_name(pool) == "fake-1"
+    assert pool.counts().busy == 0
+
+
+def test_slot_that_was_closed_to_stop_it_is_not_replaced(engine: Engine, pool: SlotPool) -> None:
+    with pool.borrow(image="python", memory_bytes=1) as slot:
+        slot.close()
+        with pytest.raises(SandboxUnavailableError):
+            list(slot.run(BATCH))
+    assert len(engine.opened) == 1
 
 
 def test_slot_that_died_idle_is_not_lent_again(engine: Engine, pool: SlotPool) -> None:
