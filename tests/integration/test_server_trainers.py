@@ -9,16 +9,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 
 from grader import languages
 from tests import openrlhf_client, verl_client
 from tests.conftest import missing
+from tests.deployment import wait_until
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(90)]
@@ -368,22 +370,29 @@ def test_unsupported_request_is_a_sandbox_error(
 
 
 def test_overload_is_a_504_and_verl_tries_again(tmp_path: Path, verl: ModuleType) -> None:
+    overloads = 'grader_programs_total{outcome="overload"}'
     with serving(tmp_path, slots=1, server__run_wait_s=1) as service:
-        busy = threading.Thread(
-            target=service.run_code, args=("import time; time.sleep(4)",), kwargs={"stdin": None}
-        )
-        busy.start()
+        busy = HTTPConnection(urlsplit(service.url).netloc)
+        program = {"code": "import time; time.sleep(60)", "language": "python", "run_timeout": 90}
+        busy.request("POST", "/run_code", json.dumps(program), {"Content-Type": "application/json"})
         wait_for_slot(service)
         response = service.post("/run_code", {"code": "print(1)", "language": "python"})
         assert (response.status_code, "busy" in response.json()["detail"]) == (504, True)
+
+        def hang_up() -> None:
+            # The service stops a program if its client has gone.
+            wait_until(lambda: service.metric(overloads) >= 2, 30, "verl met the busy service")
+            busy.close()
+
+        leaver = threading.Thread(target=hang_up)
+        leaver.start()
         results, _ = sys_module(verl).check_correctness(
             sandbox_fusion_url=f"{service.url}/run_code",
             in_outs={"inputs": [None], "outputs": ["1"]},
             generation="print(1)",
         )
-        busy.join()
+        leaver.join()
         assert results == [True]
-        assert service.metric('grader_programs_total{outcome="overload"}') >= 2
 
 
 @pytest.fixture
