@@ -245,7 +245,9 @@ def test_unknown_image_variant_is_an_error_that_names_the_others(sandbox: Native
 
 def test_layers_say_whether_cgroups_are_used(sandbox: NativeSandbox) -> None:
     memory = sandbox.layers()["memory"]
-    assert memory.startswith("cgroup v" if isinstance(find_home(), CgroupHome) else "no cgroup")
+    assert memory.startswith(
+        "cgroup v" if isinstance(find_home(), CgroupHome) else "reduced: no cgroup"
+    )
 
 
 # ---------------------------------------------------------------- without root

@@ -38,6 +38,7 @@ _log = logging.getLogger(__name__)
 
 _LOG_TAIL_BYTES = 8 * 1024
 _END_TIMEOUT_S = 5.0
+_POLLED = "the supervisor adds up what /proc says and stops a run that is over its limits"
 
 
 class NativeTransport:
@@ -190,7 +191,6 @@ class NativeSandbox:
             return {"jail": f"missing: {obstacle}"}
         home = self._find_cgroups()
         first, last = users.FIRST_UID, users.FIRST_UID + users.COUNT - 1
-        polled = "the supervisor adds up what /proc says and stops a run that is over"
         return {
             "namespaces": "user, pid, mount, ipc and uts per submission; net and cgroup per slot",
             "network": "none: a namespace without interfaces, and only unix sockets",
@@ -201,10 +201,10 @@ class NativeSandbox:
             "system calls": "an allow list, a shorter one for submissions",
             "memory": f"cgroup v{home.version}: the limit and {MEMORY_OVERHEAD_BYTES // MiB} MiB"
             if isinstance(home, CgroupHome)
-            else f"no cgroup ({home}); {polled}",
+            else f"reduced: no cgroup ({home}); {_POLLED}",
             "processes": f"cgroup v{home.version}: at most {MAX_PROCESSES} in a slot"
             if isinstance(home, CgroupHome)
-            else "a limit per submission (RLIMIT_NPROC), none per slot",
+            else "reduced: a limit per submission (RLIMIT_NPROC), none per slot",
         }
 
     def environment(self, image: str) -> str:
@@ -226,12 +226,19 @@ class NativeSandbox:
             self._open.pop(number, None)
 
     def _find_cgroups(self) -> CgroupHome | str:
-        """Find where groups can be made. The first time, remove what dead graders left there."""
+        """Find where groups can be made. The first time, remove what dead graders left there.
+
+        For root, warn if there is no such place: root expects control groups.
+        """
         with self._lock:
             if self._cgroups is None:
                 self._cgroups = find_home()
                 if isinstance(self._cgroups, CgroupHome):
                     self._cgroups.sweep()
+                elif _by_root():
+                    _log.warning(
+                        "native slots have no control group, so %s: %s", _POLLED, self._cgroups
+                    )
             return self._cgroups
 
 
