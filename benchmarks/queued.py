@@ -9,10 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from benchmarks.workloads import REPO, Sample
 from grader.config.settings import SandboxChoice, Settings
@@ -61,7 +62,7 @@ def compare(samples: Sequence[Sample], *, rounds: int, slots: int) -> list[Found
         ]
 
     with ExitStack() as stack:
-        broker = stack.enter_context(_deployment(slots))
+        broker = stack.enter_context(deployment(slots))
         local = stack.enter_context(
             open_grader(Settings(sandbox=SandboxChoice.NATIVE, slots=slots))
         )
@@ -121,8 +122,24 @@ def _singles(grader: FutureGrader, submissions: Sequence[Submission]) -> list[fl
 
 
 @contextmanager
-def _deployment(slots: int) -> Iterator[str]:
-    """Run a Redis and a worker with native slots, and lend the broker's address."""
+def deployment(
+    slots: int,
+    *,
+    workers: int = 1,
+    module: Sequence[str] = ("grader", "worker"),
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Run a Redis and workers with native slots, and lend the broker's address.
+
+    Args:
+        slots: Of each worker.
+        workers: How many.
+        module: The module that is a worker's program, and its arguments.
+        environment: Further variables of the workers.
+
+    Raises:
+        GraderError: There is no Redis here.
+    """
     program = shutil.which("redis-server")
     if program is None:
         message = "the queue is measured with a Redis: install redis-server"
@@ -131,20 +148,21 @@ def _deployment(slots: int) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     broker = f"redis://127.0.0.1:{port}/0"
-    environment = {
+    variables = {
         **os.environ,
         "GRADER_BROKER": broker,
         "GRADER_SANDBOX": SandboxChoice.NATIVE.value,
         "GRADER_SLOTS": str(slots),
+        **environment,
     }
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         redis = [program, "--port", str(port), "--save", "", "--dir", folder]
-        worker = [sys.executable, "-m", "grader", "worker"]
-        for command in (redis, worker):
+        worker = [sys.executable, "-m", *module]
+        for command in (redis, *[worker] * workers):
             process = subprocess.Popen(
                 command,
                 cwd=REPO,
-                env=environment,
+                env=variables,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )

@@ -18,6 +18,6 @@ lifecycle = Lifecycle(app, settings)
 
 
 @app.task(name=GRADE_TASK)  # type: ignore[untyped-decorator]
-def grade(keys: list[str]) -> None:
-    """Grade the jobs with these keys; the reports go to the ledger."""
-    lifecycle.executor.execute([str(key) for key in keys])
+def grade() -> None:
+    """Grade jobs until none waits; the reports go to the ledger."""
+    lifecycle.executor.execute()

@@ -83,12 +83,12 @@ def _headers_of_hint(message: Any) -> dict[str, str]:
     """
     headers = message.headers
     match message.payload:
-        case [[[*keys]], {**named}, {**embedded}] if not (named or any(embedded.values())):
-            is_hint = all(isinstance(key, str) for key in keys)
+        case [[], {**named}, {**embedded}]:
+            is_hint = not (named or any(embedded.values()))
         case _:
             is_hint = False
     if not is_hint or headers["task"] != GRADE_TASK:
-        reason = f"expected the task {GRADE_TASK} with a list of keys as its only argument"
+        reason = f"expected the task {GRADE_TASK} without arguments"
         raise ValueError(reason)
     known = {name: headers[name] for name in _HEADERS if isinstance(headers.get(name), str)}
     if "id" not in known:

@@ -1,4 +1,4 @@
-"""The executor of a worker process. Each thread of Celery's pool has it execute one chunk."""
+"""The executor of a worker process. Each thread of Celery's pool has it run jobs, if any wait."""
 
 import hashlib
 import json
@@ -8,8 +8,8 @@ import platform
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from structlog.contextvars import bound_contextvars
@@ -21,19 +21,22 @@ from grader.process.logs import error_kind, short_id
 from grader.process.release import build_id
 from grader.process.repeats import Repeats
 from grader.queueing.dispatch import Dispatcher
-from grader.queueing.ledger import Ledger, Taken
+from grader.queueing.ledger import Handover, Ledger, Taken
 from grader.sandbox.contract import Sandbox
-from worker.chunks import Chunk, Chunks
 from worker.condition import Condition
-from worker.heartbeat import SLOW_S, Heartbeat
+from worker.deliveries import Deliveries, Delivery
+from worker.heartbeat import Heartbeat
 from worker.job_runner import Finished, JobRunner, is_of_sandbox, log_fields
 from worker.locks import ReadersWriterLock
 from worker.sessions import SessionHost
+from worker.steps import Outcome, Steps
 from worker.throughput import Throughput
 
 _log = logging.getLogger(__name__)
 
 _RETRY_S = (0.1, 0.3, 1.0)
+_SLOW_S = 0.5
+"""A job that waits for a slot for longer is given back."""
 
 _Answer = TypeVar("_Answer")
 
@@ -50,6 +53,17 @@ def try_sandbox(sandbox: Sandbox, settings: Settings) -> None:
 
 class AbandonedError(Exception):
     """The executor closes while Redis does not answer; other workers take its jobs back later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """A job's result, until it is handed in with the thread's next step."""
+
+    handover: Handover
+    finished: Finished
+    took_s: float
+    ids: Mapping[str, str]
+    """By which logs name the job."""
 
 
 class Executor:
@@ -79,13 +93,14 @@ class Executor:
         self._dispatcher = dispatcher
         self._grader = grader
         self._runner = JobRunner(settings, grader)
-        self._chunks = Chunks(self.id, ledger=ledger, dispatcher=dispatcher)
+        self._deliveries = Deliveries(self.id, ledger=ledger, dispatcher=dispatcher)
+        self._steps = Steps(self.id, ledger, settings.queue.images.split(","))
         self._throughput = Throughput()
         self._heartbeat = Heartbeat(
             self.id,
             settings,
             ledger=ledger,
-            chunks=self._chunks,
+            deliveries=self._deliveries,
             throughput=self._throughput,
             sandbox=grader.sandbox.name,
             edition=self._edition,
@@ -107,8 +122,8 @@ class Executor:
 
     def stop(self) -> None:
         """Start no more jobs; stop running ones after the `drain_s` setting. Does not wait."""
-        if not self._chunks.is_stopping:
-            self._chunks.stop()
+        if not self._deliveries.is_stopping:
+            self._deliveries.stop()
             self._sessions.stop()
             # A timer of its own, because the heartbeat may hang if Redis is silent.
             self._patience.start()
@@ -127,95 +142,117 @@ class Executor:
         self._dispatcher.close()
         self._ledger.close()
 
-    def execute(self, keys: Sequence[str]) -> None:
-        """Run those of the jobs that are still queued, one after another."""
-        token = secrets.token_hex(8)
+    def execute(self) -> None:
+        """Run jobs, one after another, until none waits."""
+        report: _Report | None = None
+        delivery: Delivery | None = None
+        following: Delivery | None = None
         try:
-
-            def take() -> list[Taken]:
-                return self._insist(lambda: self._ledger.take(self.id, token, keys))
-
-            with self._chunks.opened(token, take) as chunk:
-                while (job := self._chunks.next_job(chunk)) is not None:
-                    self._start(job, chunk)
+            while (following := self._deliveries.open()) is not None or report is not None:
+                outcome = self._step(report, following)
+                if report is not None:
+                    self._note(report, is_in_time=outcome.in_time)
+                if delivery is not None:
+                    self._deliveries.close(delivery)
+                delivery, report = following, None
+                if delivery is None or outcome.taken is None:
+                    return
+                report = self._run(outcome.taken, delivery)
+                if delivery.is_left:
+                    # Else this thread would take the job again at once.
+                    return
         except AbandonedError:
             _log.warning("ended without giving jobs back: Redis does not answer")
+        finally:
+            for each in (delivery, following):
+                if each is not None:
+                    self._deliveries.close(each)
 
     def _abandon(self) -> None:
         self._abandoned.set()
-        self._chunks.kill()
+        self._deliveries.kill()
         # Threads that wait for a slot to be opened are released, too.
         self._grader.close()
 
-    def _start(self, job: Taken, chunk: Chunk) -> None:
+    def _step(self, report: _Report | None, following: Delivery | None) -> Outcome:
+        handover = None if report is None else report.handover
+        token = None if following is None else following.token
+        return self._insist(lambda: self._steps.make(handover, token))
+
+    def _run(self, job: Taken, delivery: Delivery) -> _Report | None:
+        """Run a job; None if it has no report, since another worker will run it or none."""
         with self._lock.exclusive() if job.is_suspect else self._lock.shared():
-            if not self._free_slots.acquire(timeout=SLOW_S):
+            if not self._free_slots.acquire(timeout=_SLOW_S):
                 # Another worker may have a free slot.
-                self._chunks.give_back(chunk, [job.key])
-                self._chunks.give_rest_back(chunk)
-                return
-            with ExitStack() as slot:
-                slot.callback(self._free_slots.release)
-                suite = self._runner.known_suite(job)
-                lacks = suite is None
-                started = self._insist(
-                    lambda: self._ledger.start(self.id, chunk.token, job.key, with_suite=lacks)
-                )
-                if started is None:
-                    return
-                with (
-                    self._chunks.running(chunk, job.key),
-                    bound_contextvars(job=short_id(job.key), **log_fields(started)),
-                ):
-                    finished = self._runner.run(job, started, chunk.handle, suite)
-                    slot.close()
-                    self._finish(job, finished, chunk)
+                self._leave(job, delivery)
+                return None
+            try:
+                return self._run_in_slot(job, delivery)
+            finally:
+                self._free_slots.release()
 
-    def _finish(self, job: Taken, finished: Finished, chunk: Chunk) -> None:
-        if chunk.handle.is_stopped:
+    def _run_in_slot(self, job: Taken, delivery: Delivery) -> _Report | None:
+        identity = (self.id, delivery.token, job.key)
+        if job.is_suspect and not self._insist(lambda: self._ledger.run_alone(*identity)):
+            return None
+        suite = self._runner.known_suite(job) or self._insist(lambda: self._ledger.suite(job.suite))
+        if suite is None:
+            self._insist(lambda: self._ledger.ask_again(*identity))
+            return None
+        ids = {"job": short_id(job.key), **log_fields(job)}
+        with self._deliveries.running(delivery, job.key) as may_start, bound_contextvars(**ids):
+            finished = self._runner.run(job, delivery.handle, suite) if may_start else None
+        if finished is None or delivery.handle.is_stopped:
             # The job was cancelled or given to another worker, or this worker ends.
-            self._chunks.give_back(chunk, [job.key])
-            return
-        if is_of_sandbox(finished.error) and self._leave_to_others(job, chunk):
-            return
-        error = f"{self.id} {finished.error}" if finished.error else ""
-        in_time = self._insist(
-            lambda: self._ledger.finish(
-                self.id,
-                chunk.token,
-                job.key,
-                finished.body,
-                error=error,
-                keep=finished.keep,
-                edition=self._edition(),
-            )
+            self._deliveries.give_back([(delivery.token, job.key)])
+            return None
+        if is_of_sandbox(finished.error) and self._leave_to_others(job, delivery):
+            return None
+        handover = Handover(
+            token=delivery.token,
+            key=job.key,
+            report=finished.body,
+            error=f"{self.id} {finished.error}" if finished.error else "",
+            keep=finished.keep,
+            edition=self._edition(),
         )
-        fields = {"verdict": finished.verdict, "took_s": round(time.monotonic() - chunk.since, 4)}
-        if not in_time:
-            _log.warning("the report came too late, and was dropped", extra=fields)
-            return
-        self._throughput.count()
-        if finished.error:
-            _log.warning("not graded", extra={**fields, "error": error_kind(finished.error)})
-        else:
-            _log.info("graded", extra=fields)
+        took_s = round(time.monotonic() - delivery.since, 4)
+        return _Report(handover=handover, finished=finished, took_s=took_s, ids=ids)
 
-    def _leave_to_others(self, job: Taken, chunk: Chunk) -> bool:
+    def _note(self, report: _Report, *, is_in_time: bool) -> None:
+        finished = report.finished
+        fields = {"verdict": finished.verdict, "took_s": report.took_s}
+        with bound_contextvars(**report.ids):
+            if not is_in_time:
+                _log.warning("the report came too late, and was dropped", extra=fields)
+                return
+            self._throughput.count()
+            if finished.error:
+                _log.warning("not graded", extra={**fields, "error": error_kind(finished.error)})
+            else:
+                _log.info("graded", extra=fields)
+
+    def _leave_to_others(self, job: Taken, delivery: Delivery) -> bool:
         """Put a job back that the sandbox failed to run; False if it has been tried enough."""
         if not self._condition.look():
             # Not a try: nothing would have run here.
-            self._chunks.give_back(chunk, [job.key])
+            self._leave(job, delivery)
             return True
-        hints = self._insist(lambda: self._ledger.retry(self.id, chunk.token, job.key))
-        self._chunks.send_hints(hints)
-        return bool(hints)
+        hints = self._insist(lambda: self._ledger.retry(self.id, delivery.token, job.key))
+        self._deliveries.send_hints(hints or ())
+        delivery.is_left = hints is not None
+        return delivery.is_left
+
+    def _leave(self, job: Taken, delivery: Delivery) -> None:
+        delivery.is_left = True
+        self._deliveries.give_back([(delivery.token, job.key)])
 
     def _try_sandbox(self) -> None:
         try_sandbox(self._grader.sandbox, self._settings)
 
     def _condition_changed(self) -> None:
         is_sick = self._condition.is_sick
-        self._chunks.is_paused = self._sessions.is_paused = is_sick
+        self._deliveries.is_paused = self._sessions.is_paused = is_sick
         self._listen(not is_sick)
 
     def _edition(self) -> str:

@@ -1,13 +1,11 @@
 """The heartbeat, which renews a worker's lease while its other threads are busy.
 
-Each beat also stops cancelled runs, gives back the jobs that wait behind a slow one, and takes the
-jobs of dead workers back.
+Each beat also stops cancelled runs, and takes the jobs of dead workers back.
 """
 
 import logging
 import platform
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -18,15 +16,12 @@ from grader.process.repeats import Repeats
 from grader.process.threads import Threads
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import WorkerState, WorkerStatus, encode_worker
-from worker.chunks import Chunks
+from worker.deliveries import Deliveries
 from worker.throughput import Throughput
 
 _log = logging.getLogger(__name__)
 
 _BEAT_S = 0.5
-
-SLOW_S = 0.5
-"""A job that runs, or waits for a slot, for longer has the rest of its chunk given back."""
 
 
 class Heartbeat:
@@ -38,7 +33,7 @@ class Heartbeat:
         settings: Settings,
         *,
         ledger: Ledger,
-        chunks: Chunks,
+        deliveries: Deliveries,
         throughput: Throughput,
         sandbox: str,
         edition: Callable[[], str],
@@ -49,7 +44,7 @@ class Heartbeat:
             worker: The id of the worker in the ledger.
             settings: The worker's settings.
             ledger: The ledger.
-            chunks: The jobs that the worker holds.
+            deliveries: The jobs that the worker holds.
             throughput: Counts what it has graded.
             sandbox: The backend's name, for the status.
             edition: Returns the edition of its verdicts; see `Ledger.beat`.
@@ -57,7 +52,7 @@ class Heartbeat:
         self._worker = worker
         self._settings = settings
         self._ledger = ledger
-        self._chunks = chunks
+        self._deliveries = deliveries
         self._throughput = throughput
         self._sandbox = sandbox
         self._edition = edition
@@ -92,24 +87,20 @@ class Heartbeat:
                 _log.exception("a heartbeat failed because of a bug")
 
     def _beat(self) -> None:
-        running = self._chunks.running_now()
-        pairs = [(each.chunk.token, key) for key, each in running.items()]
+        running = self._deliveries.running_now()
+        pairs = [(each.token, key) for key, each in running.items()]
         status = encode_worker(self._status(len(running)))
         told = self._ledger.beat(
-            self._worker, status, pairs, self._chunks.tokens(), edition=self._edition()
+            self._worker, status, pairs, self._deliveries.tokens(), edition=self._edition()
         )
         for key in told.lost:
             handle = running[key].handle
             if not handle.is_stopped:
                 self._stopping.submit(handle.stop)
                 handle.forbid()
-        now = time.monotonic()
-        for each in running.values():
-            if now - each.since > SLOW_S or self._chunks.is_stopping:
-                self._chunks.give_rest_back(each.chunk)
-        self._chunks.give_unknown_back(told.held)
-        self._chunks.give_back_owed()
-        self._chunks.send_hints(self._ledger.reap(self._settings.queue.images.split(",")))
+        self._deliveries.give_unknown_back(told.held)
+        self._deliveries.give_back_owed()
+        self._deliveries.send_hints(self._ledger.reap())
 
     def _status(self, running: int) -> WorkerStatus:
         return WorkerStatus(
@@ -129,6 +120,6 @@ class Heartbeat:
         )
 
     def _state(self) -> WorkerState:
-        if self._chunks.is_stopping:
+        if self._deliveries.is_stopping:
             return WorkerState.STOPPING
-        return WorkerState.SICK if self._chunks.is_paused else WorkerState.SERVING
+        return WorkerState.SICK if self._deliveries.is_paused else WorkerState.SERVING

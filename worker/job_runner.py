@@ -16,7 +16,7 @@ from grader.model import GradeReport, Submission, TestSuite, errors, wire
 from grader.model.errors import GraderError, SandboxError, WireError
 from grader.process.logs import error_kind, short_id
 from grader.queueing.jobs import JobOrigin, apply, decode_suite
-from grader.queueing.ledger import Started, Taken
+from grader.queueing.ledger import Taken
 from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
 from grader.suites.cache import ENCODED_BYTES, SuiteCache
 from worker.cacheable import is_cacheable
@@ -52,26 +52,24 @@ class JobRunner:
         self._suites: SuiteCache[TestSuite] = SuiteCache(ENCODED_BYTES)
 
     def known_suite(self, job: Taken) -> TestSuite | None:
-        """Return the job's suite if it is remembered; None if `run` has to decode it."""
+        """Return the job's suite if it is remembered; None if `run` has to decode its message."""
         return self._suites.get(job.suite)
 
-    def run(
-        self, job: Taken, started: Started, handle: StopHandle, suite: TestSuite | None = None
-    ) -> Finished:
+    def run(self, job: Taken, handle: StopHandle, suite: TestSuite | bytes) -> Finished:
         """Grade the submission or run the program; never raises, because a client waits.
 
         Args:
             job: The job.
-            started: Its code and settings, and its suite's message if `suite` is None.
             handle: The handle by which it can be stopped.
-            suite: The answer of `known_suite`.
+            suite: The answer of `known_suite`; the suite's message if there was none.
         """
         try:
-            settings = _settings_of(started)
-            code = started.code.decode()
+            settings = _settings_of(job)
+            code = job.code.decode()
             if is_program(settings):
                 return self._run_program(code, handle)
-            suite = suite or self._decode_suite(job, started)
+            if isinstance(suite, bytes):
+                suite = self._decode_suite(job, suite)
             return self._grade(job, suite, code, settings, handle)
         except (GraderError, LookupError, ValueError, TypeError) as error:
             reason = f"the job cannot be decoded: {type(error).__name__}: {error}"
@@ -95,9 +93,9 @@ class JobRunner:
             result = ProgramResult(reason=f"{type(error).__name__}: {error}")
         return Finished(body=encode_result(result), verdict="", error=result.reason, keep=False)
 
-    def _decode_suite(self, job: Taken, started: Started) -> TestSuite:
-        suite = decode_suite(started.suite)
-        self._suites.keep(job.suite, suite, len(started.suite))
+    def _decode_suite(self, job: Taken, message: bytes) -> TestSuite:
+        suite = decode_suite(message)
+        self._suites.keep(job.suite, suite, len(message))
         return suite
 
     def _grade(
@@ -124,10 +122,10 @@ def is_of_sandbox(error: str) -> bool:
     return isinstance(found, type) and issubclass(found, SandboxError | OSError | MemoryError)
 
 
-def log_fields(started: Started) -> dict[str, str]:
+def log_fields(job: Taken) -> dict[str, str]:
     """Return the ids by which the client's log names a job; none if it cannot be decoded."""
     try:
-        origin = JobOrigin.of(_settings_of(started))
+        origin = JobOrigin.of(_settings_of(job))
     except (WireError, ValueError):
         return {}
     return {name: short_id(text) for name, text in asdict(origin).items() if text}
@@ -138,8 +136,8 @@ def _finished(report: GradeReport, *, error: str, keep: bool) -> Finished:
     return Finished(body=body, verdict=report.verdict.value, error=error, keep=keep)
 
 
-def _settings_of(started: Started) -> Mapping[str, Any]:
-    settings = json.loads(started.settings)
+def _settings_of(job: Taken) -> Mapping[str, Any]:
+    settings = json.loads(job.settings)
     if not isinstance(settings, dict):
         message = f"its settings are a {type(settings).__name__}; expected an object"
         raise WireError(message)

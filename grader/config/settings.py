@@ -27,6 +27,17 @@ from grader.process.cores import usable_cores
 from grader.text.redaction import redacted
 
 
+class ServiceClass(StrEnum):
+    """How urgent a client's submissions are compared with those of other clients of the queue."""
+
+    INTERACTIVE = "interactive"
+    """A person waits."""
+    TRAINING = "training"
+    """A trainer waits."""
+    BATCH = "batch"
+    """Whatever is free will do."""
+
+
 class SandboxChoice(StrEnum):
     """Which backend runs the submissions."""
 
@@ -100,7 +111,17 @@ class QueueSettings:
     in_flight: Annotated[
         int, Setting("most submissions that a client has in the queue at once", least=1)
     ] = 512
-    chunk: Annotated[int, Setting("most submissions of a batch that travel together", least=1)] = 16
+    service_class: Annotated[
+        ServiceClass | None,
+        Setting(
+            "class of a client's submissions, which decides their share of the slots: "
+            "interactive, training or batch",
+            default="batch for submissions that are sent together, training for single ones",
+        ),
+    ] = None
+    weight: Annotated[
+        float, Setting("factor of that share, among clients of the same class", least=0.01)
+    ] = 1.0
     lease_s: Annotated[
         float, Setting("seconds of silence after which a worker counts as dead", least=1)
     ] = 10.0

@@ -2,14 +2,13 @@
 
 import contextlib
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.queueing.ledger import Hint
-from grader.queueing.names import GRADE_TASK, PRIORITY_STEPS, queue_name
+from grader.queueing.names import GRADE_TASK, queue_name
 
 _SOCKET_TIMEOUT_S = 10.0
 """Longer than any blocking read of the transport."""
@@ -47,8 +46,6 @@ def make_app(settings: Settings) -> Any:
         broker_connection_max_retries=None,
         broker_transport_options={
             "visibility_timeout": settings.queue.visibility_timeout_s,
-            "priority_steps": list(PRIORITY_STEPS),
-            "queue_order_strategy": "priority",
             "socket_timeout": _SOCKET_TIMEOUT_S,
             "socket_connect_timeout": _CONNECT_TIMEOUT_S,
             "socket_keepalive": True,
@@ -74,29 +71,22 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._producer: Any = None
 
-    def send(self, hints: Iterable[Hint], *, together: int = 1) -> None:
+    def send(self, hints: Iterable[Hint]) -> None:
         """Send hints.
-
-        Args:
-            hints: What to send.
-            together: The most jobs, all of one image and priority, that one message names.
 
         Raises:
             QueueUnavailableError: The broker cannot be reached. Some hints may have been sent.
         """
-        groups: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
         for hint in hints:
-            groups[hint.image, hint.priority].append(hint.key)
-        for (image, priority), keys in groups.items():
-            for start in range(0, len(keys), together):
-                self._send(keys[start : start + together], image, priority)
+            for _ in range(hint.number):
+                self._send(hint.image)
 
     def close(self) -> None:
         """Close the connection. Repeats harmlessly."""
         with self._lock:
             self._disconnect()
 
-    def _send(self, keys: Sequence[str], image: str, priority: int) -> None:
+    def _send(self, image: str) -> None:
         with self._lock:
             try:
                 if self._producer is None:
@@ -104,9 +94,7 @@ class Dispatcher:
                     self._producer = self._app.amqp.Producer(self._app.connection_for_write())
                 self._app.send_task(
                     GRADE_TASK,
-                    args=[list(keys)],
                     queue=queue_name(image),
-                    priority=priority,
                     ignore_result=True,
                     retry=False,
                     producer=self._producer,

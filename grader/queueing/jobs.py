@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol, Self
 
 from grader import languages
-from grader.config.settings import Settings
+from grader.config.settings import ServiceClass, Settings
 from grader.grading.pipeline import find_code, not_graded
 from grader.model import (
     GradeReport,
@@ -133,7 +133,9 @@ class QueuedJob:
     """Is not sent."""
     origin: JobOrigin = field(default_factory=JobOrigin, compare=False)
 
-    def ledger_entry(self, timeout_s: float) -> LedgerEntry:
+    def ledger_entry(
+        self, timeout_s: float, service_class: ServiceClass = ServiceClass.TRAINING
+    ) -> LedgerEntry:
         """Return the job as the ledger takes it, to be done within `timeout_s` seconds."""
         return LedgerEntry(
             key=self.key,
@@ -142,6 +144,7 @@ class QueuedJob:
             timeout_s=timeout_s,
             settings=json.dumps({**json.loads(self.settings), "origin": asdict(self.origin)}),
             code=self.code.encode(),
+            service_class=service_class,
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grader.config.settings import Settings
+from grader.config.settings import ServiceClass, Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
@@ -26,8 +26,6 @@ CLIENT_LEASE_S = 60.0
 _SOCKET_TIMEOUT_S = 5.0
 _CONNECT_TIMEOUT_S = 3.0
 _REAP_INTERVAL_S = 0.5
-_EMPTY_QUEUE_S = 5.0
-"""A hint that is older than this while its queue is empty was lost."""
 _DROPPED_AT_ONCE = 5000
 """Verdicts that one step drops at most if Redis is nearly full; Redis serves nothing meanwhile."""
 _UNUSED_SUITE_S = 30
@@ -44,11 +42,11 @@ MAX_READ = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """Which job to look for in the ledger, and the Celery queue and priority to send this to."""
+    """Says that jobs of an image wait."""
 
-    key: str
     image: str
-    priority: int
+    number: int
+    """How many messages to send. Each wakes one thread of a worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +60,7 @@ class LedgerEntry:
     timeout_s: float
     settings: str
     code: bytes
-
-    @property
-    def hint(self) -> Hint:
-        """The hint for the job. Its priority depends on `timeout_s`."""
-        return Hint(key=self.key, image=self.image, priority=names.priority_of(self.timeout_s))
+    service_class: ServiceClass = ServiceClass.TRAINING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,23 +74,63 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Entered:
+    """What `Ledger.submit` did."""
+
+    jobs: tuple[Submitted, ...]
+    """In the order of the entries."""
+    hints: tuple[Hint, ...]
+    """To send."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """A finished job."""
+
+    token: str
+    """The delivery."""
+    key: str
+    report: bytes
+    """As `grader.model.wire` encodes it."""
+    error: str
+    """Shown among the last errors; "" if there was none."""
+    keep: bool
+    """Whether the report may answer an equal submission later."""
+    edition: str
+    """The worker's; see `Ledger.beat`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A request for a job."""
+
+    token: str
+    """The delivery. If it has a job already, it gets that job again."""
+    images: Sequence[str]
+    """The variants that the job may need; the first of them with a job that waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """A job that a worker holds."""
 
     key: str
     suite: str
+    """Its digest."""
     is_suspect: bool
     """Whether a worker died while it ran this job. If so, the job is run alone."""
+    code: bytes
+    settings: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """What a worker needs to run a job that it holds."""
+class Stepped:
+    """What `Ledger.step` did."""
 
-    code: bytes
-    settings: bytes
-    suite: bytes
-    """Empty if it was not asked for."""
+    in_time: tuple[bool, ...]
+    """For each handover; False if the worker no longer held the job. The report is dropped then."""
+    taken: tuple[Taken | None, ...]
+    """For each request; None if no job waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,25 +227,30 @@ class Ledger:
 
     # ------------------------------------------------------------ clients
 
-    def submit(self, client: str, entries: Sequence[LedgerEntry]) -> list[Submitted]:
-        """Enter each job, unless it has a cached report or is in flight; results in this order."""
-        found = self._run(
+    def submit(self, client: str, entries: Sequence[LedgerEntry]) -> Entered:
+        """Enter each job, unless it has a cached report or is in flight."""
+        classes = {entry.service_class for entry in entries}
+        found, hints = self._run(
             "submit",
             *(entry.code for entry in entries),
             client=client,
+            weights={
+                names.waiter(client, each): self._queue.weight * names.CLASS_WEIGHTS[each]
+                for each in classes
+            },
             jobs=[
                 {
                     "key": entry.key,
+                    "waiter": names.waiter(client, entry.service_class),
                     "suite": entry.suite,
                     "image": entry.image,
-                    "priority": entry.hint.priority,
                     "timeout_ms": _ms(entry.timeout_s),
                     "settings": entry.settings,
                 }
                 for entry in entries
             ],
-        )
-        return [_submitted(each) for each in found]
+        ) or ((), ())
+        return Entered(jobs=tuple(_submitted(each) for each in found), hints=_hints(hints))
 
     def store_suite(self, digest: str, suite: bytes) -> None:
         """Store a suite for the workers. Every submission that names it keeps it longer."""
@@ -265,79 +304,66 @@ class Ledger:
 
     # ------------------------------------------------------------ workers
 
-    def take(self, worker: str, token: str, keys: Sequence[str]) -> list[Taken]:
-        """Have a worker hold those of the jobs that are queued and wanted; return these."""
-        found = self._run(
-            "take",
-            worker=worker,
-            token=token,
-            keys=list(keys),
-        )
-        return [
-            Taken(key=key.decode(), suite=suite.decode(), is_suspect=suspect == b"1")
-            for key, suite, suspect in found
-        ]
+    def step(self, worker: str, handovers: Sequence[Handover], wanted: Sequence[Wanted]) -> Stepped:
+        """Send reports to the clients that wait for them, and have the worker hold jobs.
 
-    def start(self, worker: str, token: str, key: str, *, with_suite: bool) -> Started | None:
-        """Begin to run a job; None if it was cancelled, or another worker has it."""
+        Which jobs it gets is decided here: those of the lane that is furthest behind its share of
+        the slots, and of these the one with the earliest deadline.
+        """
         found = self._run(
-            "start",
+            "step",
+            *(each.report for each in handovers),
             worker=worker,
-            token=token,
-            key=key,
-            with_suite=with_suite,
+            cache_bytes=self._queue.cache_bytes,
+            done=[
+                {
+                    "token": each.token,
+                    "key": each.key,
+                    "error": each.error,
+                    "keep": each.keep,
+                    "edition": each.edition,
+                }
+                for each in handovers
+            ],
+            wanted=[{"token": each.token, "images": list(each.images)} for each in wanted],
         )
-        if not found:
-            return None
-        code, settings, suite = found
-        return Started(code=code, settings=settings, suite=suite)
+        in_time, taken = found or ((), ())
+        return Stepped(
+            in_time=tuple(done == 1 for done in in_time),
+            taken=tuple(_taken(each) if each else None for each in taken),
+        )
 
-    def finish(
-        self,
-        worker: str,
-        token: str,
-        key: str,
-        report: bytes,
-        *,
-        error: str,
-        keep: bool,
-        edition: str,
-    ) -> bool:
-        """Send a job's report to all clients that wait for it.
+    def run_alone(self, worker: str, token: str, key: str) -> bool:
+        """Note that a worker runs only this job; False if it no longer holds the job.
+
+        If the worker dies now, that is put down to this job.
+        """
+        return bool(self._run("run_alone", worker=worker, token=token, key=key))
+
+    def suite(self, digest: str) -> bytes | None:
+        """Return a suite that was stored; None if it is gone."""
+        found: bytes | None = self._command("GET", Key.SUITE + digest)
+        return found
+
+    def ask_again(self, worker: str, token: str, key: str) -> None:
+        """Have the clients submit a job again that a worker holds, since its suite is gone."""
+        self._run("ask_again", worker=worker, token=token, key=key)
+
+    def give_back(self, worker: str, jobs: Iterable[tuple[str, str]]) -> tuple[Hint, ...]:
+        """Put jobs that a worker holds back into the queue; return the hints to send.
 
         Args:
-            worker: The worker that ran it.
-            token: The delivery.
-            key: The job.
-            report: As `grader.model.wire` encodes it.
-            error: Shown among the last errors; "" if there was none.
-            keep: Whether the report may answer an equal submission later.
-            edition: The worker's.
-
-        Returns:
-            False if the worker no longer held the job; the report is dropped then.
+            worker: The worker.
+            jobs: Token and key of each.
         """
-        done = self._run(
-            "finish",
-            report,
-            worker=worker,
-            token=token,
-            key=key,
-            error=error,
-            cache_bytes=self._queue.cache_bytes if keep else 0,
-            edition=edition,
-        )
-        return bool(done)
+        given = [{"token": token, "key": key} for token, key in jobs]
+        return _hints(self._run("give_back", worker=worker, jobs=given))
 
-    def give_back(self, worker: str, token: str, keys: Sequence[str]) -> list[Hint]:
-        """Put jobs that a worker holds back into the queue; return the hints to send."""
-        return _hints(self._run("give_back", worker=worker, token=token, keys=list(keys)))
-
-    def retry(self, worker: str, token: str, key: str) -> list[Hint]:
+    def retry(self, worker: str, token: str, key: str) -> tuple[Hint, ...] | None:
         """Put a job that a worker could not run back into the queue, for another worker.
 
         Returns:
-            The hint to send; none if too many workers have failed at the job.
+            The hints to send; None if too many workers have failed at the job.
         """
         found = self._run(
             "retry",
@@ -347,7 +373,7 @@ class Ledger:
             tries=_WORKERS_TRIED,
             apart_ms=_ms(_APART_S),
         )
-        return _hints(found)
+        return _hints(found[0]) if found else None
 
     def beat(
         self,
@@ -383,11 +409,11 @@ class Ledger:
             held=tuple((token.decode(), key.decode()) for token, key in held),
         )
 
-    def leave_worker(self, worker: str) -> list[Hint]:
+    def leave_worker(self, worker: str) -> tuple[Hint, ...]:
         """Forget a worker that ends in order; return the hints for the jobs that it still held."""
         return _hints(self._run("leave", worker=worker, member=_versions_member(worker)))
 
-    def reap(self, images: Iterable[str]) -> list[Hint]:
+    def reap(self) -> tuple[Hint, ...]:
         """Take jobs back from dead workers and find lost hints, at most twice a second.
 
         Also drops cached reports and unused suites if Redis is nearly full.
@@ -399,10 +425,8 @@ class Ledger:
             "reap",
             interval_ms=_ms(_REAP_INTERVAL_S),
             worker_deaths=self._queue.worker_deaths,
-            empty_queue_ms=_ms(_EMPTY_QUEUE_S),
             most_verdicts=_DROPPED_AT_ONCE,
             unused_suite_s=_UNUSED_SUITE_S,
-            queues={image: names.queue_keys(image) for image in images},
         )
         return _hints(found)
 
@@ -447,11 +471,19 @@ def _texts(found: Iterable[bytes]) -> list[str]:
     return [text.decode() for text in found]
 
 
-def _hints(found: Iterable[tuple[bytes, bytes, bytes]]) -> list[Hint]:
-    return [
-        Hint(key=key.decode(), image=image.decode(), priority=int(priority))
-        for key, image, priority in found
-    ]
+def _hints(found: Iterable[tuple[bytes, int]]) -> tuple[Hint, ...]:
+    return tuple(Hint(image=image.decode(), number=number) for image, number in found)
+
+
+def _taken(found: Sequence[bytes]) -> Taken:
+    key, suite, suspect, code, settings = found
+    return Taken(
+        key=key.decode(),
+        suite=suite.decode(),
+        is_suspect=suspect == b"1",
+        code=code,
+        settings=settings,
+    )
 
 
 def _submitted(found: Sequence[bytes]) -> Submitted:

@@ -1,22 +1,23 @@
 """Names that clients and workers share: the task, its queues, the keys in Redis."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from grader.config.settings import ServiceClass
 from grader.model.wire import WIRE_VERSION
 
 _ROOT = f"grader:{WIRE_VERSION}:"
 """Programs of different wire versions share no key, and so no job, but for `Key.VERSIONS`."""
 
 GRADE_TASK = "grader.grade"
-"""The Celery task that grades jobs. Its argument is their keys."""
+"""The Celery task that has a worker take jobs from the ledger until none waits."""
 
-PRIORITY_STEPS = (0, 3, 6, 9)
-"""Priorities of kombu's Redis transport; 0 comes first."""
-
-_PRIORITY_DEADLINES_S = ((15.0, 0), (60.0, 3), (300.0, 6))
-_PRIORITY_SEPARATOR = "\x06\x16"
-"""kombu puts this between a queue's name and a priority."""
+CLASS_WEIGHTS: Mapping[ServiceClass, float] = {
+    ServiceClass.INTERACTIVE: 16.0,
+    ServiceClass.TRAINING: 4.0,
+    ServiceClass.BATCH: 1.0,
+}
+"""Shares of the slots that lanes get, in proportion, while they have jobs that wait."""
 
 
 class Key(StrEnum):
@@ -31,6 +32,12 @@ class Key(StrEnum):
     HELD = _ROOT + "held:"
     WORKER = _ROOT + "worker:"
     QUEUED = _ROOT + "queued"
+    LANE = _ROOT + "lane:"
+    LANES = _ROOT + "lanes:"
+    SHARE = _ROOT + "share:"
+    VIRTUAL = _ROOT + "virtual"
+    SLOTS = _ROOT + "slots"
+    HINTS = f"grader.{WIRE_VERSION}."
     WORKERS = _ROOT + "workers"
     CLIENTS = _ROOT + "clients"
     VERDICTS = _ROOT + "verdicts"
@@ -39,7 +46,6 @@ class Key(StrEnum):
     STATS = _ROOT + "stats"
     ERRORS = _ROOT + "errors"
     REAPED = _ROOT + "reaped"
-    WAIT = _ROOT + "wait"
     EDITIONS = _ROOT + "editions"
     VERSIONS = "grader:versions"
 
@@ -59,9 +65,8 @@ class JobState(StrEnum):
     """How far a job in the ledger has come; the scripts use them as `STATE.QUEUED` and so on."""
 
     QUEUED = "queued"
-    HELD = "held"
-    """In a worker's chunk."""
     RUNNING = "running"
+    """Or about to: the worker has a thread for it."""
 
 
 class AnswerKind(StrEnum):
@@ -105,21 +110,10 @@ def version_mismatch(versions: Iterable[int]) -> str:
 
 
 def queue_name(image: str) -> str:
-    """Return the Celery queue of an image variant."""
-    return f"grader.{WIRE_VERSION}.{image}"
+    """Return the Celery queue of an image variant, which is also its list in Redis."""
+    return Key.HINTS + image
 
 
-def priority_of(timeout_s: float) -> int:
-    """Return the priority of a job with `timeout_s` seconds left; short deadlines come first."""
-    for limit_s, priority in _PRIORITY_DEADLINES_S:
-        if timeout_s <= limit_s:
-            return priority
-    return PRIORITY_STEPS[-1]
-
-
-def queue_keys(image: str) -> tuple[str, ...]:
-    """Return the Redis lists in which kombu keeps an image's queue, one for each priority."""
-    name = queue_name(image)
-    return tuple(
-        name if step == 0 else f"{name}{_PRIORITY_SEPARATOR}{step}" for step in PRIORITY_STEPS
-    )
+def waiter(client: str, service_class: ServiceClass) -> str:
+    """Return what the ledger calls a client's jobs of one class."""
+    return f"{client}/{service_class}"

@@ -21,7 +21,7 @@ class PendingJob:
 
     job: QueuedJob
     is_bulk: bool
-    """Whether its hint may name other jobs, too."""
+    """Whether it is one of many that were submitted together."""
     futures: dict[Future[Any], AnswerReader] = field(default_factory=dict)
     """Each with the reader that turns the worker's answer into its result."""
     deadline: float

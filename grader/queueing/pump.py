@@ -6,6 +6,8 @@ settles its future; until then, these threads retry whatever fails.
 
 import logging
 import math
+import os
+import platform
 import secrets
 import threading
 import time
@@ -13,7 +15,7 @@ from collections import Counter
 from concurrent.futures import Future
 from typing import Any
 
-from grader.config.settings import Settings
+from grader.config.settings import ServiceClass, Settings
 from grader.grading.deadlines import Deadlines
 from grader.grading.futures import deliver
 from grader.model.errors import GraderError, QueueUnavailableError
@@ -21,7 +23,7 @@ from grader.process.repeats import Repeats
 from grader.queueing import names
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import AnswerReader, QueuedJob
-from grader.queueing.ledger import Hint, Ledger, Message
+from grader.queueing.ledger import Ledger, Message
 from grader.queueing.names import AnswerKind
 from grader.queueing.pending import PendingJob, PendingJobs
 
@@ -30,8 +32,6 @@ _log = logging.getLogger(__name__)
 _SEND_AT_ONCE = 256
 _CHARACTERS_AT_ONCE = 1 << 20
 """Of code. Redis serves nothing else while it runs a command, so commands must stay small."""
-_CHUNKS_OF_ONE_SEND = 8
-"""One send is cut into at least so many chunks, so that several workers share a small batch."""
 _READ_BLOCK_S = 0.5
 _CHECK_INTERVAL_S = 2.0
 _BACKOFF_S = (0.05, 0.2, 0.5, 1.0)
@@ -48,7 +48,7 @@ class Pump:
             ConfigurationError: The broker's address is unusable, or Celery or redis is missing.
         """
         self._settings = settings
-        self._client = secrets.token_hex(8)
+        self._client = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._ledger = Ledger(settings)
         self._dispatcher = Dispatcher(make_app(settings))
         self._pending = PendingJobs(settings.queue.in_flight)
@@ -149,24 +149,24 @@ class Pump:
 
     def _submit(self, jobs: list[PendingJob]) -> list[PendingJob]:
         """Enter jobs and send their hints; return the jobs whose suites Redis does not have."""
-        entries = [pending.job.ledger_entry(pending.timeout_s) for pending in jobs]
-        outcomes = self._ledger.submit(self._client, entries)
-        singles: list[Hint] = []
-        together: list[Hint] = []
-        for pending, entry, outcome in zip(jobs, entries, outcomes, strict=True):
+        entries = [
+            pending.job.ledger_entry(pending.timeout_s, self._class_of(pending)) for pending in jobs
+        ]
+        entered = self._ledger.submit(self._client, entries)
+        for pending, outcome in zip(jobs, entered.jobs, strict=True):
             self.counts["sent"] += not outcome.lacks_suite
             if outcome.report is not None:
                 self.counts["hits"] += 1
                 self._answer(pending.job.key, outcome.report)
-            elif outcome.is_new:
-                (together if pending.is_bulk else singles).append(entry.hint)
-            else:
+            elif not outcome.is_new:
                 self.counts["joined"] += not outcome.lacks_suite
             pending.is_entered = not outcome.lacks_suite
-        chunk = min(self._settings.queue.chunk, -(-len(together) // _CHUNKS_OF_ONE_SEND))
-        self._dispatcher.send(singles)
-        self._dispatcher.send(together, together=max(1, chunk))
-        return [p for p, outcome in zip(jobs, outcomes, strict=True) if outcome.lacks_suite]
+        self._dispatcher.send(entered.hints)
+        return [p for p, outcome in zip(jobs, entered.jobs, strict=True) if outcome.lacks_suite]
+
+    def _class_of(self, pending: PendingJob) -> ServiceClass:
+        usual = ServiceClass.BATCH if pending.is_bulk else ServiceClass.TRAINING
+        return self._settings.queue.service_class or usual
 
     def _log_failure(self, error: GraderError) -> None:
         if self._repeats.is_due(str(error)):

@@ -194,9 +194,7 @@ def _read(client: Any) -> QueueStatus:
         other_versions=_other_versions(client.zrangebyscore(Key.VERSIONS, now * 1000, "+inf")),
         queued=client.zcard(Key.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
-        messages={
-            image: sum(client.llen(key) for key in names.queue_keys(image)) for image in VARIANTS
-        },
+        messages={image: client.llen(names.queue_name(image)) for image in VARIANTS},
         clients=client.zcount(Key.CLIENTS, now * 1000, "+inf"),
         counts={k.decode(): int(v) for k, v in counts.items()},
         cached=client.hlen(Key.VERDICTS),

@@ -36,7 +36,7 @@ def kill_whoever_runs_killers(deployment: Deployment, over: threading.Event) -> 
     with deployment.redis.connect() as client:
         while not over.wait(0.01):
             for worker in client.zrange(names.Key.WORKERS, 0, -1):
-                for key in client.smembers(names.Key.HELD + worker):
+                for key in client.hvals(names.Key.HELD + worker):
                     state, code = client.hmget(names.Key.JOB + key, "state", "code")
                     if state == "running" and code.startswith("# killer"):
                         kill(deployment, pid=int(worker.split(":")[1]))
@@ -118,7 +118,7 @@ def test_jobs_of_a_dead_client_are_not_run(deployment: Deployment) -> None:
     jobs = [job for submission, _ in mixture(20) if (job := maker.make(submission)) is not None]
     ledger.store_suite(jobs[0].suite.digest, jobs[0].suite.message)
     submitted = ledger.submit("dead", [job.ledger_entry(60) for job in jobs])
-    assert all(each.is_new for each in submitted)
+    assert all(each.is_new for each in submitted.jobs)
     with deployment.redis.connect() as client:
         client.zadd(names.Key.CLIENTS, {"dead": 1})
     wait_until(lambda: deployment.redis.stats().get("expired") == 20, 60, "they are dropped")

@@ -88,8 +88,8 @@ def test_lost_messages_are_made_up_for(
     with deployment.redis.connect() as client:
         for share in (0.1, 0.3, 0.5):
             batch.wait_for(share)
-            lost_hints += sum(client.llen(queue) for queue in names.queue_keys("python"))
-            client.delete(*names.queue_keys("python"))
+            lost_hints += client.llen(names.queue_name("python"))
+            client.delete(names.queue_name("python"))
             deadline = time.monotonic() + 10
             while not lost_answers and time.monotonic() < deadline and not batch.is_over:
                 for stream in client.scan_iter(names.Key.OUT + "*"):
@@ -125,7 +125,7 @@ def test_full_redis_delays_and_loses_nothing(
 
 def refuses(client: "Redis") -> bool:
     try:
-        client.set(names.Key.WAIT, 0)
+        client.set(names.Key.REAPED, 0)
     except OutOfMemoryError:
         return True
     return False

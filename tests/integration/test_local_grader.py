@@ -13,7 +13,7 @@ from grader.grading.grader import Grader
 from grader.grading.stopping import StopHandle
 from grader.model import LimitOverrides, Submission
 from grader.model.verdict import LimitKind, Verdict
-from grader.queueing.ledger import Started, Taken
+from grader.queueing.ledger import Taken
 from grader.queueing.programs import decode_result, make_program_job
 from grader.sandbox.contract import Program, RunBatch, RunOutcome
 from grader.sandbox.native.backend import NativeSandbox
@@ -94,9 +94,14 @@ def test_program_of_the_queue_that_runs_when_its_clock_is_up_is_out_of_wall_time
             program=Program.STDIN, source=source, source_path="main.py", runs=(b"",), limits=limits
         )
         order = make_program_job(batch, "python", clock_s)
-        started = Started(code=order.code.encode(), suite=b"", settings=order.settings.encode())
-        taken = Taken(key=order.key, suite="", is_suspect=False)
-        finished = JobRunner(settings, slots).run(taken, started, StopHandle())
+        taken = Taken(
+            key=order.key,
+            suite="",
+            is_suspect=False,
+            code=order.code.encode(),
+            settings=order.settings.encode(),
+        )
+        finished = JobRunner(settings, slots).run(taken, StopHandle(), b"")
         result = decode_result(finished.body)
         assert result.outcome is not None, result.reason
         return result.outcome

@@ -14,7 +14,6 @@ from grader.model.verdict import Verdict
 from grader.queueing.diagnosis import obstacle
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.grader import QueueGrader
-from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import read_status
 from grader.sandbox.contract import Slot
@@ -94,13 +93,6 @@ def start(settings: Settings) -> Iterator[Callable[[], Worker]]:
 
 
 @pytest.fixture
-def job(settings: Settings) -> str:
-    made = JobMaker(settings).make(SUBMISSION)
-    assert made is not None
-    return made.key
-
-
-@pytest.fixture
 def answer(settings: Settings) -> Iterator[ReportFuture]:
     """The future of a submission that is in the queue."""
     with QueueGrader(settings) as grader:
@@ -110,12 +102,12 @@ def answer(settings: Settings) -> Iterator[ReportFuture]:
 
 
 def test_sick_worker_gives_jobs_back_says_so_and_recovers(
-    settings: Settings, start: Callable[[], Worker], job: str, answer: ReportFuture
+    settings: Settings, start: Callable[[], Worker], answer: ReportFuture
 ) -> None:
     worker = start()
     worker.sandbox.opens = False
     for _ in range(3):  # more often than workers may fail at a job
-        worker.executor.execute([job])
+        worker.executor.execute()
         assert read_status(settings).queued == 1
     assert not worker.listens
     wait_until(lambda: worker.state(settings) == "sick", 20, "the status says that it is sick")
@@ -123,42 +115,42 @@ def test_sick_worker_gives_jobs_back_says_so_and_recovers(
     worker.sandbox.opens = True
     wait_until(lambda: worker.state(settings) == "serving", 20, "it serves again")
     assert worker.listens
-    worker.executor.execute([job])
+    worker.executor.execute()
     assert answer.result(20).verdict is Verdict.PASSED
 
 
 def test_job_that_one_worker_fails_to_run_goes_to_another(
-    settings: Settings, start: Callable[[], Worker], job: str, answer: ReportFuture
+    settings: Settings, start: Callable[[], Worker], answer: ReportFuture
 ) -> None:
     one, other = start(), start()
     one.sandbox.runs = False
     for _ in range(2):
-        one.executor.execute([job])
+        one.executor.execute()
         assert read_status(settings).queued == 1
         assert one.state(settings) == "serving"
-    other.executor.execute([job])
+    other.executor.execute()
     assert answer.result(20).verdict is Verdict.PASSED
 
 
 def test_job_that_no_worker_can_run_is_an_internal_error(
-    start: Callable[[], Worker], job: str, answer: ReportFuture
+    start: Callable[[], Worker], answer: ReportFuture
 ) -> None:
     for worker in (start(), start()):
         assert not answer.done()
         worker.sandbox.runs = False
-        worker.executor.execute([job])
+        worker.executor.execute()
     report = answer.result(20)
     assert report.verdict is Verdict.INTERNAL_ERROR
     assert "SandboxUnavailableError" in report.feedback
 
 
 def test_only_worker_tries_a_job_again_that_it_failed_to_run(
-    start: Callable[[], Worker], job: str, answer: ReportFuture
+    start: Callable[[], Worker], answer: ReportFuture
 ) -> None:
     worker = start()
     worker.sandbox.runs = False
-    worker.executor.execute([job])
+    worker.executor.execute()
     assert not answer.done()
     worker.sandbox.runs = True
-    worker.executor.execute([job])
+    worker.executor.execute()
     assert answer.result(20).verdict is Verdict.PASSED

@@ -12,7 +12,7 @@ from grader.model.wire import WIRE_VERSION
 from grader.queueing.diagnosis import diagnose
 from grader.queueing.grader import QueueGrader
 from grader.queueing.jobs import JobMaker
-from grader.queueing.ledger import Ledger, Submitted
+from grader.queueing.ledger import Handover, Ledger, Submitted, Wanted
 from grader.queueing.names import Key
 from grader.queueing.status import encode_worker, read_status
 from tests.conftest import missing
@@ -82,32 +82,39 @@ def test_worker_of_another_version_takes_no_jobs_of_this_one_and_status_says_so(
     assert f"1 worker of wire version {WIRE_VERSION - 1}" in diagnose(found).text
 
 
-def submit(settings: Settings, ledger: Ledger) -> list[Submitted]:
+def submit(settings: Settings, ledger: Ledger) -> tuple[Submitted, ...]:
     job = JobMaker(settings).make(make_submission("x = 1"))
     assert job is not None
     ledger.store_suite(job.suite.digest, job.suite.message)
-    return ledger.submit("client", [job.ledger_entry(60)])
+    return ledger.submit("client", [job.ledger_entry(60)]).jobs
 
 
 def grade(settings: Settings, ledger: Ledger, edition: str) -> None:
     """Answer the job that `submit` enters, as a worker of an edition."""
     ledger.beat("worker", "{}", [], [], edition=edition)
     assert submit(settings, ledger)[0].is_new
-    job = JobMaker(settings).make(make_submission("x = 1"))
-    assert job is not None
-    assert ledger.take("worker", "token", [job.key])
-    body = edition.encode()
-    assert ledger.finish("worker", "token", job.key, body, error="", keep=True, edition=edition)
+    wanted = Wanted(token=edition, images=["python"])
+    (taken,) = ledger.step("worker", [], [wanted]).taken
+    assert taken is not None
+    done = Handover(
+        token=edition,
+        key=taken.key,
+        report=edition.encode(),
+        error="",
+        keep=True,
+        edition=edition,
+    )
+    assert ledger.step("worker", [done], []).in_time == (True,)
 
 
 def test_verdict_of_workers_before_an_upgrade_answers_no_more(
     deployment: Deployment, settings: Settings, ledger: Ledger
 ) -> None:
     grade(settings, ledger, "older")
-    assert submit(settings, ledger) == [Submitted(report=b"older")]
+    assert submit(settings, ledger) == (Submitted(report=b"older"),)
     with deployment.redis.connect() as client:
         # As if the older worker had ended long ago.
         client.zadd(Key.EDITIONS, {"older": 0})
-    assert submit(settings, ledger) == [Submitted(report=b"older")], "no other worker serves"
+    assert submit(settings, ledger) == (Submitted(report=b"older"),), "no other worker serves"
     grade(settings, ledger, "newer")
-    assert submit(settings, ledger) == [Submitted(report=b"newer")]
+    assert submit(settings, ledger) == (Submitted(report=b"newer"),)

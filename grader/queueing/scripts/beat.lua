@@ -15,8 +15,13 @@ for _, run in ipairs(args.running) do
   if not is_held(run.key, run.token) then lost[#lost + 1] = run.key end
 end
 for _, token in ipairs(args.tokens) do known[token] = true end
-for _, key in ipairs(redis.call('SMEMBERS', KEY.HELD .. args.worker)) do
-  local owner, token = unpack(redis.call('HMGET', KEY.JOB .. key, 'owner', 'token'))
-  if owner == args.worker and not known[token] then held[#held + 1] = {token, key} end
+local pairs_held = redis.call('HGETALL', KEY.HELD .. args.worker)
+for i = 1, #pairs_held, 2 do
+  local token, key = pairs_held[i], pairs_held[i + 1]
+  if not is_held(key, token) then
+    redis.call('HDEL', KEY.HELD .. args.worker, token)
+  elseif not known[token] then
+    held[#held + 1] = {token, key}
+  end
 end
 return {lost, held}

@@ -3,14 +3,16 @@
 -- from its next heartbeat.
 -- Arguments: client, keys.
 for _, key in ipairs(args.keys) do
-  local job = KEY.JOB .. key
-  local others = {}
-  for _, client in ipairs(waiting_clients(job)) do
-    if client ~= args.client then others[#others + 1] = client end
+  local job, others, own = KEY.JOB .. key, {}, {}
+  local waiters, image = unpack(redis.call('HMGET', job, 'waiters', 'image'))
+  for _, waiter in ipairs(waiters_in(waiters)) do
+    local list = client_of(waiter) == args.client and own or others
+    list[#list + 1] = waiter
   end
   if #others > 0 then
     redis.call('HSET', job, 'waiters', table.concat(others, ' '))
-  elseif redis.call('EXISTS', job) == 1 then
+    for _, waiter in ipairs(own) do redis.call('ZREM', lane_of(image, waiter), key) end
+  elseif waiters then
     forget(key)
     count(COUNTER.CANCELLED)
   end

@@ -1,12 +1,8 @@
 #!lua flags=allow-oom
 -- Put jobs that the worker holds back into the queue.
--- Arguments: worker, token, keys.
--- Returns the hints to send: {key, image, priority} of each.
-local hints = {}
-for _, key in ipairs(args.keys) do
-  if is_held(key, args.token) then
-    redis.call('SREM', KEY.HELD .. args.worker, key)
-    hints[#hints + 1] = requeue(key)
-  end
+-- Arguments: worker; jobs: each with token and key.
+-- Returns the hints to send: {image, number} of each.
+for _, job in ipairs(args.jobs) do
+  if is_held(job.key, job.token) then requeue(job.key) end
 end
-return hints
+return hints()

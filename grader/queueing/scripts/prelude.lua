@@ -8,25 +8,30 @@ local args = cjson.decode(ARGV[1])
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
-local function count(counter) redis.call('HINCRBY', KEY.STATS, counter, 1) end
+local function count(counter, by) redis.call('HINCRBY', KEY.STATS, counter, by or 1) end
 
-local function waiting_clients(job)
-  local clients = {}
-  for client in string.gmatch(redis.call('HGET', job, 'waiters') or '', '%S+') do
-    clients[#clients + 1] = client
-  end
-  return clients
+-- A waiter is CLIENT/CLASS. Jobs of one image that have the same waiter queue in one lane.
+local function waiters_in(text)
+  local waiters = {}
+  for waiter in string.gmatch(text or '', '%S+') do waiters[#waiters + 1] = waiter end
+  return waiters
 end
 
+local function client_of(waiter) return string.match(waiter, '^[^/]*') end
+
+local known_alive = {}
 local function is_alive(client)
-  local lease_end = redis.call('ZSCORE', KEY.CLIENTS, client)
-  return lease_end and tonumber(lease_end) > now
+  if known_alive[client] == nil then
+    local lease_end = redis.call('ZSCORE', KEY.CLIENTS, client)
+    known_alive[client] = lease_end and tonumber(lease_end) > now
+  end
+  return known_alive[client]
 end
 
-local function is_wanted(job)
-  if tonumber(redis.call('HGET', job, 'deadline') or '0') < now then return false end
-  for _, client in ipairs(waiting_clients(job)) do
-    if is_alive(client) then return true end
+local function is_wanted(deadline, waiters)
+  if tonumber(deadline or '0') < now then return false end
+  for _, waiter in ipairs(waiters_in(waiters)) do
+    if is_alive(client_of(waiter)) then return true end
   end
   return false
 end
@@ -37,31 +42,94 @@ local function is_held(key, token)
   return found[1] == args.worker and found[2] == token
 end
 
-local function forget(key)
-  local job = KEY.JOB .. key
-  local owner = redis.call('HGET', job, 'owner')
-  if owner and owner ~= '' then redis.call('SREM', KEY.HELD .. owner, key) end
-  redis.call('DEL', job)
-  redis.call('ZREM', KEY.QUEUED, key)
+local function lane_of(image, waiter) return KEY.LANE .. image .. ':' .. waiter end
+
+-- Lets a lane that has jobs be served. A lane that had none starts at the present virtual time, so
+-- it cannot save up what it did not use; see docs/adr/0024-fair-queue.md.
+local function open_lane(image, waiter)
+  local tag = redis.call('HGET', KEY.SHARE .. image .. ':' .. waiter, 'tag') or '0'
+  local present = redis.call('HGET', KEY.VIRTUAL, image) or '0'
+  redis.call('ZADD', KEY.LANES .. image, 'NX', math.max(tonumber(tag), tonumber(present)), waiter)
 end
 
+-- Put a job that was in a lane, and may be its only one, back.
+local function put_in_lane(image, waiter, key, deadline)
+  redis.call('ZADD', lane_of(image, waiter), deadline, key)
+  open_lane(image, waiter)
+  for _, name in ipairs({lane_of(image, waiter), KEY.LANES .. image}) do
+    redis.call('PEXPIREAT', name, deadline + args.keep_ms, 'NX')
+  end
+end
+
+-- Charge a lane for `slot_ms`; less than 0 to give something back.
+local function charge(image, waiter, slot_ms)
+  local share = KEY.SHARE .. image .. ':' .. waiter
+  local virtual_ms = slot_ms / tonumber(redis.call('HGET', share, 'weight') or '1')
+  if not redis.call('ZADD', KEY.LANES .. image, 'XX', 'INCR', virtual_ms, waiter) then
+    redis.call('HINCRBYFLOAT', share, 'tag', string.format('%.3f', virtual_ms))
+    redis.call('PEXPIRE', share, args.keep_ms)
+  end
+end
+
+local function forget(key)
+  local job = KEY.JOB .. key
+  local owner, token, image, waiters =
+    unpack(redis.call('HMGET', job, 'owner', 'token', 'image', 'waiters'))
+  if owner and owner ~= '' then
+    redis.call('HDEL', KEY.HELD .. owner, token)
+  else
+    for _, waiter in ipairs(waiters_in(waiters)) do
+      redis.call('ZREM', lane_of(image, waiter), key)
+    end
+    redis.call('ZREM', KEY.QUEUED, key)
+  end
+  redis.call('DEL', job)
+end
+
+local answered = {}
 -- Put an answer into the stream of every client that waits for the job.
-local function answer(key, kind, body)
-  for _, client in ipairs(waiting_clients(KEY.JOB .. key)) do
+local function answer(waiters, key, kind, body)
+  for _, waiter in ipairs(waiters_in(waiters)) do
+    local client = client_of(waiter)
     if is_alive(client) then
       local stream = KEY.OUT .. client
       redis.call('XADD', stream, '*', 'key', key, 'kind', kind, 'body', body)
-      redis.call('PEXPIRE', stream, args.keep_ms)
+      if not answered[stream] then redis.call('PEXPIRE', stream, args.keep_ms) end
+      answered[stream] = true
     end
   end
 end
 
--- Put a job back into the queue; returns its hint.
+local wanting = {}
+-- Note that so many jobs of an image wait, for `hints`.
+local function want(image, jobs) wanting[image] = (wanting[image] or 0) + jobs end
+
+-- Returns how many hints to send: {image, number} of each image. A worker that got one takes jobs
+-- until none waits, so more hints than it has threads would be of no use.
+local function hints()
+  local found = {}
+  for image, jobs in pairs(wanting) do
+    -- A worker has more threads than slots, but at most twice as many.
+    local threads = 2 * tonumber(redis.call('HGET', KEY.SLOTS, image) or '0')
+    local lacking = math.max(1, threads) - redis.call('LLEN', KEY.HINTS .. image)
+    if lacking > 0 then found[#found + 1] = {image, math.min(jobs, lacking)} end
+  end
+  return found
+end
+
+-- Put a job that a worker held back into the queue.
 local function requeue(key)
   local job = KEY.JOB .. key
-  redis.call('HSET', job, 'state', STATE.QUEUED, 'owner', '', 'token', '', 'hinted', now)
-  redis.call('ZADD', KEY.QUEUED, redis.call('HGET', job, 'created'), key)
-  return {key, redis.call('HGET', job, 'image'), redis.call('HGET', job, 'priority')}
+  local owner, token, image, waiters, deadline, created, lane, charged = unpack(redis.call('HMGET',
+    job, 'owner', 'token', 'image', 'waiters', 'deadline', 'created', 'lane', 'charged'))
+  redis.call('HDEL', KEY.HELD .. owner, token)
+  redis.call('HSET', job, 'state', STATE.QUEUED, 'owner', '', 'token', '', 'alone', 0)
+  redis.call('ZADD', KEY.QUEUED, created, key)
+  for _, waiter in ipairs(waiters_in(waiters)) do
+    put_in_lane(image, waiter, key, deadline)
+  end
+  if lane then charge(image, lane, -tonumber(charged)) end
+  want(image, 1)
 end
 
 -- A verdict holds for one edition, so that an upgraded worker's are not those of its predecessor.

@@ -1,10 +1,8 @@
 #!lua flags=allow-oom
 -- Take jobs back from dead workers, forget dead clients, free memory, and find lost hints.
 -- Arguments: interval_ms (between two reaps), worker_deaths (after which a job is given up),
--- empty_queue_ms (after which a hint counts as lost if its queue is empty), most_verdicts (to drop
--- at once), unused_suite_s (after which a suite may be dropped), queues: by image the lists of its
--- Celery queue.
--- Returns the hints to send: {key, image, priority} of each.
+-- most_verdicts (to drop at once), unused_suite_s (after which a suite may be dropped).
+-- Returns the hints to send: {image, number} of each.
 local last = tonumber(redis.call('GET', KEY.REAPED) or '0')
 if now - last < args.interval_ms then return {} end
 redis.call('SET', KEY.REAPED, now)
@@ -19,28 +17,27 @@ if now - last > math.max(args.worker_lease_ms * 0.75, 2000) then
     end
   end
 end
-local hints = {}
 
 local function take_jobs_back(worker)
-  local running = {}
-  for _, key in ipairs(redis.call('SMEMBERS', KEY.HELD .. worker)) do
-    local owner, state = unpack(redis.call('HMGET', KEY.JOB .. key, 'owner', 'state'))
-    if owner == worker and state == STATE.RUNNING then
+  local running, alone = {}, nil
+  for _, key in ipairs(redis.call('HVALS', KEY.HELD .. worker)) do
+    local owner, runs_alone = unpack(redis.call('HMGET', KEY.JOB .. key, 'owner', 'alone'))
+    if owner == worker then
       running[#running + 1] = key
-    elseif owner == worker then
-      hints[#hints + 1] = requeue(key)
+      if runs_alone == '1' then alone = key end
     end
   end
+  if #running == 1 then alone = running[1] end
   for _, key in ipairs(running) do
     local job = KEY.JOB .. key
-    redis.call('HSET', job, 'suspect', 1)
-    -- Only a job that ran alone counts as the cause of the death. The others run alone next.
-    if #running == 1 and redis.call('HINCRBY', job, 'deaths', 1) >= args.worker_deaths then
-      answer(key, ANSWER.KILLED, '')
+    -- Only a job that ran alone counts as the cause of the death. If none did, all run alone next.
+    if not alone or key == alone then redis.call('HSET', job, 'suspect', 1) end
+    if key == alone and redis.call('HINCRBY', job, 'deaths', 1) >= args.worker_deaths then
+      answer(redis.call('HGET', job, 'waiters'), key, ANSWER.KILLED, '')
       forget(key)
       count(COUNTER.KILLED)
     else
-      hints[#hints + 1] = requeue(key)
+      requeue(key)
       count(COUNTER.REDELIVERED)
     end
   end
@@ -94,29 +91,40 @@ end
 
 free_memory()
 
-local waiting_messages = {}
-for image, lists in pairs(args.queues) do
-  waiting_messages[image] = 0
-  for _, list in ipairs(lists) do
-    waiting_messages[image] = waiting_messages[image] + redis.call('LLEN', list)
-  end
-end
-local last_wait_ms = tonumber(redis.call('GET', KEY.WAIT) or '0')
 for _, key in ipairs(redis.call('ZRANGE', KEY.QUEUED, 0, 255)) do
-  local job = KEY.JOB .. key
-  local hinted, image = unpack(redis.call('HMGET', job, 'hinted', 'image'))
-  if not hinted then
+  local image, waiters, deadline =
+    unpack(redis.call('HMGET', KEY.JOB .. key, 'image', 'waiters', 'deadline'))
+  if not image then
     redis.call('ZREM', KEY.QUEUED, key)
-  elseif not is_wanted(job) then
+  elseif not is_wanted(deadline, waiters) then
     forget(key)
     count(COUNTER.EXPIRED)
   else
-    local age_ms = now - tonumber(hinted)
-    if (waiting_messages[image] == 0 and age_ms > args.empty_queue_ms)
-      or age_ms > 60000 + 2 * last_wait_ms then
-      hints[#hints + 1] = requeue(key)
-      count(COUNTER.HINTED_AGAIN)
-    end
+    -- A lane is dropped if its client falls silent, and may be needed again.
+    for _, waiter in ipairs(waiters_in(waiters)) do put_in_lane(image, waiter, key, deadline) end
   end
 end
-return hints
+
+local function count_slots()
+  local slots = {}
+  for _, worker in ipairs(redis.call('ZRANGE', KEY.WORKERS, 0, -1)) do
+    local status = cjson.decode(redis.call('GET', KEY.WORKER .. worker) or '{}')
+    if status.state == 'serving' then
+      for image in string.gmatch(status.images, '[^,]+') do
+        slots[image] = (slots[image] or 0) + status.slots
+      end
+    end
+  end
+  redis.call('DEL', KEY.SLOTS)
+  for image, number in pairs(slots) do redis.call('HSET', KEY.SLOTS, image, number) end
+end
+
+count_slots()
+for _, image in ipairs(redis.call('HKEYS', KEY.VIRTUAL)) do
+  for _, waiter in ipairs(redis.call('ZRANGE', KEY.LANES .. image, 0, -1)) do
+    want(image, redis.call('ZCARD', lane_of(image, waiter)))
+  end
+end
+local lost = hints()
+for _, hint in ipairs(lost) do count(COUNTER.HINTED_AGAIN, hint[2]) end
+return lost

@@ -1,9 +1,10 @@
 #!lua
 -- Enter jobs for a client.
--- Arguments: client; jobs: each with key, suite, image, priority, timeout_ms, settings.
--- ARGV[1 + i] is the code of job i.
--- Returns for each job {'hit', report}, {'new'}, {'joined'} or {'no suite'}. A client that submits
--- a queued job of its own again gets 'new' again, because its hint may not have been sent.
+-- Arguments: client; weights: that of each waiter; jobs: each with key, waiter, suite, image,
+-- timeout_ms, settings. ARGV[1 + i] is the code of job i.
+-- Returns two lists. The first has {'hit', report}, {'new'}, {'joined'} or {'no suite'} for each
+-- job. A client that submits a queued job of its own again gets 'new' again, because its hint may
+-- not have been sent. The second has the hints to send: {image, number}.
 if is_full() then return FULL end
 redis.call('ZADD', KEY.CLIENTS, now + args.client_lease_ms, args.client)
 
@@ -24,42 +25,73 @@ local function kept_verdict(key)
   end
 end
 
+local longest_ms = 0
+for _, new in ipairs(args.jobs) do longest_ms = math.max(longest_ms, new.timeout_ms) end
+
+local kept = {}
+-- Keep what the jobs need for as long as the jobs; false if it is not there.
+local function keep(name)
+  if kept[name] == nil then
+    local left_ms = redis.call('PTTL', name)
+    kept[name] = left_ms ~= -2
+    redis.call('PEXPIRE', name, math.max(left_ms, args.keep_ms + longest_ms))
+  end
+  return kept[name]
+end
+
+local function enter_lane(key, image, waiter, deadline)
+  local lane = lane_of(image, waiter)
+  redis.call('ZADD', lane, deadline, key)
+  want(image, 1)
+  if kept[lane] then return end
+  local share = KEY.SHARE .. image .. ':' .. waiter
+  redis.call('HSET', share, 'weight', args.weights[waiter])
+  redis.call('HSETNX', KEY.VIRTUAL, image, 0)
+  open_lane(image, waiter)
+  for _, name in ipairs({lane, share, KEY.LANES .. image}) do keep(name) end
+end
+
+local submitted, hits, joined = 0, 0, 0
 local results = {}
 for i, new in ipairs(args.jobs) do
   local key, deadline = new.key, now + new.timeout_ms
   local job, suite = KEY.JOB .. key, KEY.SUITE .. new.suite
   local verdict = kept_verdict(key)
+  local waiters, state, last =
+    unpack(redis.call('HMGET', job, 'waiters', 'state', 'deadline'))
   if verdict then
     results[i] = {'hit', verdict}
-    count(COUNTER.SUBMITTED)
-    count(COUNTER.HITS)
-  elseif redis.call('EXISTS', job) == 1 then
-    local waiters = redis.call('HGET', job, 'waiters')
-    local result = 'joined'
-    if not string.find(' ' .. waiters .. ' ', ' ' .. args.client .. ' ', 1, true) then
-      redis.call('HSET', job, 'waiters', waiters .. ' ' .. args.client)
-      count(COUNTER.SUBMITTED)
-      count(COUNTER.JOINED)
-    elseif redis.call('HGET', job, 'state') == STATE.QUEUED then
-      result = 'new'
+    submitted, hits = submitted + 1, hits + 1
+  elseif state then
+    local result = state == STATE.QUEUED and 'new' or 'joined'
+    if not string.find(' ' .. waiters .. ' ', ' ' .. new.waiter .. ' ', 1, true) then
+      redis.call('HSET', job, 'waiters', waiters .. ' ' .. new.waiter)
+      submitted, joined = submitted + 1, joined + 1
+      result = 'joined'
     end
-    if tonumber(redis.call('HGET', job, 'deadline')) < deadline then
+    if tonumber(last) < deadline then
       redis.call('HSET', job, 'deadline', deadline)
       redis.call('PEXPIREAT', job, deadline + args.keep_ms)
     end
-    redis.call('PEXPIRE', suite, args.keep_ms + new.timeout_ms)
+    if state == STATE.QUEUED then
+      enter_lane(key, new.image, new.waiter, deadline)
+    end
+    keep(suite)
     results[i] = {result}
-  elseif redis.call('PEXPIRE', suite, args.keep_ms + new.timeout_ms) == 0 then
+  elseif not keep(suite) then
     results[i] = {'no suite'}
   else
     redis.call('HSET', job, 'state', STATE.QUEUED, 'suite', new.suite, 'image', new.image,
-      'priority', new.priority, 'deadline', deadline, 'settings', new.settings,
-      'code', ARGV[1 + i], 'waiters', args.client, 'created', now, 'hinted', now,
-      'owner', '', 'token', '', 'suspect', 0, 'deaths', 0)
+      'deadline', deadline, 'settings', new.settings, 'code', ARGV[1 + i],
+      'waiters', new.waiter, 'created', now, 'owner', '', 'token', '', 'suspect', 0)
     redis.call('PEXPIREAT', job, deadline + args.keep_ms)
     redis.call('ZADD', KEY.QUEUED, now, key)
-    count(COUNTER.SUBMITTED)
+    enter_lane(key, new.image, new.waiter, deadline)
+    submitted = submitted + 1
     results[i] = {'new'}
   end
 end
-return results
+count(COUNTER.SUBMITTED, submitted)
+if hits > 0 then count(COUNTER.HITS, hits) end
+if joined > 0 then count(COUNTER.JOINED, joined) end
+return {results, hints()}

@@ -9,9 +9,7 @@ from grader.model import Conditions, Limits, Submission
 from grader.model.errors import WireError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
-from grader.model.wire import WIRE_VERSION
 from grader.queueing.jobs import JobMaker, SubmissionJob, apply, decode_suite
-from grader.queueing.names import priority_of, queue_keys, queue_name
 from grader.suites import parse_label
 from tests.factories import make_report, make_submission, make_suite, make_tests
 
@@ -111,20 +109,6 @@ def test_worker_keeps_its_own_settings_and_takes_those_of_the_client() -> None:
     assert apply(chosen, here) == replace(
         here, policy="ladder", stop_early=True, require_integrity=Integrity.SPLIT
     )
-
-
-@pytest.mark.parametrize(
-    ("timeout_s", "priority"),
-    [(0.5, 0), (15, 0), (16, 3), (60, 3), (61, 6), (300, 6), (301, 9), (6000, 9)],
-)
-def test_short_deadlines_come_first(timeout_s: float, priority: int) -> None:
-    assert priority_of(timeout_s) == priority
-
-
-def test_queue_has_a_list_per_priority() -> None:
-    name = queue_name("science")
-    assert name == f"grader.{WIRE_VERSION}.science"
-    assert queue_keys("science")[:2] == (name, f"{name}\x06\x163")
 
 
 def test_report_of_a_shared_job_has_the_conditions_of_each_submission() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from grader.config.settings import Settings
-from grader.queueing.ledger import Ledger, LedgerEntry
+from grader.queueing.ledger import Handover, Ledger, LedgerEntry, Wanted
 from grader.queueing.names import AnswerKind, Counter, JobState, Key
 from grader.queueing.scripts import SCRIPTS
 
@@ -20,21 +20,22 @@ FILES = {
     if file.name.endswith(".lua")
 }
 ENTRY = LedgerEntry(key="k", suite="s", image="python", timeout_s=1, settings="{}", code=b"\xff")
+DELIVERY = "token"
+HANDOVER = Handover(token=DELIVERY, key="k", report=b"\xff", error="", keep=True, edition="e")
+WANTED = Wanted(token=DELIVERY, images=["python"])
 CALLS: Mapping[str, Callable[[Ledger], Any]] = {
     "submit": lambda ledger: ledger.submit("client", [ENTRY]),
     "store_suite": lambda ledger: ledger.store_suite("s", b"\xff"),
     "check": lambda ledger: ledger.check("client", ["k"]),
     "cancel": lambda ledger: ledger.cancel("client", ["k"]),
-    "take": lambda ledger: ledger.take("worker", "token", ["k"]),
-    "start": lambda ledger: ledger.start("worker", "token", "k", with_suite=True),
-    "finish": lambda ledger: ledger.finish(
-        "worker", "token", "k", b"\xff", error="", keep=True, edition="e"
-    ),
+    "step": lambda ledger: ledger.step("worker", [HANDOVER], [WANTED]),
+    "run_alone": lambda ledger: ledger.run_alone("worker", "token", "k"),
+    "ask_again": lambda ledger: ledger.ask_again("worker", "token", "k"),
     "retry": lambda ledger: ledger.retry("worker", "token", "k"),
-    "give_back": lambda ledger: ledger.give_back("worker", "token", ["k"]),
+    "give_back": lambda ledger: ledger.give_back("worker", [("token", "k")]),
     "beat": lambda ledger: ledger.beat("worker", "{}", [("token", "k")], ["token"], edition="e"),
     "leave": lambda ledger: ledger.leave_worker("worker"),
-    "reap": lambda ledger: ledger.reap(["python"]),
+    "reap": lambda ledger: ledger.reap(),
 }
 
 
@@ -87,7 +88,7 @@ def test_script_gets_and_declares_the_arguments_that_it_uses(name: str) -> None:
 
 
 def test_key_with_a_lone_surrogate_is_sent_as_a_question_mark() -> None:
-    arguments = sent_by(lambda ledger: ledger.take("worker", "token", ["a\ud800"]))[3]
+    arguments = sent_by(lambda ledger: ledger.cancel("client", ["a\ud800"]))[3]
     assert json.loads(arguments)["keys"] == ["a?"]
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.model.errors import GradingStoppedError
-from grader.queueing.ledger import Beat, Hint, Ledger, Taken
+from grader.queueing.ledger import Beat, Hint, Ledger
 from grader.sandbox.contract import Slot
-from worker.chunks import Chunks
+from worker.deliveries import Deliveries
 from worker.heartbeat import Heartbeat
 from worker.throughput import Throughput
 
@@ -37,7 +37,7 @@ class _Ledger:
         self.beats += 1
         return Beat(lost=tuple(key for _, key in running), held=())
 
-    def reap(self, _images: Iterable[str]) -> list[Hint]:
+    def reap(self) -> list[Hint]:
         return []
 
     def give_back(self, *_: Any) -> list[Hint]:
@@ -73,28 +73,29 @@ def test_lease_is_renewed_and_all_cancelled_runs_are_stopped_at_once_while_slots
     slots: list[_SlowSlot], eventually: Callable[[Callable[[], bool], float], None]
 ) -> None:
     ledger = _Ledger()
-    chunks = Chunks("worker", ledger=cast("Ledger", ledger), dispatcher=cast("Any", _Dispatcher()))
+    deliveries = Deliveries(
+        "worker", ledger=cast("Ledger", ledger), dispatcher=cast("Any", _Dispatcher())
+    )
     heartbeat = Heartbeat(
         "worker",
         Settings(slots=len(KEYS)),
         ledger=cast("Ledger", ledger),
-        chunks=chunks,
+        deliveries=deliveries,
         throughput=Throughput(),
         sandbox="fake",
         edition=lambda: "edition",
     )
 
     def run_until_stopped(key: str, slot: _SlowSlot) -> None:
-        job = Taken(key=key, suite="", is_suspect=False)
-        with chunks.opened(key, lambda: [job]) as chunk:
-            assert chunks.next_job(chunk) is job
-            lent = contextlib.nullcontext(cast("Slot", slot))
-            with (
-                chunks.running(chunk, key),
-                contextlib.suppress(GradingStoppedError),
-                chunk.handle.using(lent),
-            ):
-                slot.may_close.wait(10)
+        delivery = deliveries.open()
+        assert delivery is not None
+        lent = contextlib.nullcontext(cast("Slot", slot))
+        with (
+            deliveries.running(delivery, key),
+            contextlib.suppress(GradingStoppedError),
+            delivery.handle.using(lent),
+        ):
+            slot.may_close.wait(10)
 
     threads = [
         threading.Thread(target=run_until_stopped, args=each)

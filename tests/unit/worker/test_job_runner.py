@@ -1,5 +1,7 @@
 """Jobs as a worker runs them, without a queue."""
 
+from dataclasses import replace
+
 import pytest
 
 from grader.config.settings import Settings
@@ -9,7 +11,7 @@ from grader.model import wire
 from grader.model.verdict import Verdict
 from grader.process.request_id import request_id
 from grader.queueing.jobs import JobMaker, SubmissionJob
-from grader.queueing.ledger import Started, Taken
+from grader.queueing.ledger import Taken
 from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_submission
 from worker.job_runner import JobRunner, log_fields
@@ -23,32 +25,37 @@ def make_job() -> SubmissionJob:
     return job
 
 
-def started(job: SubmissionJob, *, suite: bytes) -> Started:
-    return Started(code=job.code.encode(), settings=job.settings.encode(), suite=suite)
+def taken(job: SubmissionJob) -> Taken:
+    return Taken(
+        key=job.key,
+        suite=job.suite.digest,
+        is_suspect=False,
+        code=job.code.encode(),
+        settings=job.ledger_entry(1).settings.encode(),
+    )
 
 
 def test_suite_is_remembered_for_the_next_job() -> None:
     job = make_job()
-    taken = Taken(key=job.key, suite=job.suite.digest, is_suspect=False)
     with GradingEngine(SETTINGS, sandbox=FakeSandbox()) as engine:
         runner = JobRunner(SETTINGS, engine)
-        assert runner.known_suite(taken) is None
-        first = runner.run(taken, started(job, suite=job.suite.message), StopHandle())
-        suite = runner.known_suite(taken)
+        assert runner.known_suite(taken(job)) is None
+        first = runner.run(taken(job), StopHandle(), job.suite.message)
+        suite = runner.known_suite(taken(job))
         # Another runner, as if the suite had been dropped since.
         another = JobRunner(SETTINGS, engine)
-        again = another.run(taken, started(job, suite=b""), StopHandle(), suite)
+        assert suite is not None
+        again = another.run(taken(job), StopHandle(), suite)
     verdicts = [wire.decode_report(each.body).verdict for each in (first, again)]
     assert verdicts[0] == verdicts[1] != Verdict.INTERNAL_ERROR
 
 
 def test_job_whose_suite_cannot_be_decoded_is_answered() -> None:
     job = make_job()
-    taken = Taken(key=job.key, suite=job.suite.digest, is_suspect=False)
     with GradingEngine(SETTINGS, sandbox=FakeSandbox()) as engine:
         runner = JobRunner(SETTINGS, engine)
-        answer = runner.run(taken, started(job, suite=b"{}"), StopHandle())
-        assert runner.known_suite(taken) is None
+        answer = runner.run(taken(job), StopHandle(), b"{}")
+        assert runner.known_suite(taken(job)) is None
     assert wire.decode_report(answer.body).verdict == Verdict.INTERNAL_ERROR
     assert "cannot be decoded" in answer.error
 
@@ -59,8 +66,7 @@ def test_ids_of_the_client_are_logged() -> None:
         job = make_job()
     finally:
         request_id.reset(token)
-    sent = Started(code=b"", settings=job.ledger_entry(1).settings.encode(), suite=b"")
-    assert log_fields(sent) == {"request": "trace-77", "submission": "add/0"}
+    assert log_fields(taken(job)) == {"request": "trace-77", "submission": "add/0"}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +82,7 @@ def test_ids_of_the_client_are_logged() -> None:
     ],
 )
 def test_ids_that_cannot_be_read_are_left_out(settings: bytes) -> None:
-    assert log_fields(Started(code=b"", settings=settings, suite=b"")) == {}
+    assert log_fields(replace(taken(make_job()), settings=settings)) == {}
 
 
 def test_equal_submissions_are_one_job_whatever_their_ids() -> None:
