@@ -319,15 +319,14 @@ def nothing() -> int:
 def memory_file(name: str, data: bytes) -> int:
     """Return a read-only descriptor of a new file in memory that holds `data` for good.
 
-    Through `/proc/self/fd`, the process that gets the descriptor could otherwise open it for
-    writing. The mode refuses that. The seals hold even if a run owns the file and changes its mode.
+    A process that gets the descriptor can open the file for writing, through `/proc/self/fd`. But
+    the seals refuse every change.
     """
     writer = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(writer, view) :]
-        os.fchmod(writer, 0o444)
         fcntl.fcntl(writer, fcntl.F_ADD_SEALS, SEALED)
         return os.open(f"/proc/self/fd/{writer}", os.O_RDONLY | os.O_CLOEXEC)
     finally:
