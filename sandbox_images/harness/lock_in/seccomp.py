@@ -39,6 +39,7 @@ _FILTER_FLAG_NEW_LISTENER = 8
 _NUMBER = 0
 _MACHINE = 4
 _ARGUMENTS = 16
+_HALF = 4
 
 _AUDIT_MACHINE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
@@ -102,10 +103,35 @@ class NoneOf(NamedTuple):
         return (_load_argument(self.argument), test, refusal, _return(_ALLOW))
 
 
+class ReadOnly(NamedTuple):
+    """If an argument is `value`, another one, the address of what to write, must be null."""
+
+    argument: int
+    """Counted from 0."""
+    value: int
+    written: int
+    """The other argument."""
+    error: int
+
+    def block(self, refusal: _Instruction) -> _Block:
+        """Return the instructions that check the arguments."""
+        low = _load_argument(self.written)
+        return (
+            _load_argument(self.argument),
+            _Instruction(_JUMP_IF_EQUAL, self.value, if_false=4),
+            low,
+            _Instruction(_JUMP_IF_EQUAL, 0, if_false=3),
+            low._replace(value=low.value + _HALF),
+            _Instruction(_JUMP_IF_EQUAL, 0, if_false=1),
+            _return(_ALLOW),
+            refusal,
+        )
+
+
 class Own(NamedTuple):
     """The call must be about the caller itself (argument 0 is 0), and keep another rule."""
 
-    then: OneOf | NoneOf
+    then: OneOf | NoneOf | ReadOnly
 
     @property
     def error(self) -> int:
@@ -115,10 +141,10 @@ class Own(NamedTuple):
     def block(self, refusal: _Instruction) -> _Block:
         """Return the instructions that check the arguments."""
         compare = _Instruction(_JUMP_IF_EQUAL, 0, if_true=1)
-        return (_load_argument(0), compare, refusal, *self.then.block(refusal))
+        return (_load_argument(0), compare, refusal, *self.then.block(_refuse(self.then.error)))
 
 
-Rule = OneOf | NoneOf | Own
+Rule = OneOf | NoneOf | ReadOnly | Own
 
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
@@ -177,7 +203,11 @@ _NOT_OUT_OF_BAND = errno.EOPNOTSUPP
 uses it, and its code in the kernel has had holes."""
 
 _RLIMIT_CORE = 4
-_OTHER_LIMITS = tuple(number for number in range(16) if number != _RLIMIT_CORE)
+_PRETEND = 0
+"""As an error: the call does nothing and reports success."""
+_LIMITS = ReadOnly(argument=1, value=_RLIMIT_CORE, written=2, error=_PRETEND)
+"""No process may change the limit on cores: see `confinement.CORE_BYTES`. Programs that change it
+want no cores, and get none anyway."""
 
 _SHARED_RULES: Mapping[str, Rule] = {
     "socketpair": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
@@ -202,9 +232,8 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
     "sendmsg": NoneOf(argument=2, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
     "recvfrom": NoneOf(argument=3, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
     "recvmsg": NoneOf(argument=2, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
-    # See `confinement.CORE_BYTES`.
-    "setrlimit": OneOf(argument=0, values=_OTHER_LIMITS),
-    "prlimit64": OneOf(argument=1, values=_OTHER_LIMITS),
+    "setrlimit": _LIMITS._replace(argument=0, written=1),
+    "prlimit64": _LIMITS,
 }
 """Allowed calls whose arguments matter."""
 
@@ -212,7 +241,7 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
 SESSION_RULES: Mapping[str, Rule] = {
     **CANDIDATE_RULES,
     "fcntl": OneOf(argument=1, values=_FCNTLS),
-    "prlimit64": Own(OneOf(argument=1, values=_OTHER_LIMITS)),
+    "prlimit64": Own(_LIMITS),
     "sched_setaffinity": Own(NoneOf(argument=0, mask=0)),
     "setpriority": Own(OneOf(argument=1, values=(0,))),
 }
@@ -289,7 +318,7 @@ def build_filter(
         raise NotImplementedError(message)
     blocks: dict[int, _Block] = {}
     for name, number in numbers.items():
-        refusal = _return(_NOTIFY) if name in watched else _refuse(refusal_of(name))
+        refusal = _return(_NOTIFY) if name in watched else _refuse(refusal_of(name, rules))
         if name in asked:
             blocks[number] = (_return(_NOTIFY),)
         elif name not in allowed:
@@ -309,9 +338,9 @@ def build_filter(
     return b"".join(struct.pack("<HBBI", i.code, i.if_true, i.if_false, i.value) for i in program)
 
 
-def refusal_of(name: str) -> int:
+def refusal_of(name: str, rules: Mapping[str, Rule] = CANDIDATE_RULES) -> int:
     """Return the error that a refused call gets."""
-    rule = CANDIDATE_RULES.get(name)
+    rule = rules.get(name)
     return errno.EPERM if rule is None else rule.error
 
 

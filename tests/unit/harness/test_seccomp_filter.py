@@ -23,7 +23,7 @@ from sandbox_images.harness.lock_in.seccomp import (
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 I386, ARM = 0x40000003, 0x40000028
-ALLOW, KILL, NOTIFY = "allow", "kill", "notify"
+ALLOW, KILL, NOTIFY, PRETEND = "allow", "kill", "notify", "pretend"
 
 # Calls that a submission must never be able to make, by any argument.
 FORBIDDEN = {
@@ -73,7 +73,7 @@ def run_filter(program: bytes, number: int, *, machine: int, args: tuple[int, ..
 
 def _name_action(value: int) -> str:
     if value & 0xFFFF0000 == 0x00050000:
-        return errno.errorcode[value & 0xFFFF]
+        return errno.errorcode.get(value & 0xFFFF, PRETEND)
     return {0x7FFF0000: ALLOW, 0x80000000: KILL, 0x7FC00000: NOTIFY}[value]
 
 
@@ -242,6 +242,26 @@ def test_notifying_filter_leaves_the_watched_refusals_to_the_listener(machine: s
         assert run_filter(notifying, number, machine=MACHINES[machine], args=args) == NOTIFY
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "answer"),
+    [
+        pytest.param("prlimit64", (0, 4), ALLOW, id="read"),
+        pytest.param("prlimit64", (0, 4, 1), PRETEND, id="change"),
+        pytest.param("prlimit64", (0, 4, 1 << 32), PRETEND, id="change from a high address"),
+        pytest.param("prlimit64", (0, 9, 1), ALLOW, id="change another"),
+        pytest.param("prlimit64", (0, 4 + (1 << 32), 1), PRETEND, id="the kernel reads 32 bits"),
+        pytest.param("setrlimit", (4, 1 << 32), PRETEND, id="change by the older call"),
+        pytest.param("setrlimit", (9, 1), ALLOW, id="change another by the older call"),
+    ],
+)
+def test_limit_on_cores_can_be_read_and_not_changed(
+    machine: str, name: str, args: tuple[int, ...], answer: str
+) -> None:
+    program = build_candidate_filter(machine)
+    number = NUMBERS[machine][name]
+    assert run_filter(program, number, machine=MACHINES[machine], args=args) == answer
+
+
 # ---------------------------------------------------------------- sessions
 
 
@@ -252,7 +272,9 @@ def test_notifying_filter_leaves_the_watched_refusals_to_the_listener(machine: s
         pytest.param("tgkill", (2, 2, 9), NOTIFY, id="tgkill"),
         pytest.param("pidfd_send_signal", (3, 9), "EPERM", id="pidfd"),
         pytest.param("prlimit64", (0, 9), ALLOW, id="own-limits"),
-        pytest.param("prlimit64", (0, 4), "EPERM", id="own-core-limit"),
+        pytest.param("prlimit64", (0, 4), ALLOW, id="read-own-core-limit"),
+        pytest.param("prlimit64", (0, 4, 8), PRETEND, id="change-own-core-limit"),
+        pytest.param("prlimit64", (2, 4), "EPERM", id="core-limit-of-another"),
         pytest.param("prlimit64", (2, 9), "EPERM", id="limits-of-another"),
         pytest.param("setpriority", (0, 0, 5), ALLOW, id="own-priority"),
         pytest.param("setpriority", (0, 2, 5), "EPERM", id="priority-of-another"),
