@@ -29,7 +29,6 @@ STOPPED_WORKER_TIMEOUT_S = 30.0
 
 LASTING_KEYS = (
     "_kombu.binding",
-    "unacked",
     names.Key.STATS,
     names.Key.ERRORS,
     names.Key.REAPED,

@@ -106,20 +106,23 @@ def test_lost_messages_are_made_up_for(
 def test_full_redis_delays_and_loses_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    """Celery ends a worker whose message cannot be acknowledged; its supervisor restarts it."""
+    """No worker ends of it, and one that starts meanwhile joins them."""
     for _ in range(2):
         deployment.add_worker()
     deployment.wait_for_workers(2)
     batch = start_batch()
-    with deployment.supervised(), deployment.redis.connect() as client:
+    with deployment.redis.connect() as client:
         for share in shares(3):
             batch.wait_for(share)
             assert not batch.is_over
             client.config_set("maxmemory", 1)
             wait_until(lambda: refuses(client), 10, "it is full")
+            deployment.add_worker()
+            deployment.wait_for_workers(len(deployment.workers))
             time.sleep(FULL_S)
             client.config_set("maxmemory", 0)
         batch.finish()
+    assert all(worker.is_running for worker in deployment.workers)
     assert_nothing_is_left(deployment)
 
 
@@ -142,8 +145,8 @@ def test_redis_that_is_too_small_for_what_clients_send_goes_on(
     deployment.wait_for_workers(2)
     count = max(SUBMISSIONS, 300)
     in_flight = min(count, QueueSettings().in_flight)
-    with deployment.supervised():
-        start_batch(count=count, padding=2 * ROOM_BYTES // in_flight).finish()
+    start_batch(count=count, padding=2 * ROOM_BYTES // in_flight).finish()
+    assert all(worker.is_running for worker in deployment.workers)
     assert_nothing_is_left(deployment)
 
 
