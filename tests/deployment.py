@@ -36,6 +36,7 @@ LASTING_KEYS = (
     names.Key.SLOTS,
     names.Key.SHARE,
     names.Key.SUITE,
+    names.Key.SUITES_USED,
     names.Key.VERDICTS,
     names.Key.EDITIONS,
 )

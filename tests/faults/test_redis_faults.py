@@ -114,11 +114,14 @@ def test_full_redis_delays_and_loses_nothing(
     with deployment.redis.connect() as client:
         for share in shares(3):
             batch.wait_for(share)
-            assert not batch.is_over
+            is_over = batch.is_over
             client.config_set("maxmemory", 1)
             wait_until(lambda: refuses(client), 10, "it is full")
-            deployment.add_worker()
-            deployment.wait_for_workers(len(deployment.workers))
+            if len(deployment.workers) == 2:
+                # Later it may be over: what was sent before is graded while Redis is full.
+                assert not is_over
+                deployment.add_worker()
+                deployment.wait_for_workers(3)
             time.sleep(FULL_S)
             client.config_set("maxmemory", 0)
         batch.finish()
@@ -162,11 +165,7 @@ def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
             key = f"{number:064}"
             if number % 8:
                 client.set(names.Key.SUITE + key, piece)
-                dumped = client.execute_command("DUMP", names.Key.SUITE + key, NEVER_DECODE=True)
-                # As if it had not been used for an hour.
-                client.execute_command(
-                    "RESTORE", names.Key.SUITE + key, 3600_000, dumped, "REPLACE", "IDLETIME", 3600
-                )
+                client.zadd(names.Key.SUITES_USED, {key: number})
             else:
                 client.hset(names.Key.VERDICTS, key, piece)
                 client.zadd(names.Key.VERDICTS_AGE, {key: number})

@@ -8,7 +8,7 @@ from redis.exceptions import OutOfMemoryError
 
 from grader.config.settings import Settings
 from grader.queueing.dispatch import make_app
-from grader.queueing.names import queue_keys, queue_name
+from grader.queueing.names import Key, queue_name
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program
 from worker.transport import HintTransport
@@ -16,7 +16,6 @@ from worker.transport import HintTransport
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
 
 QUEUE = queue_name("python")
-LISTS = queue_keys("python")
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def receive(connection: Any) -> Any:
 
 def waiting(deployment: Deployment) -> int:
     with deployment.redis.connect() as client:
-        return sum(client.llen(each) for each in LISTS)
+        return int(client.llen(Key.HINTS + "python"))
 
 
 def test_full_redis_takes_acknowledgements_and_new_consumers(
