@@ -29,6 +29,7 @@ STOPPED_WORKER_TIMEOUT_S = 30.0
 
 LASTING_KEYS = (
     "_kombu.binding",
+    "unacked",
     names.Key.STATS,
     names.Key.ERRORS,
     names.Key.REAPED,
@@ -36,7 +37,6 @@ LASTING_KEYS = (
     names.Key.SLOTS,
     names.Key.SHARE,
     names.Key.SUITE,
-    names.Key.SUITES_USED,
     names.Key.VERDICTS,
     names.Key.EDITIONS,
 )

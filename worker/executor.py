@@ -230,7 +230,7 @@ class Executor:
             if finished.error:
                 _log.warning("not graded", extra={**fields, "error": error_kind(finished.error)})
             else:
-                _log.info("graded", extra=fields)
+                _log.info("graded" if finished.verdict else "ran", extra=fields)
 
     def _leave_to_others(self, job: Taken, delivery: Delivery) -> bool:
         """Put a job back that the sandbox failed to run; False if it has been tried enough."""

@@ -66,7 +66,7 @@ def _json_value(value: object) -> Any:
 
 def _lines(found: "QueueStatus") -> list[str]:
     counts = found.counts
-    messages = ", ".join(f"{number} {image}" for image, number in found.messages.items())
+    messages = ", ".join(f"{number} {image}" for image, number in found.messages.items() if number)
     slots = ", ".join(
         f"{number} {state}"
         for state, number in found.slots_by_state.items()
@@ -74,7 +74,7 @@ def _lines(found: "QueueStatus") -> list[str]:
     )
     lines = [
         f"queue    {found.queued} waiting, the oldest for {found.oldest_s:.1f} s; "
-        f"messages: {messages}; {found.clients} clients",
+        f"messages: {messages or 'none'}; {found.clients} clients",
         f"slots    {slots}; {len(found.workers)} workers, "
         f"{sum(worker.per_s for worker in found.workers):.1f} submissions/s",
         f"so far   {counts.get('submitted', 0)} submitted, {counts.get('graded', 0)} graded, "

@@ -242,9 +242,7 @@ class _Text:
                 line = text.replace("\n", " ").replace("\r", " ").encode()
                 yield number, line, "", array.read
         except (ValueError, RecursionError) as error:
-            too_deep = isinstance(error, RecursionError)
-            problem = "the next one is nested too deeply" if too_deep else error
-            message = f"{self._path} is an array that cannot be read after row {number}: {problem}"
+            message = f"{self._path} is an array that cannot be read after row {number}: {error}"
             raise InputError(message) from error
 
 

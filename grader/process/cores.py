@@ -12,9 +12,7 @@ def usable_cores(
 
     The paths are parameters so that tests can read recorded hierarchies.
     """
-    # macOS knows no affinity.
-    known = hasattr(os, "sched_getaffinity")
-    affinity = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+    affinity = len(os.sched_getaffinity(0))
     quota = _cgroup_quota(proc_cgroup, cgroup_root)
     return affinity if quota is None else max(1, min(affinity, math.ceil(quota)))
 

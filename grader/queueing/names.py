@@ -28,7 +28,6 @@ class Key(StrEnum):
 
     JOB = _ROOT + "job:"
     SUITE = _ROOT + "suite:"
-    SUITES_USED = _ROOT + "suites:used"
     OUT = _ROOT + "out:"
     HELD = _ROOT + "held:"
     WORKER = _ROOT + "worker:"

@@ -14,7 +14,7 @@ from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
 from grader.queueing.ledger import connect
 from grader.queueing.names import Key
-from grader.sandbox.images import VARIANTS
+from grader.sandbox.images import all_variants
 
 
 class WorkerState(StrEnum):
@@ -194,7 +194,7 @@ def _read(client: Any) -> QueueStatus:
         other_versions=_other_versions(client.zrangebyscore(Key.VERSIONS, now * 1000, "+inf")),
         queued=client.zcard(Key.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
-        messages={image: client.llen(names.queue_name(image)) for image in VARIANTS},
+        messages=_messages(client),
         clients=client.zcount(Key.CLIENTS, now * 1000, "+inf"),
         counts={k.decode(): int(v) for k, v in counts.items()},
         cached=client.hlen(Key.VERDICTS),
@@ -207,6 +207,13 @@ def _read(client: Any) -> QueueStatus:
 def _other_versions(members: Iterable[bytes]) -> dict[int, int]:
     versions = Counter(int(member.partition(b" ")[0]) for member in members)
     return {version: versions[version] for version in sorted(versions) if version != WIRE_VERSION}
+
+
+def _messages(client: Any) -> dict[str, int]:
+    lengths = client.pipeline(transaction=False)
+    for image in all_variants():
+        lengths.llen(names.queue_name(image))
+    return dict(zip(all_variants(), lengths.execute(), strict=True))
 
 
 def _decode_worker(worker: str, text: bytes) -> WorkerStatus:

@@ -1,5 +1,6 @@
 """The metrics of the service, for Prometheus. docs/server.md lists every name."""
 
+from collections import Counter as Counts
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -234,6 +235,7 @@ def _queue_metrics(status: QueueStatus | None) -> Iterator[Metric]:
         return
     yield GaugeMetricFamily("grader_workers", "Workers of the queue.", value=len(status.workers))
     yield _worker_info(status)
+    yield from _by_image(status)
     yield from _memory(status)
     yield GaugeMetricFamily(
         "grader_queue_clients", "Clients that wait for reports.", value=status.clients
@@ -264,6 +266,20 @@ def _worker_info(status: QueueStatus) -> Metric:
         values = (each.id, each.host, each.state, each.version, each.build, each.images)
         family.add_metric(values, 1)
     return family
+
+
+def _by_image(status: QueueStatus) -> Iterator[Metric]:
+    messages = GaugeMetricFamily(
+        "grader_queue_messages", "Messages that no worker has fetched.", labels=("image",)
+    )
+    workers = GaugeMetricFamily(
+        "grader_image_workers", "Workers that take jobs of an image.", labels=("image",)
+    )
+    serving = Counts(image for worker in status.serving for image in worker.images.split(","))
+    for image in dict.fromkeys((*status.messages, *serving)):
+        messages.add_metric((image,), status.messages.get(image, 0))
+        workers.add_metric((image,), serving[image])
+    yield from (messages, workers)
 
 
 def _memory(status: QueueStatus) -> Iterator[Metric]:

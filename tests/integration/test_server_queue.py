@@ -82,7 +82,7 @@ def test_worker_logs_the_ids_of_the_service(service: Service, deployment: Deploy
 
     def logged(request: str) -> list[dict[str, Any]]:
         lines = [line for line in worker.log_lines() if line.get("request") == request]
-        return [line for line in lines if line["event"] == "graded"]
+        return [line for line in lines if line["event"] in ("graded", "ran")]
 
     wait_until(lambda: bool(logged("trace-77") and logged("trace-78")), 30, "both are logged")
     (line,) = logged("trace-77")

@@ -166,3 +166,19 @@ def test_decisions_have_numbers_of_their_own() -> None:
 @pytest.mark.parametrize("path", ADRS, ids=page_id)
 def test_decision_has_context_decision_and_consequences(path: Path) -> None:
     assert anchors(path) >= {"context", "decision", "consequences"}
+
+
+def test_runbook_explains_every_error() -> None:
+    sources = (file.read_text() for file in (REPO / "grader").rglob("*.py"))
+    bases = dict(
+        found
+        for source in sources
+        for found in re.findall(r"^class ([A-Z]\w+Error)\((\w+)\):", source, re.MULTILINE)
+    )
+    ours = {"GraderError"}
+    while more := {name for name, base in bases.items() if base in ours} - ours:
+        ours |= more
+    table = (REPO / "docs/runbook.md").read_text().partition("## Errors")[2]
+    rows = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"`(\w+Error)`", row)}
+    assert explained == ours - {"GraderError"}
