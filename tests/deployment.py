@@ -29,7 +29,6 @@ STOPPED_WORKER_TIMEOUT_S = 30.0
 
 LASTING_KEYS = (
     "_kombu.binding",
-    "unacked",
     names.Key.STATS,
     names.Key.ERRORS,
     names.Key.REAPED,
@@ -37,6 +36,7 @@ LASTING_KEYS = (
     names.Key.SLOTS,
     names.Key.SHARE,
     names.Key.SUITE,
+    names.Key.SUITES_USED,
     names.Key.VERDICTS,
     names.Key.EDITIONS,
 )

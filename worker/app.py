@@ -3,9 +3,11 @@
 from grader.config.loading import load_settings
 from grader.queueing.dispatch import make_app
 from grader.queueing.names import GRADE_TASK, queue_name
+from worker import transport
 from worker.lifecycle import Lifecycle
 
 settings = load_settings().settings
+transport.use()
 app = make_app(settings)
 app.conf.update(
     task_queues={queue_name(image): {} for image in settings.queue.images.split(",")},

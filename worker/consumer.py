@@ -1,11 +1,10 @@
 """Celery's consumer, limited to hints.
 
-Other messages are dropped, and no message is acknowledged on a connection that was lost.
+Other messages are dropped.
 """
 
 import logging
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 from celery.worker.consumer import Consumer
@@ -45,7 +44,6 @@ class HintConsumer(Consumer):  # type: ignore[misc]
         handle = super().create_task_handler(*args, **options)
 
         def handle_or_drop(message: Any) -> Any:
-            forget_with_channel(message)
             try:
                 message.headers = _headers_of_hint(message)
             except Exception as error:  # noqa: BLE001 - decoders may raise anything
@@ -57,22 +55,6 @@ class HintConsumer(Consumer):  # type: ignore[misc]
             return handle(message)
 
         return handle_or_drop
-
-
-def forget_with_channel(message: Any) -> None:
-    """Ignore the acknowledgement or rejection of a message whose channel was closed.
-
-    A closed channel has put its messages back, so they are delivered again. Acknowledging on a
-    channel without a connection raises AttributeError, and Celery's loop ends the worker at every
-    error but a network error.
-    """
-
-    def settle_if_open(settle: Callable[..., None], *args: Any, **options: Any) -> None:
-        if not message.channel.closed:
-            settle(*args, **options)
-
-    message.ack_log_error = partial(settle_if_open, message.ack_log_error)
-    message.reject_log_error = partial(settle_if_open, message.reject_log_error)
 
 
 def _headers_of_hint(message: Any) -> dict[str, str]:

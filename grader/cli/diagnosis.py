@@ -1,5 +1,6 @@
 """The diagnostics of `grader doctor`: machine, Docker engine, isolation layers, languages."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
 
 def diagnose(settings: Settings) -> dict[str, list[Diagnostic]]:
     """Run all checks; return the diagnostics by the title of their section."""
-    return {
+    sections = {
         "Machine": examine(),
         "Docker engine": _engine(settings),
         "Sandbox native": _layers(_native, settings),
         "Sandbox docker": _layers(_docker, settings),
-        "Languages (native)": [find_language(language) for language in languages().values()],
     }
+    if sys.platform == "linux":
+        sections["Languages (native)"] = [find_language(each) for each in languages().values()]
+    return sections
 
 
 def conclude(settings: Settings) -> Diagnostic:
@@ -73,7 +76,9 @@ def _engine(settings: Settings) -> list[Diagnostic]:
         finally:
             engine.close()
     except GraderError as error:
-        remedy = "install and start Docker, or use --sandbox native"
+        remedy = "install and start Docker"
+        if sys.platform == "linux":
+            remedy += ", or use --sandbox native"
         return [
             Diagnostic(name=name, health=DiagnosticStatus.MISSING, state=str(error), remedy=remedy)
         ]

@@ -7,10 +7,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from grader.model import MiB
 from grader.process.cores import usable_cores
+
+_DISTRIBUTION = "grader-rl"
+_PACKAGES = ("grader", "sandbox_images")
+"""What it installs. The index has an unrelated project with a package `grader`."""
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
@@ -38,7 +43,10 @@ class Diagnostic:
 
 def examine() -> list[Diagnostic]:
     """Check the machine itself, apart from any backend."""
-    return [_python(), _kernel(), _cores(), _memory(), _namespaces(), _cgroups(), _seccomp()]
+    diagnostics = [_python(), find_packages(), _kernel(), _cores(), _memory()]
+    if sys.platform == "linux":
+        diagnostics += [_namespaces(), _cgroups(), _seccomp()]
+    return diagnostics
 
 
 def _python() -> Diagnostic:
@@ -46,6 +54,23 @@ def _python() -> Diagnostic:
         name="Python",
         health=DiagnosticStatus.OK,
         state=f"{platform.python_version()} at {sys.executable}",
+    )
+
+
+def find_packages() -> Diagnostic:
+    """Check whether another project has installed files into a package of ours."""
+    name = "packages"
+    known = packages_distributions()
+    owners = {owner for package in _PACKAGES for owner in known.get(package, ())}
+    others = sorted(owners - {_DISTRIBUTION})
+    if not others:
+        state = f"{' and '.join(_PACKAGES)} are ours alone"
+        return Diagnostic(name=name, health=DiagnosticStatus.OK, state=state)
+    return Diagnostic(
+        name=name,
+        health=DiagnosticStatus.WARNING,
+        state=f"{', '.join(others)} installed files into {' or '.join(_PACKAGES)}, too",
+        remedy=f"pip uninstall {' '.join(others)} {_DISTRIBUTION}, then install the latter again",
     )
 
 

@@ -36,6 +36,9 @@ class ServerSettings:
         int,
         Setting("most bytes of the bodies of all open requests; more are read later", least=1),
     ] = 1 * _GiB
+    body_values: Annotated[
+        int, Setting("most JSON values in one request's body; a text is one value", least=1)
+    ] = 500_000
     submissions: Annotated[int, Setting("most submissions in one request", least=1)] = 4096
     reward_deadline_s: Annotated[
         float, Setting("most seconds from a /get_reward request to its answer", least=1)

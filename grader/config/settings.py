@@ -125,14 +125,6 @@ class QueueSettings:
     lease_s: Annotated[
         float, Setting("seconds of silence after which a worker counts as dead", least=1)
     ] = 10.0
-    visibility_timeout_s: Annotated[
-        float,
-        Setting(
-            "seconds after which Celery sends a message again; more than the longest submission "
-            "takes",
-            least=1,
-        ),
-    ] = 7200.0
     result_ttl_s: Annotated[
         float,
         Setting("seconds that jobs and reports stay in Redis if no client takes them", least=1),

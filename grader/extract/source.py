@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from grader.source.names import Definition, bound_names, names_read
 from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
@@ -180,14 +180,20 @@ _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__annotations__"}
 
 def module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that run with their module: those in branches and loops too."""
-    for node in body:
+    # Not recursive, since a long chain of elif is nested more deeply than calls may be.
+    pending = [iter(body)]
+    while pending:
+        node = next(pending[-1], None)
+        if node is None:
+            pending.pop()
+            continue
         yield node
         if isinstance(node, Definition):
             continue
-        for field in ("body", "orelse", "finalbody"):
-            yield from module_level(getattr(node, field, ()))
-        for handler in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-            yield from module_level(handler.body)
+        inner = [getattr(node, field, ()) for field in ("body", "orelse", "finalbody")]
+        handlers = (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))
+        inner += [handler.body for handler in handlers]
+        pending.append(chain.from_iterable(inner))
 
 
 def _dotted_names(body: Iterable[ast.stmt]) -> set[str]:

@@ -242,7 +242,9 @@ class _Text:
                 line = text.replace("\n", " ").replace("\r", " ").encode()
                 yield number, line, "", array.read
         except (ValueError, RecursionError) as error:
-            message = f"{self._path} is an array that cannot be read after row {number}: {error}"
+            too_deep = isinstance(error, RecursionError)
+            problem = "the next one is nested too deeply" if too_deep else error
+            message = f"{self._path} is an array that cannot be read after row {number}: {problem}"
             raise InputError(message) from error
 
 

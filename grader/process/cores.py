@@ -12,7 +12,9 @@ def usable_cores(
 
     The paths are parameters so that tests can read recorded hierarchies.
     """
-    affinity = len(os.sched_getaffinity(0))
+    # macOS knows no affinity.
+    known = hasattr(os, "sched_getaffinity")
+    affinity = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
     quota = _cgroup_quota(proc_cgroup, cgroup_root)
     return affinity if quota is None else max(1, min(affinity, math.ceil(quota)))
 

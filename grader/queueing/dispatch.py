@@ -45,7 +45,9 @@ def make_app(settings: Settings) -> Any:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            "visibility_timeout": settings.queue.visibility_timeout_s,
+            # Otherwise Celery keeps each message in Redis until it is acknowledged, and a worker
+            # ends if a full Redis refuses that. The ledger finds lost hints.
+            "ack_emulation": False,
             "socket_timeout": _SOCKET_TIMEOUT_S,
             "socket_connect_timeout": _CONNECT_TIMEOUT_S,
             "socket_keepalive": True,

@@ -27,9 +27,10 @@ _SOCKET_TIMEOUT_S = 5.0
 _CONNECT_TIMEOUT_S = 3.0
 _REAP_INTERVAL_S = 0.5
 _DROPPED_AT_ONCE = 5000
-"""Verdicts that one step drops at most if Redis is nearly full; Redis serves nothing meanwhile."""
-_UNUSED_SUITE_S = 30
-"""A suite may be dropped, too, if it was not used for so long."""
+"""Verdicts, and suites, that one step drops at most if Redis is nearly full; Redis serves nothing
+meanwhile."""
+_UNUSED_SUITE_S = 30.0
+"""A suite may be dropped, too, if no client has named it for so long."""
 
 _WORKERS_TRIED = 2
 """A job that the sandboxes of so many workers failed to run is an internal error."""
@@ -425,8 +426,8 @@ class Ledger:
             "reap",
             interval_ms=_ms(_REAP_INTERVAL_S),
             worker_deaths=self._queue.worker_deaths,
-            most_verdicts=_DROPPED_AT_ONCE,
-            unused_suite_s=_UNUSED_SUITE_S,
+            most_dropped=_DROPPED_AT_ONCE,
+            unused_suite_ms=_ms(_UNUSED_SUITE_S),
         )
         return _hints(found)
 

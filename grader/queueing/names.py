@@ -28,6 +28,7 @@ class Key(StrEnum):
 
     JOB = _ROOT + "job:"
     SUITE = _ROOT + "suite:"
+    SUITES_USED = _ROOT + "suites:used"
     OUT = _ROOT + "out:"
     HELD = _ROOT + "held:"
     WORKER = _ROOT + "worker:"

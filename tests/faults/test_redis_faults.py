@@ -106,20 +106,26 @@ def test_lost_messages_are_made_up_for(
 def test_full_redis_delays_and_loses_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    """Celery ends a worker whose message cannot be acknowledged; its supervisor restarts it."""
+    """No worker ends of it, and one that starts meanwhile joins them."""
     for _ in range(2):
         deployment.add_worker()
     deployment.wait_for_workers(2)
     batch = start_batch()
-    with deployment.supervised(), deployment.redis.connect() as client:
+    with deployment.redis.connect() as client:
         for share in shares(3):
             batch.wait_for(share)
-            assert not batch.is_over
+            is_over = batch.is_over
             client.config_set("maxmemory", 1)
             wait_until(lambda: refuses(client), 10, "it is full")
+            if len(deployment.workers) == 2:
+                # Later it may be over: what was sent before is graded while Redis is full.
+                assert not is_over
+                deployment.add_worker()
+                deployment.wait_for_workers(3)
             time.sleep(FULL_S)
             client.config_set("maxmemory", 0)
         batch.finish()
+    assert all(worker.is_running for worker in deployment.workers)
     assert_nothing_is_left(deployment)
 
 
@@ -142,8 +148,8 @@ def test_redis_that_is_too_small_for_what_clients_send_goes_on(
     deployment.wait_for_workers(2)
     count = max(SUBMISSIONS, 300)
     in_flight = min(count, QueueSettings().in_flight)
-    with deployment.supervised():
-        start_batch(count=count, padding=2 * ROOM_BYTES // in_flight).finish()
+    start_batch(count=count, padding=2 * ROOM_BYTES // in_flight).finish()
+    assert all(worker.is_running for worker in deployment.workers)
     assert_nothing_is_left(deployment)
 
 
@@ -159,11 +165,7 @@ def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
             key = f"{number:064}"
             if number % 8:
                 client.set(names.Key.SUITE + key, piece)
-                dumped = client.execute_command("DUMP", names.Key.SUITE + key, NEVER_DECODE=True)
-                # As if it had not been used for an hour.
-                client.execute_command(
-                    "RESTORE", names.Key.SUITE + key, 3600_000, dumped, "REPLACE", "IDLETIME", 3600
-                )
+                client.zadd(names.Key.SUITES_USED, {key: number})
             else:
                 client.hset(names.Key.VERDICTS, key, piece)
                 client.zadd(names.Key.VERDICTS_AGE, {key: number})

@@ -47,7 +47,11 @@ def native_rewards(native_sandbox: "NativeSandbox") -> Iterator[pytest.MonkeyPat
 
 @pytest.fixture
 def environment(repo_dir: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GRADER_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GRADER_") or name.startswith("GRADER_IMAGES_")
+    }
     return {**kept, "PYTHONPATH": str(repo_dir), "GRADER_SANDBOX": "native", "GRADER_SLOTS": "2"}
 
 

@@ -14,6 +14,7 @@ from grader.config.settings import Settings
 from grader.queueing.status import read_status
 from tests.conftest import missing
 from tests.deployment import REPO, Deployment, redis_program, wait_until
+from tests.guides import assert_as_expected, section, walk, write_examples
 from tests.tools import tool
 from tests.traces import family, living
 
@@ -124,7 +125,7 @@ def test_redis_starts_again_with_the_password_that_it_is_given_and_keeps_one_tha
 @pytest.mark.redis
 @pytest.mark.usefixtures("native_sandbox")
 @pytest.mark.timeout(120)
-def test_slurm_script_starts_a_worker_and_ends_with_it(
+def test_guide_to_slurm_grades_with_a_worker_that_ends_with_its_job(
     deployment: Deployment, tmp_path: Path
 ) -> None:
     """On one node srun does no more than to run its command."""
@@ -132,7 +133,7 @@ def test_slurm_script_starts_a_worker_and_ends_with_it(
     (tmp_path / ".venv/bin").mkdir(parents=True)
     programs.mkdir()
     srun = programs / "srun"
-    srun.write_text('#!/bin/sh\n[ "$1" = --kill-on-bad-exit=0 ] && shift\nexec "$@"\n')
+    srun.write_text('#!/bin/sh\ncase "$1" in --*) shift ;; esac\nexec "$@"\n')
     started = tmp_path / ".venv/bin/grader"
     started.write_text(f'#!/bin/sh\ncd {REPO} && exec {sys.executable} -m grader "$@"\n')
     for file in (srun, started):
@@ -144,13 +145,26 @@ def test_slurm_script_starts_a_worker_and_ends_with_it(
         "WORKERS_HOME": str(tmp_path),
         "SLURM_CPUS_PER_TASK": "3",
     }
+    write_examples(tmp_path)
+    instead = {
+        "GRADER_BROKER=redis://:PASSWORD@HOST:6379/0": "GRADER_BROKER",
+        "sbatch deploy/slurm/workers.sbatch\n": "",  # it was started
+    }
     where = Settings(broker=deployment.redis.url)
     with subprocess.Popen(["bash", str(BATCH)], env=environ, start_new_session=True) as job:
-        wait_until(lambda: [w.slots for w in read_status(where).workers] == [3], 60, "it serves")
-        known = family(job.pid)
-        # As Slurm does a minute before the end of the time: to everything of the job.
-        os.killpg(job.pid, signal.SIGTERM)
+        try:
+            wait_until(
+                lambda: [w.slots for w in read_status(where).workers] == [3], 60, "it serves"
+            )
+            known = family(job.pid)
+            guide = section(REPO / "docs/how-to/without-root.md", "Slurm")
+            walk(guide, tmp_path, {**environ, "PYTHONPATH": str(REPO)}, instead=instead)
+        finally:
+            # As Slurm does a minute before the end of the time: to everything of the job.
+            os.killpg(job.pid, signal.SIGTERM)
         wait_until(lambda: not living(known), 40, "all have ended")
+    assert_as_expected(tmp_path / "out.jsonl")
+    assert_as_expected(tmp_path / "graded.jsonl")
     status = read_status(where)
     assert status.workers == ()
     assert status.counts.get("workers_lost", 0) == 0

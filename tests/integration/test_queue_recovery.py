@@ -1,11 +1,14 @@
-"""A client of a Redis that loses what it was sent. No worker is needed for that."""
+"""A Redis that loses what it was sent, or drops it to make room. No worker is needed for that."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from grader.config.settings import Settings
 from grader.queueing.grader import QueueGrader
+from grader.queueing.ledger import Ledger
+from grader.queueing.names import Key
 from grader.queueing.status import read_status
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
@@ -43,3 +46,22 @@ def test_submission_whose_suite_is_lost_while_it_is_sent_is_sent_again(
         grader.submit(make_submission("x = 1"))
         wait_until(lambda: read_status(settings).queued == 1, 30, "the job is queued")
     assert losses == 0
+
+
+def test_room_is_made_by_dropping_the_suites_that_were_named_longest_ago(
+    deployment: Deployment,
+) -> None:
+    ledger = Ledger(Settings(broker=deployment.redis.url))
+    piece = b"x" * 100_000
+    with closing(ledger), deployment.redis.connect() as client:
+        for number in range(85):
+            ledger.store_suite(str(number), piece)
+        # All but the last ten were named an hour ago; three of these have expired since.
+        client.zadd(Key.SUITES_USED, {str(number): number for number in range(75)})
+        client.delete(*(Key.SUITE + str(number) for number in range(3)))
+        client.config_set("maxmemory", int(client.info("memory")["used_memory"] / 0.85))
+        ledger.reap()
+        kept = {int(key.removeprefix(Key.SUITE)) for key in client.keys(Key.SUITE + "*")}
+        indexed = {int(digest) for digest in client.zrange(Key.SUITES_USED, 0, -1) if digest}
+    assert kept == indexed == set(range(min(kept), 85))
+    assert 3 < min(kept) <= 75

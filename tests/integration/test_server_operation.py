@@ -1,8 +1,10 @@
 """Operating a real service: tokens, sizes, many clients, metrics, logs, stopping."""
 
 import asyncio
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -158,6 +160,15 @@ def test_more_bodies_than_there_is_room_for_wait(service: Service) -> None:
     for thread in threads:
         thread.join()
     assert answers == ["passed"] * 12
+
+
+def test_promised_bodies_keep_no_room_from_others(service: Service) -> None:
+    head = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 1000000\r\n\r\n"
+    with contextlib.ExitStack() as held:
+        for _ in range(8):
+            client = socket.create_connection(("127.0.0.1", service.port))
+            held.enter_context(client).sendall(f"POST /v1/grade HTTP/1.1\r\n{head}{{".encode())
+        assert service.grade(f"{GOOD}\n{'x' * 900_000}")["verdict"] == "passed"
 
 
 def test_512_connections_are_all_answered(service: Service) -> None:

@@ -100,6 +100,12 @@ local function answer(waiters, key, kind, body)
   end
 end
 
+-- Note that a client has named a suite, and keep that note as long as the suite.
+local function keep_suite(digest, ms)
+  redis.call('ZADD', KEY.SUITES_USED, now, digest)
+  if redis.call('PTTL', KEY.SUITES_USED) < ms then redis.call('PEXPIRE', KEY.SUITES_USED, ms) end
+end
+
 local wanting = {}
 -- Note that so many jobs of an image wait, for `hints`.
 local function want(image, jobs) wanting[image] = (wanting[image] or 0) + jobs end

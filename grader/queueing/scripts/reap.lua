@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Take jobs back from dead workers, forget dead clients, free memory, and find lost hints.
 -- Arguments: interval_ms (between two reaps), worker_deaths (after which a job is given up),
--- most_verdicts (to drop at once), unused_suite_s (after which a suite may be dropped).
+-- most_dropped (verdicts, and suites, to drop at once), unused_suite_ms (after which a suite may be
+-- dropped).
 -- Returns the hints to send: {image, number} of each.
 local last = tonumber(redis.call('GET', KEY.REAPED) or '0')
 if now - last < args.interval_ms then return {} end
@@ -54,22 +55,21 @@ for _, client in ipairs(redis.call('ZRANGEBYSCORE', KEY.CLIENTS, '-inf', now)) d
   redis.call('ZREM', KEY.CLIENTS, client)
 end
 
+-- Oldest first. What has expired by itself only leaves the set.
 local function drop_unused_suites(bytes)
-  local unused, cursor = {}, '0'
-  repeat
-    local page = redis.call('SCAN', cursor, 'MATCH', KEY.SUITE .. '*', 'COUNT', 1000)
-    cursor = page[1]
-    for _, suite in ipairs(page[2]) do
-      local idle_s = redis.call('OBJECT', 'IDLETIME', suite)
-      if idle_s >= args.unused_suite_s then unused[#unused + 1] = {idle_s, suite} end
-    end
-  until cursor == '0'
-  table.sort(unused, function(a, b) return a[1] > b[1] end)
-  for _, each in ipairs(unused) do
+  local unused = redis.call('ZRANGEBYSCORE', KEY.SUITES_USED, '-inf', now - args.unused_suite_ms,
+    'LIMIT', 0, args.most_dropped)
+  for _, digest in ipairs(unused) do
     if bytes <= 0 then return end
-    bytes = bytes - redis.call('STRLEN', each[2])
-    redis.call('DEL', each[2])
+    bytes = bytes - redis.call('STRLEN', KEY.SUITE .. digest)
+    redis.call('DEL', KEY.SUITE .. digest)
+    redis.call('ZREM', KEY.SUITES_USED, digest)
   end
+end
+
+for _, digest in ipairs(redis.call('ZRANGE', KEY.SUITES_USED, 0, 255)) do
+  if redis.call('EXISTS', KEY.SUITE .. digest) == 1 then break end
+  redis.call('ZREM', KEY.SUITES_USED, digest)
 end
 
 -- Above 80 % of the memory, free it down to 70 %, so that submissions need not be refused. Both
@@ -78,7 +78,7 @@ local function free_memory()
   local used, limit = memory()
   if limit == 0 or used < 0.8 * limit then return end
   local bytes = used - 0.7 * limit
-  for _ = 1, args.most_verdicts do
+  for _ = 1, args.most_dropped do
     local freed = drop_oldest_verdict()
     if not freed then
       drop_unused_suites(bytes)

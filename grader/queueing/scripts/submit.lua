@@ -52,10 +52,18 @@ local function enter_lane(key, image, waiter, deadline)
 end
 
 local submitted, hits, joined = 0, 0, 0
+
+-- Keep a suite for as long as the jobs; false if it is not there.
+local function renew_suite(digest)
+  local name = KEY.SUITE .. digest
+  if kept[name] == nil then keep_suite(digest, args.keep_ms + longest_ms) end
+  return keep(name)
+end
+
 local results = {}
 for i, new in ipairs(args.jobs) do
   local key, deadline = new.key, now + new.timeout_ms
-  local job, suite = KEY.JOB .. key, KEY.SUITE .. new.suite
+  local job = KEY.JOB .. key
   local verdict = kept_verdict(key)
   local waiters, state, last =
     unpack(redis.call('HMGET', job, 'waiters', 'state', 'deadline'))
@@ -76,9 +84,9 @@ for i, new in ipairs(args.jobs) do
     if state == STATE.QUEUED then
       enter_lane(key, new.image, new.waiter, deadline)
     end
-    keep(suite)
+    renew_suite(new.suite)
     results[i] = {result}
-  elseif not keep(suite) then
+  elseif not renew_suite(new.suite) then
     results[i] = {'no suite'}
   else
     redis.call('HSET', job, 'state', STATE.QUEUED, 'suite', new.suite, 'image', new.image,

@@ -3,15 +3,14 @@
 If a token is set, only requests with the token have access; one more token may open the metrics,
 and nothing else. Without a token, a service that
 listens only to its own machine could still be reached through a browser there, by a page of any
-site: directly, which the browser reports in `Sec-Fetch-Site`, or under a host name that the
-site's owner points at this machine (DNS rebinding), which the `Host` header shows.
+site: directly, which the browser reports in `Sec-Fetch-Site` or at least in `Origin`, or under a
+host name that the site's owner points at this machine (DNS rebinding), which the `Host` header
+shows.
 
-The middleware reads bodies because only here a client can be made to wait without being refused:
-while the bodies of all open requests take `server.held_bytes`, further bodies stay in their
-sockets.
+The middleware reads bodies (`grader.server.http.bodies`) because only here a client can be made to
+wait without being refused.
 """
 
-import asyncio
 import base64
 import binascii
 import contextlib
@@ -20,12 +19,12 @@ import ipaddress
 import json
 import secrets
 import time
-from collections import deque
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader.config.server import ServerSettings
+from grader.server.http.bodies import BodyRoom, Refusal, read_body
 from grader.server.http.request_context import RequestContext, enter_request
 from grader.server.metrics import Metrics
 
@@ -41,54 +40,7 @@ METRICS_PATH = "/metrics"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({b"same-origin", b"none"})
 """`Sec-Fetch-Site` of requests from our own page or from the address bar. Only browsers send it."""
-_BODY_TIMEOUT_S = 60.0
-"""How long a client may take to send a body, counted from when the body is first read."""
 _ID_CHARS = 128
-
-
-class ByteSemaphore:
-    """A semaphore that counts bytes, and serves callers in the order of their calls."""
-
-    def __init__(self, size: int) -> None:
-        """Start with `size` bytes."""
-        self._left = size
-        self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
-
-    async def acquire(self, size: int) -> None:
-        """Wait for `size` bytes, which must not be more than there are in all."""
-        if not self._queue and size <= self._left:
-            self._left -= size
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (size, turn)
-        self._queue.append(entry)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.release(size)
-            else:
-                self._queue.remove(entry)
-                self._admit()
-            raise
-
-    def release(self, size: int) -> None:
-        """Give back `size` bytes."""
-        self._left += size
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._queue and self._queue[0][0] <= self._left:
-            size, turn = self._queue.popleft()
-            self._left -= size
-            turn.set_result(None)
-
-
-class _Refusal(Exception):
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
 
 
 class RequestMiddleware:
@@ -103,7 +55,7 @@ class RequestMiddleware:
         self._metrics_token = (
             None if settings.metrics_token is None else settings.metrics_token.encode()
         )
-        self._body_bytes = ByteSemaphore(settings.held_bytes)
+        self._room = BodyRoom(settings.held_bytes)
         self._trusts_names = settings.token is not None or settings.anonymous
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +77,7 @@ class RequestMiddleware:
                     self._check_name(scope["path"], headers)
                     self._check_token(scope["path"], headers)
                     receive = await self._read(headers, receive, held)
-                except _Refusal as refusal:
+                except Refusal as refusal:
                     await _refuse(response, refusal)
                     return
                 await self._app(scope, receive, response)
@@ -143,9 +95,9 @@ class RequestMiddleware:
             return
         if not _is_same(shown, self._metrics_token):
             reason = "a token is needed: Authorization: Bearer TOKEN, or http://any:TOKEN@host"
-            raise _Refusal(401, reason)
+            raise Refusal(401, reason)
         if path != METRICS_PATH:
-            raise _Refusal(403, f"this token opens {METRICS_PATH} only")
+            raise Refusal(403, f"this token opens {METRICS_PATH} only")
 
     def _check_name(self, path: str, headers: dict[bytes, bytes]) -> None:
         """Refuse a request whose `Host` is a name that an attacker may have made up."""
@@ -155,7 +107,7 @@ class RequestMiddleware:
         name = host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host
         if name != self._settings.host and not _is_plain(name.strip("[]")):
             reason = f"this machine is not known as {name[:80]!r} here; use its address"
-            raise _Refusal(403, reason)
+            raise Refusal(403, reason)
 
     async def _read(
         self, headers: dict[bytes, bytes], receive: Receive, held: contextlib.ExitStack
@@ -165,17 +117,11 @@ class RequestMiddleware:
         declared = headers.get(b"content-length")
         if declared is None and b"transfer-encoding" not in headers:
             return receive
-        size = most if declared is None else int(declared)
-        if size > most:
-            reason = f"the body has {size} bytes; at most {most} are taken (server.body_bytes)"
-            raise _Refusal(413, reason)
-        await self._body_bytes.acquire(size)
-        held.callback(self._body_bytes.release, size)
-        try:
-            async with asyncio.timeout(_BODY_TIMEOUT_S):
-                body = await _read_all(receive, most)
-        except TimeoutError:
-            raise _Refusal(408, f"the body did not come within {_BODY_TIMEOUT_S:g} s") from None
+        if declared is not None and int(declared) > most:
+            reason = f"the body has {int(declared)} bytes; at most {most} are taken"
+            raise Refusal(413, f"{reason} (server.body_bytes)")
+        lease = held.enter_context(self._room.lease())
+        body = await read_body(receive, lease, self._settings)
         return _BufferedReceive(body, receive)
 
 
@@ -196,8 +142,25 @@ def _is_plain(name: str) -> bool:
 
 def _check_site(method: str, headers: dict[bytes, bytes]) -> None:
     """Refuse a request that a page of another site makes a browser send: it would run code here."""
-    if method not in _READING and headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
-        raise _Refusal(403, "a page of another site may not send this")
+    if method in _READING:
+        return
+    site = headers.get(b"sec-fetch-site")
+    is_own = _is_own_origin(headers) if site is None else site in _OWN_SITES
+    if not is_own:
+        raise Refusal(403, "a page of another site may not send this")
+
+
+def _is_own_origin(headers: dict[bytes, bytes]) -> bool:
+    """Tell whether `Origin`, which old browsers send alone, names the host of the request."""
+    origin = headers.get(b"origin")
+    if origin is None:
+        return True  # It is not from a page.
+    _, _, host = origin.lower().partition(b"://")
+    return _without_usual_port(host) == _without_usual_port(headers.get(b"host", b"").lower())
+
+
+def _without_usual_port(host: bytes) -> bytes:
+    return host.removesuffix(b":80").removesuffix(b":443")
 
 
 class _BufferedReceive:
@@ -215,23 +178,6 @@ class _BufferedReceive:
             return await self._receive()
         self._is_given = True
         return {"type": "http.request", "body": self._body, "more_body": False}
-
-
-async def _read_all(receive: Receive, most: int) -> bytes | None:
-    """Return the whole body; None if the client hung up."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > most:
-            reason = f"the body has more than {most} bytes (server.body_bytes)"
-            raise _Refusal(413, reason)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
 
 
 class _Response:
@@ -264,7 +210,7 @@ def _endpoint(scope: Scope) -> str:
     return path
 
 
-async def _refuse(send: Send, refusal: _Refusal) -> None:
+async def _refuse(send: Send, refusal: Refusal) -> None:
     body = json.dumps({"detail": refusal.reason}).encode()
     headers = [
         (b"content-type", b"application/json"),

@@ -24,5 +24,5 @@ def test_log_shows_hostile_text_as_text_on_its_own_line() -> None:
     first, second, *traceback = done.stderr.splitlines()
     assert first.endswith("ERROR submission a␛[2J␤2026 ERROR forged⟨U+202E⟩ was not graded")
     assert second.endswith("ERROR a fault")
-    assert traceback[-1] == "ValueError: ␛[2J"
-    assert len(traceback) == 3
+    flush_left = [line for line in traceback if not line.startswith(" ")]
+    assert flush_left == ["Traceback (most recent call last):", "ValueError: ␛[2J"]

@@ -1,12 +1,13 @@
-"""`grader doctor` on the languages of this machine."""
+"""`grader doctor` on this machine: its Python packages, its languages."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from grader import languages
 from grader.cli import diagnosis
-from grader.cli.machine import Diagnostic, DiagnosticStatus
+from grader.cli.machine import Diagnostic, DiagnosticStatus, find_packages
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,18 @@ def test_missing_language_names_its_packages(
 ) -> None:
     language = replace(languages.languages()["c"], packages=packages)
     assert diagnosis.find_language(language) == diagnostic
+
+
+def test_other_project_with_a_package_of_our_name_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_packages().health is DiagnosticStatus.OK
+    other = tmp_path / "grader-1.2.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: grader\nVersion: 1.2\n")
+    (other / "top_level.txt").write_text("grader\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = find_packages()
+    assert found.health is DiagnosticStatus.WARNING
+    assert found.state.startswith("grader installed files")
+    assert found.remedy.startswith("pip uninstall grader grader-rl")

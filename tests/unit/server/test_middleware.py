@@ -10,61 +10,9 @@ from starlette.types import Message, Receive, Scope, Send
 from grader.config.server import ServerSettings
 from grader.model import MiB
 from grader.model.errors import ConfigurationError
-from grader.server.http.middleware import ByteSemaphore, RequestMiddleware
+from grader.server.http.middleware import RequestMiddleware
 from grader.server.metrics import Metrics
 from grader.server.serve import check_exposure
-
-
-def test_bytes_are_given_in_the_order_of_calls() -> None:
-    async def scenario() -> list[str]:
-        semaphore, order = ByteSemaphore(10), list[str]()
-
-        async def take(name: str, size: int) -> None:
-            await semaphore.acquire(size)
-            order.append(name)
-
-        await take("first", 6)
-        large = asyncio.ensure_future(take("large", 8))
-        await asyncio.sleep(0)
-        small = asyncio.ensure_future(take("small", 1))
-        await asyncio.sleep(0)
-        assert order == ["first"]
-        semaphore.release(6)
-        await asyncio.gather(large, small)
-        return order
-
-    assert asyncio.run(scenario()) == ["first", "large", "small"]
-
-
-def test_bytes_that_a_cancelled_caller_waited_for_go_to_the_next() -> None:
-    async def scenario() -> None:
-        semaphore = ByteSemaphore(10)
-        await semaphore.acquire(6)
-        gone = asyncio.ensure_future(semaphore.acquire(8))
-        await asyncio.sleep(0)
-        next_one = asyncio.ensure_future(semaphore.acquire(4))
-        await asyncio.sleep(0)
-        gone.cancel()
-        await asyncio.wait_for(next_one, 1)
-        semaphore.release(10)
-        await asyncio.wait_for(semaphore.acquire(10), 1)
-
-    asyncio.run(scenario())
-
-
-def test_bytes_granted_to_a_caller_that_was_just_cancelled_are_not_lost() -> None:
-    async def scenario() -> None:
-        semaphore = ByteSemaphore(10)
-        await semaphore.acquire(10)
-        waiting = asyncio.ensure_future(semaphore.acquire(10))
-        await asyncio.sleep(0)
-        semaphore.release(10)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        await asyncio.wait_for(semaphore.acquire(10), 1)
-
-    asyncio.run(scenario())
 
 
 async def echo(_: Scope, receive: Receive, send: Send) -> None:
@@ -195,6 +143,29 @@ def test_page_of_another_site_can_have_nothing_run(site: str, method: str, statu
     headers = {"Sec-Fetch-Site": site, "Content-Length": "2"}
     found = call(parts(b"{}"), headers, settings=ServerSettings(), method=method)
     assert found[0] == status
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        pytest.param("http://10.0.0.5:8080", 200, id="our own page"),
+        pytest.param("HTTP://10.0.0.5:8080", 200, id="in capitals"),
+        pytest.param("http://10.0.0.5:8081", 403, id="another port"),
+        pytest.param("http://10.0.0.5", 403, id="the usual port"),
+        pytest.param("https://evil.example", 403, id="another site"),
+        pytest.param("http://10.0.0.5:8080.evil.example", 403, id="a name that begins like ours"),
+        pytest.param("null", 403, id="hidden"),
+        pytest.param("", 403, id="empty"),
+    ],
+)
+@pytest.mark.parametrize("anonymous", [False, True])
+def test_page_of_another_site_is_known_by_its_origin_alone(
+    origin: str, status: int, anonymous: bool
+) -> None:
+    headers = {"Origin": origin, "Host": "10.0.0.5:8080", "Content-Length": "2"}
+    settings = ServerSettings(anonymous=anonymous)
+    assert call(parts(b"{}"), headers, settings=settings)[0] == status
+    assert call(parts(b"{}"), headers, settings=settings, method="GET")[0] == 200
 
 
 @pytest.mark.parametrize(
