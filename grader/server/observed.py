@@ -68,6 +68,8 @@ class ObservedGrader(FutureGrader):
         self._samples = samples
         self._recorder = recorder
         self._calls: dict[int, _Call] = {}
+        self.failures_in_a_row = 0
+        """Internal errors since a submission was last graded."""
         self.inner = open_inner(self._begin)
         """The other grader, for submissions that should not be counted."""
 
@@ -119,6 +121,7 @@ class ObservedGrader(FutureGrader):
             log.info("cancelled")
             return
         report = future.result()
+        self.failures_in_a_row = 0 if report.graded else self.failures_in_a_row + 1
         self._metrics.report(report, took_s)
         self._keep(call, report, took_s)
         log = log.bind(verdict=report.verdict.value, cpu_time_s=report.usage.cpu_time_s)

@@ -13,25 +13,38 @@ from grader.server.service import Service
 _log = logging.getLogger(__name__)
 
 _TRY_AGAIN_S = 5.0
+_FAILURES = 3
+"""After so many internal errors in a row, a service that was ready tries whether it still is."""
 
 
 class Readiness:
     """Whether the service can grade. For the event loop's thread."""
 
-    def __init__(self, service: Service) -> None:
-        """Start as not ready."""
+    def __init__(self, service: Service, *, try_again_s: float = _TRY_AGAIN_S) -> None:
+        """Start as not ready.
+
+        Args:
+            service: What may be ready.
+            try_again_s: Seconds between two tries.
+        """
         self._service = service
+        self._try_again_s = try_again_s
         self.last_obstacle: str | None = "starting"
         """Why the last attempt could not grade; None once an attempt could."""
 
     async def find_out(self) -> None:
-        """Try until grading works."""
+        """Try until grading works, and again whenever it seems not to."""
         while True:
-            self.last_obstacle = await asyncio.to_thread(self._service.obstacle)
-            if self.last_obstacle is None:
-                _log.info("ready")
-                return
-            await asyncio.sleep(_TRY_AGAIN_S)
+            obstacle = await asyncio.to_thread(self._service.obstacle)
+            if obstacle != self.last_obstacle:
+                _log.info("ready" if obstacle is None else f"not ready: {obstacle}")
+            self.last_obstacle = obstacle
+            await asyncio.sleep(self._try_again_s)
+            while self.last_obstacle is None and not self._seems_broken():
+                await asyncio.sleep(self._try_again_s)
+
+    def _seems_broken(self) -> bool:
+        return self._service.grader.failures_in_a_row >= _FAILURES
 
     async def obstacle(self) -> str | None:
         """Return why requests should not be sent here; None if the service is ready."""
