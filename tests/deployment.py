@@ -35,6 +35,7 @@ LASTING_KEYS = (
     names.Key.VIRTUAL,
     names.Key.SLOTS,
     names.Key.SHARE,
+    names.Key.HINTS,
     names.Key.SUITE,
     names.Key.SUITES_USED,
     names.Key.VERDICTS,

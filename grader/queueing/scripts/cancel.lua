@@ -11,7 +11,7 @@ for _, key in ipairs(args.keys) do
   end
   if #others > 0 then
     redis.call('HSET', job, 'waiters', table.concat(others, ' '))
-    for _, waiter in ipairs(own) do redis.call('ZREM', lane_of(image, waiter), key) end
+    for _, waiter in ipairs(own) do leave_lane(image, waiter, key) end
   elseif waiters then
     forget(key)
     count(COUNTER.CANCELLED)

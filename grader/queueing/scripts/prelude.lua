@@ -52,6 +52,22 @@ local function open_lane(image, waiter)
   redis.call('ZADD', KEY.LANES .. image, 'NX', math.max(tonumber(tag), tonumber(present)), waiter)
 end
 
+-- Serve a lane no more if it has no jobs. Its virtual time is kept for when it has some again.
+local function close_if_empty(image, waiter)
+  if redis.call('EXISTS', lane_of(image, waiter)) == 1 then return end
+  local tag = redis.call('ZSCORE', KEY.LANES .. image, waiter)
+  if not tag then return end
+  local share = KEY.SHARE .. image .. ':' .. waiter
+  redis.call('ZREM', KEY.LANES .. image, waiter)
+  redis.call('HSET', share, 'tag', tag)
+  redis.call('PEXPIRE', share, args.keep_ms)
+end
+
+local function leave_lane(image, waiter, key)
+  redis.call('ZREM', lane_of(image, waiter), key)
+  close_if_empty(image, waiter)
+end
+
 -- Put a job that was in a lane, and may be its only one, back.
 local function put_in_lane(image, waiter, key, deadline)
   redis.call('ZADD', lane_of(image, waiter), deadline, key)
@@ -78,9 +94,7 @@ local function forget(key)
   if owner and owner ~= '' then
     redis.call('HDEL', KEY.HELD .. owner, token)
   else
-    for _, waiter in ipairs(waiters_in(waiters)) do
-      redis.call('ZREM', lane_of(image, waiter), key)
-    end
+    for _, waiter in ipairs(waiters_in(waiters)) do leave_lane(image, waiter, key) end
     redis.call('ZREM', KEY.QUEUED, key)
   end
   redis.call('DEL', job)

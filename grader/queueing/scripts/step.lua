@@ -83,10 +83,8 @@ local function take(token, image)
     local lane = lane_of(image, waiter)
     local key = redis.call('ZPOPMIN', lane)[1]
     if not key or not is_alive(client_of(waiter)) then
-      redis.call('ZREM', KEY.LANES .. image, waiter)
-      redis.call('HSET', KEY.SHARE .. image .. ':' .. waiter, 'tag', tag)
-      redis.call('PEXPIRE', KEY.SHARE .. image .. ':' .. waiter, args.keep_ms)
       redis.call('UNLINK', lane) -- `reap` finds those of its jobs that other clients wait for
+      close_if_empty(image, waiter)
     else
       local job = KEY.JOB .. key
       local state, waiters, deadline, suite, suspect, code, settings, failed_at, apart_until =
@@ -102,7 +100,7 @@ local function take(token, image)
         redis.call('HSET', held, token, key)
         redis.call('ZREM', KEY.QUEUED, key)
         for _, other in ipairs(waiters_in(waiters)) do
-          if other ~= waiter then redis.call('ZREM', lane_of(image, other), key) end
+          if other ~= waiter then leave_lane(image, other, key) end
         end
         redis.call('ZINCRBY', KEY.LANES .. image, share.mean_ms / share.weight, waiter)
         present[image] = tag
