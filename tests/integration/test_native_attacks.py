@@ -1,8 +1,10 @@
 """Programs in native jails that try to get out, look around or stay; each attack must fail."""
 
+import fcntl
 import json
 import os
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,27 @@ def tell(slot: Slot, expression: str) -> Any:
     (outcome,) = run(slot, f"print(json.dumps({expression}))")
     assert outcome.exit_code == 0, outcome.stderr.decode()
     return json.loads(outcome.stdout)
+
+
+def test_locks_on_files_of_the_host_are_not_heard(slot: Slot) -> None:
+    attack = """
+import fcntl, struct
+asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
+files = [os.open(path, os.O_RDONLY) for path in (os.__file__, os.path.dirname(os.__file__))]
+print([attempt(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)) for file in files])
+print(fcntl.fcntl(files[0], fcntl.F_OFD_GETLK, asked)[0] == fcntl.F_UNLCK)
+"""
+    held = [os.open(path, os.O_RDONLY) for path in (os.__file__, Path(os.__file__).parent)]
+    try:
+        for file in held:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shared = struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0)
+        fcntl.fcntl(held[0], fcntl.F_OFD_SETLK, shared)
+        (outcome,) = run(slot, attack)
+    finally:
+        for file in held:
+            os.close(file)
+    assert outcome.stdout == b"[None, None]\nTrue\n", outcome.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import os
 from typing import NamedTuple
 
 _CACHE_V1 = (b"total_active_file", b"total_inactive_file")
-_CACHE_V2 = (b"active_file", b"inactive_file")
+_CACHE_V2 = (b"active_file", b"inactive_file", b"slab_reclaimable")
 _READ_BYTES = 64 * 1024
 
 
@@ -39,7 +39,11 @@ class CgroupReader(NamedTuple):
         return _number(_read(self.memory, name), b"oom_kill")
 
     def memory_bytes(self) -> int:
-        """Return the memory in use now, without file pages that the kernel can drop."""
+        """Return the memory in use now, without what the kernel can drop.
+
+        That is pages of files and, in version 2, what it remembers of names and files that were
+        looked at. Version 1 does not count the latter apart.
+        """
         names = _CACHE_V1 if self.version == 1 else _CACHE_V2
         stat = _read(self.memory, "memory.stat")
         usage = _read(

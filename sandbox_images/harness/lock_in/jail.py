@@ -16,6 +16,7 @@ user gets the capabilities from a user namespace.
 import ctypes
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -45,6 +46,7 @@ _AT_RECURSIVE = 0x8000
 _ATTRIBUTE_READ_ONLY = 1
 _ATTRIBUTE_NO_SETUID = 2
 _ATTRIBUTE_NO_DEVICES = 4
+_SAFE = namespaces.MS_NOSUID | namespaces.MS_NODEV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,29 +130,74 @@ def _build_root(plan: JailPlan) -> None:
     """Put the new root together on `plan.stage`, in this mount namespace only."""
     stage = plan.stage
     namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
-    safe = namespaces.MS_NOSUID | namespaces.MS_NODEV
-    namespaces.mount("root", stage, "tmpfs", safe, "size=1m,nr_inodes=1k,mode=755")
+    namespaces.mount("root", stage, "tmpfs", _SAFE, "size=4m,nr_inodes=1k,mode=755")
     for folder in plan.folders:
         os.makedirs(stage + folder, exist_ok=True)
     for inside, content in plan.files.items():
-        _make_file(stage + inside, content)
+        _make_file(stage + inside, content.encode())
     for inside, target in plan.links.items():
         os.makedirs(os.path.dirname(stage + inside), exist_ok=True)
         os.symlink(target, stage + inside)
+    proc = f"{stage}/proc"
+    os.makedirs(proc, exist_ok=True)
+    namespaces.mount("none", proc, "tmpfs", _SAFE, "size=0,nr_inodes=1")
     for inside, outside in plan.binds.items():
-        _bind(outside, stage + inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
+        if outside in plan.cgroups:
+            _bind(outside, stage + inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
+        elif os.path.isdir(outside):
+            _show(outside, stage + inside, nothing=proc)
+        else:
+            with open(outside, "rb") as file:
+                _make_file(stage + inside, file.read())
     for device in plan.devices:
         _bind(device, stage + device, 0)
-    os.makedirs(f"{stage}/proc", exist_ok=True)
+    namespaces.unmount(proc)
     # Nothing may cover a part of it: the kernel lets a submission's user namespace mount a /proc
     # only if its parent's is whole.
-    namespaces.mount("proc", f"{stage}/proc", "proc", safe | namespaces.MS_NOEXEC)
+    namespaces.mount("proc", proc, "proc", _SAFE | namespaces.MS_NOEXEC)
 
 
-def _make_file(path: str, content: str) -> None:
+def _make_file(path: str, content: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w") as file:
+    with open(path, "wb") as file:
         file.write(content)
+
+
+def _show(outside: str, target: str, *, nothing: str) -> None:
+    """Show a folder read-only, such that locks on its files are heard in this jail only.
+
+    For that it is the lower layer of an overlay, whose files are not the host's to the kernel. If
+    the kernel refuses that, the folder is bound.
+
+    Args:
+        outside: The folder.
+        target: Where to show it, with all that is mounted below it.
+        nothing: An empty folder. An overlay that cannot be written needs two layers.
+    """
+    below = _mounted_below(outside)
+    os.makedirs(target, exist_ok=True)
+    flags = _SAFE | namespaces.MS_RDONLY
+    layers = ":".join(re.sub(r"([\\:,])", r"\\\1", each) for each in (outside, nothing))
+    try:
+        namespaces.mount("files", target, "overlay", flags, f"lowerdir={layers}")
+    except OSError:
+        _bind(outside, target, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
+        return
+    for place in below:
+        inside = target + place.removeprefix(outside)
+        _bind(place, inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
+
+
+def _mounted_below(folder: str) -> list[str]:
+    """Return the topmost mounts below a folder."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        escaped = [line.split()[4] for line in file]
+    places = [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), each) for each in escaped]
+    found: list[str] = []
+    for place in sorted(set(places)):
+        if place.startswith(f"{folder}/") and not any(place.startswith(f"{f}/") for f in found):
+            found.append(place)
+    return found
 
 
 def _bind(outside: str, target: str, attributes: int) -> None:
@@ -158,7 +205,7 @@ def _bind(outside: str, target: str, attributes: int) -> None:
     if os.path.isdir(outside):
         os.makedirs(target, exist_ok=True)
     elif not os.path.exists(target):
-        _make_file(target, "")
+        _make_file(target, b"")
     namespaces.mount(outside, target, None, namespaces.MS_BIND | namespaces.MS_REC)
     _restrict(target, attributes | _ATTRIBUTE_NO_SETUID)
 

@@ -32,6 +32,7 @@ VERSION_2 = {
     "memory.stat": (
         "anon 20971520\nfile 10485760\nkernel 1048576\nshmem 1048576\ninactive_anon 22020096\n"
         "active_anon 0\ninactive_file 8388608\nactive_file 1048576\nunevictable 0\n"
+        "slab_reclaimable 524288\nslab_unreclaimable 262144\nslab 786432\n"
     ),
     "cpu.stat": (
         "usage_usec 19299336\nuser_usec 9495787\nsystem_usec 9803548\nnice_usec 0\n"
@@ -64,7 +65,7 @@ def test_version_2_counters(tmp_path: Path) -> None:
     reader = opened(tmp_path, VERSION_2)
     assert (reader.version, reader.oom_kills()) == (2, 2)
     assert reader.cpu_time_s() == pytest.approx(19.299336)
-    assert reader.memory_bytes() == 31457280 - 8388608 - 1048576
+    assert reader.memory_bytes() == 31457280 - 8388608 - 1048576 - 524288
 
 
 @pytest.mark.parametrize("name", ["cpu,cpuacct", "cpuacct,cpu"])
