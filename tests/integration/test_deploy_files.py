@@ -7,14 +7,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.config.settings import Settings
+from grader.model.verdict import Verdict
+from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
 from tests.conftest import missing
 from tests.deployment import REPO, Deployment, redis_program, wait_until
+from tests.factories import make_submission
 from tests.guides import assert_as_expected, section, walk, write_examples
+from tests.serving import sleeper
 from tests.tools import tool
 from tests.traces import family, living
 
@@ -79,6 +84,66 @@ def test_worker_that_crashes_does_not_end_like_one_that_was_stopped(
     deployment.wait_for_workers(1)
     crashed.send(signal.SIGTERM)
     assert crashed.wait(60) == 0
+
+
+def manifests(name: str) -> list[dict[str, Any]]:
+    import yaml  # type: ignore[import-untyped]  # its stubs are a package for this line
+
+    return list(yaml.safe_load_all((REPO / "deploy/kubernetes" / name).read_text()))
+
+
+def test_kubernetes_files_fit_each_other_and_the_settings() -> None:
+    found = {each["kind"]: each for each in manifests("workers.yaml")}
+    (scaled,) = manifests("autoscale.yaml")
+    deployment, budget = found["Deployment"], found["PodDisruptionBudget"]
+    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
+    pod = deployment["spec"]["template"]["spec"]
+    # Closing the slots takes time, too.
+    assert pod["terminationGracePeriodSeconds"] >= 2 * Settings().queue.drain_s
+    slots = {each["name"]: each.get("value") for each in pod["containers"][0]["env"]}
+    spec = scaled["spec"]
+    assert spec["scaleTargetRef"] == {"name": deployment["metadata"]["name"]}
+    (trigger,) = spec["triggers"]
+    assert trigger["metadata"]["threshold"] == slots["GRADER_SLOTS"]
+    # KEDA takes texts only.
+    assert {type(value) for value in trigger["metadata"].values()} == {str}
+    assert spec["minReplicaCount"] < spec["maxReplicaCount"]
+
+
+@pytest.mark.redis
+@pytest.mark.usefixtures("native_sandbox")
+@pytest.mark.timeout(120)
+def test_pod_is_probed_and_ends_as_its_manifest_says(deployment: Deployment) -> None:
+    (manifest,) = (each for each in manifests("workers.yaml") if each["kind"] == "Deployment")
+    pod = manifest["spec"]["template"]["spec"]
+    start, *probe = pod["containers"][0]["readinessProbe"]["exec"]["command"]
+    assert start == "/opt/grader/start"  # which only adds the address of Redis
+
+    def is_ready() -> bool:
+        environ = {**os.environ, "GRADER_BROKER": deployment.redis.url}
+        command = [sys.executable, *probe[1:]]
+        return subprocess.run(command, env=environ, cwd=REPO, capture_output=True).returncode == 0
+
+    assert not is_ready()
+    worker = deployment.add_worker(slots=1)
+    wait_until(is_ready, 60, "the pod is ready")
+    where = Settings(broker=deployment.redis.url)
+    with QueueGrader(where) as grader:
+        futures = [grader.submit(make_submission(sleeper(2 + n / 100))) for n in range(4)]
+        wait_until(lambda: read_status(where).running == 1, 30, "one of them runs")
+        worker.send(signal.SIGTERM)
+        assert worker.wait(pod["terminationGracePeriodSeconds"]) == 0
+        assert not is_ready()
+        # What ran is finished, and nothing else was begun.
+        wait_until(lambda: sum(future.done() for future in futures) == 1, 10, "its report is here")
+        deployment.add_worker()
+        assert {future.result(60).verdict for future in futures} == {Verdict.PASSED}
+    counts = deployment.redis.stats()
+    assert (counts["graded"], counts.get("redelivered", 0), counts.get("workers_lost", 0)) == (
+        4,
+        0,
+        0,
+    )
 
 
 @pytest.fixture
