@@ -62,11 +62,15 @@ def test_locks_on_files_of_the_host_are_not_heard(slot: Slot) -> None:
     attack = """
 import fcntl, struct
 asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
-files = [os.open(path, os.O_RDONLY) for path in (os.__file__, os.path.dirname(os.__file__))]
+paths = [os.__file__, os.path.dirname(os.__file__), "/dev/null", "/dev/urandom"]
+files = [os.open(path, os.O_RDONLY) for path in paths]
 print([attempt(lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)) for file in files])
 print(fcntl.fcntl(files[0], fcntl.F_OFD_GETLK, asked)[0] == fcntl.F_UNLCK)
 """
-    held = [os.open(path, os.O_RDONLY) for path in (os.__file__, Path(os.__file__).parent)]
+    shown = Path(os.__file__)
+    # Only root can make devices that are not the host's.
+    devices = ("/dev/null", "/dev/urandom") if os.geteuid() == 0 else ()
+    held = [os.open(path, os.O_RDONLY) for path in (shown, shown.parent, *devices)]
     try:
         for file in held:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,7 +80,7 @@ print(fcntl.fcntl(files[0], fcntl.F_OFD_GETLK, asked)[0] == fcntl.F_UNLCK)
     finally:
         for file in held:
             os.close(file)
-    assert outcome.stdout == b"[None, None]\nTrue\n", outcome.stderr
+    assert outcome.stdout == b"[None, None, None, None]\nTrue\n", outcome.stderr
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import re
 import resource
 import select
 import signal
+import stat
 import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -131,6 +132,10 @@ def _build_root(plan: JailPlan) -> None:
     stage = plan.stage
     namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
     namespaces.mount("root", stage, "tmpfs", _SAFE, "size=4m,nr_inodes=1k,mode=755")
+    dev = f"{stage}/dev"
+    os.mkdir(dev)
+    dev_flags = namespaces.MS_NOSUID | namespaces.MS_NOEXEC
+    namespaces.mount("dev", dev, "tmpfs", dev_flags, "size=64k,nr_inodes=64,mode=755")
     for folder in plan.folders:
         os.makedirs(stage + folder, exist_ok=True)
     for inside, content in plan.files.items():
@@ -150,7 +155,9 @@ def _build_root(plan: JailPlan) -> None:
             with open(outside, "rb") as file:
                 _make_file(stage + inside, file.read())
     for device in plan.devices:
-        _bind(device, stage + device, 0)
+        _make_device(device, stage + device)
+    read_only = namespaces.MS_REMOUNT | namespaces.MS_BIND | namespaces.MS_RDONLY
+    namespaces.mount("none", dev, None, read_only | dev_flags)
     namespaces.unmount(proc)
     # Nothing may cover a part of it: the kernel lets a submission's user namespace mount a /proc
     # only if its parent's is whole.
@@ -161,6 +168,16 @@ def _make_file(path: str, content: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)
+
+
+def _make_device(outside: str, target: str) -> None:
+    """Make a device node like one of the host; bind that one if only the host's root could."""
+    try:
+        os.mknod(target, stat.S_IFCHR, os.stat(outside).st_rdev)
+    except PermissionError:
+        _bind(outside, target, 0)
+    else:
+        os.chmod(target, 0o666)
 
 
 def _show(outside: str, target: str, *, nothing: str) -> None:
