@@ -20,13 +20,10 @@ from grader.model import MiB
 from grader.model.errors import InputError
 from grader.model.wire import json_bytes
 from grader.offline.tables import TableReader, reader_for
+from grader.suites.problems import MAX_LINE_BYTES
 
 STDIN = Path("-")
 """The path that means standard input."""
-
-MAX_LINE_BYTES = 256 * MiB
-"""Longest line of JSONL and longest element of an array. Rows with tests for each edge have some
-tens of megabytes; more is a file of another kind, and would fill the memory."""
 
 _GZIP = b"\x1f\x8b"
 _UNREADABLE = {

@@ -28,7 +28,7 @@ from grader.scoring import calibration
 from grader.scoring.own import policy_to_send
 from grader.scoring.policies import marked, score_report
 from grader.suites.cache import EncodedSuite, EncodedSuites
-from grader.suites.files import check_files
+from grader.suites.files import check_foreign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +237,7 @@ def decode_suite(message: bytes) -> TestSuite:
         WireError: The message cannot be decoded, or has another version.
         LabelError: The path of one of its files leads out of the work area.
     """
-    return check_files(wire.decode_submission(message).suite)
+    return check_foreign(wire.decode_submission(message).suite)
 
 
 def apply(job_settings: Mapping[str, Any], settings: Settings) -> Settings:

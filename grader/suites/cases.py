@@ -9,10 +9,12 @@ from grader.model import (
     CallTests,
     Comparator,
     Comparison,
+    PytestTests,
     ScriptCase,
     ScriptTests,
     StdinCase,
     StdinTests,
+    TestSuite,
 )
 from grader.model.errors import LabelError, SuiteError
 from grader.suites.fields import clean, is_list, load_data
@@ -29,6 +31,9 @@ the end and so accept wrong answers in another order.
 
 JSON_VALUES = Comparison(comparator=Comparator.EXACT, tuples_as_lists=True)
 """For expected values that went through JSON, which has no tuples."""
+
+MOST_CASES = 20_000
+"""Each costs the grader itself about 0.2 ms. Large suites of public datasets have 1,000 cases."""
 
 INPUTS = ("input", "stdin")
 OUTPUTS = ("output", "expected_output", "expected", "stdout", "expected_stdout")
@@ -210,6 +215,19 @@ def require_cases(cases: Sequence[object]) -> None:
     if not cases:
         message = "the suite has no test case"
         raise SuiteError(message)
+
+
+def check_cases(suite: TestSuite) -> TestSuite:
+    """Return a suite, after a check of the number of its cases.
+
+    Raises:
+        LabelError: There are more than `MOST_CASES`.
+    """
+    number = 0 if isinstance(suite.tests, PytestTests) else len(suite.tests.cases)
+    if number > MOST_CASES:
+        message = f"the suite has {number} cases; at most {MOST_CASES} are graded"
+        raise LabelError(message)
+    return suite
 
 
 def _stream(value: object, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from grader.model import PytestTests, SuiteFile, TestSuite
 from grader.model.errors import LabelError
+from grader.suites.cases import check_cases
 from grader.suites.fields import clean
 
 _MAX_PATH_CHARS = 200
@@ -46,16 +47,16 @@ def pytest_tests(
     )
 
 
-def check_files(suite: TestSuite) -> TestSuite:
-    """Return a suite that came from elsewhere, after a check of its files' paths.
+def check_foreign(suite: TestSuite) -> TestSuite:
+    """Return a suite that was read elsewhere, after the checks that readers of labels make.
 
     Raises:
-        LabelError: A path leads out of the folder.
+        LabelError: The path of a file leads out of the folder, or there are too many cases.
     """
     if isinstance(suite.tests, PytestTests):
         for path in (*(file.path for file in suite.tests.files), suite.tests.solution_path):
             _require_inside(path)
-    return suite
+    return check_cases(suite)
 
 
 def _require_inside(path: str) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields
+from grader.suites.cases import check_cases
 from grader.suites.deciding import checker_of, require_gradable, with_checker, with_language
 from grader.suites.format import Envelope, Row
 from grader.suites.overrides import override
@@ -61,11 +62,11 @@ def parse_label(label: object, *, problems: Problems | None = None) -> TestSuite
         problems: Finds the problem of a label such as `{"problem": "HumanEval/0"}`.
 
     Raises:
-        LabelError: The label fits no known format or more than one, is damaged, or names an unknown
-            problem. The message names its fields and the nearest formats.
+        LabelError: The label fits no known format or more than one, is damaged, has too many cases,
+            or names an unknown problem. The message names its fields and the nearest formats.
         SuiteError: The format is known, but the tests are broken.
     """
-    return _parse(label, problems, 0)
+    return check_cases(_parse(label, problems, 0))
 
 
 def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
@@ -75,7 +76,7 @@ def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
         LabelError: As `parse_label`.
         SuiteError: As `parse_label`.
     """
-    suite = _parse(row, problems, 0)
+    suite = check_cases(_parse(row, problems, 0))
     if suite.problem_id is not None:
         return suite
     return replace(suite, problem_id=problem_id_of(row))

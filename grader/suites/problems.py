@@ -4,19 +4,25 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
-from grader.model import TestSuite
+from grader.model import MiB, TestSuite
 from grader.model.errors import InputError, LabelError
 from grader.process.closing import Closing
 from grader.suites.cache import SuiteCache
 from grader.suites.format import Row
 from grader.suites.formats.quixbugs import SUPPORT_ROW
-from grader.suites.parse import parse_problem, problem_id_of
+from grader.suites.parse import problem_id_of
+from grader.suites.reading import read_problem
+
+MAX_LINE_BYTES = 256 * MiB
+"""Longest line of JSONL and longest element of an array. Rows with tests for each edge have some
+tens of megabytes; more is a file of another kind, and would fill the memory."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -68,13 +74,13 @@ class ProblemIndex(Closing):
                 file: IO[bytes]
                 if _is_gzipped(path):
                     file = stack.enter_context(tempfile.TemporaryFile())
-                    lines = stack.enter_context(gzip.open(path))
-                    named = _index(path, _copied(lines, file))
+                    packed = stack.enter_context(gzip.open(path))
+                    named = _index(path, _copied(_lines(path, packed), file))
                     file.flush()
                 else:
                     file = stack.enter_context(path.open("rb"))
-                    named = _index(path, file)
-            except (OSError, EOFError) as error:
+                    named = _index(path, _lines(path, file))
+            except (OSError, EOFError, zlib.error) as error:
                 message = f"{path}: {error}"
                 raise InputError(message) from error
             return cls(file, named, stack.pop_all())
@@ -108,6 +114,7 @@ class ProblemIndex(Closing):
         Raises:
             LabelError: The row fits no known format, or different rows have this id.
             SuiteError: Its tests are broken.
+            ReaderLostError: As `read_problem`.
         """
         if lines := self._clashes.get(problem_id):
             where = " and ".join(map(str, lines))
@@ -118,7 +125,7 @@ class ProblemIndex(Closing):
         row = self.row(problem_id)
         if row is None:
             return None
-        suite = replace(parse_problem(row), problem_id=problem_id)
+        suite = replace(read_problem(row), problem_id=problem_id)
         self._suites.keep(problem_id, suite, self._spans[problem_id][1])
         return suite
 
@@ -150,6 +157,16 @@ class ProblemIndex(Closing):
 def _is_gzipped(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
+
+
+def _lines(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES):
+        number += 1
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            message = f"{path}, line {number}: longer than {MAX_LINE_BYTES} bytes"
+            raise InputError(message)
+        yield line
 
 
 def _copied(lines: Iterable[bytes], file: IO[bytes]) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import cache
 
@@ -108,10 +109,11 @@ def is_cheap(text: str, most_chars: int = CHEAP_CHARS) -> bool:
 
 def end_readers() -> None:
     """End the processes that read labels for this one. A label that needs one starts new ones."""
-    readers = _readers(os.getpid())
+    for depth in (0, 1):
+        readers = _readers(os.getpid(), depth)
+        readers.close()
+        forget_at_exit(readers)
     _readers.cache_clear()
-    readers.close()
-    forget_at_exit(readers)
 
 
 def _read(
@@ -122,12 +124,18 @@ def _read(
     except (ValueError, RecursionError) as error:
         message = f"the label cannot be written as JSON: {error}"
         raise LabelError(message) from error
-    return here() if is_cheap(text) else _readers(os.getpid()).read(kind, text, problems)
+    if is_cheap(text):
+        return here()
+    return _readers(os.getpid(), _depth.get()).read(kind, text, problems)
+
+
+_depth: ContextVar[int] = ContextVar("depth", default=0)
+"""1 for a problem that a label names, while a process waits for it to read the label."""
 
 
 @cache
-def _readers(_pid: int) -> "_Readers":
-    # A forked process needs its own.
+def _readers(_pid: int, _depth: int) -> "_Readers":
+    # A forked process needs its own. Processes that wait must not keep those that they wait for.
     readers = _Readers()
     close_at_exit(readers)
     return readers
@@ -203,7 +211,12 @@ class _Readers:
             for is_last in (False, True):
                 if process is None:
                     process = self._start()
-                answer = process.ask(kind, message, problems, cpu_time_s)
+                try:
+                    answer = process.ask(kind, message, problems, cpu_time_s)
+                except BaseException:
+                    self._bury(process)
+                    process = None
+                    raise
                 if answer is not None:
                     header, blobs = answer
                     return suite_of(header, blobs)
@@ -349,10 +362,14 @@ class _Process:
 
 
 def _looked_up(problems: Problems, problem_id: str) -> bytes:
+    token = _depth.set(1)
     try:
         suite = problems.get(problem_id)
     except (LabelError, SuiteError) as error:
-        return encode({"op": "error", "kind": type(error).__name__, "message": str(error)})
+        kind = SuiteError if isinstance(error, SuiteError) else LabelError
+        return encode({"op": "error", "kind": kind.__name__, "message": str(error)})
+    finally:
+        _depth.reset(token)
     if suite is None:
         return encode({"op": "none"})
     return encode({"op": "suite"}, wire.encode_suite(suite))

@@ -9,7 +9,7 @@ from grader.offline.finder import SuiteFinder, key_of
 from grader.process.threads import Threads
 from grader.server.metrics import Metrics
 from grader.suites.cache import SuiteCache
-from grader.suites.files import check_files
+from grader.suites.files import check_foreign
 from grader.suites.problems import ProblemIndex
 from grader.suites.reading import is_cheap
 
@@ -99,6 +99,6 @@ class LabelReader:
         body = message.encode("utf-8", "replace")
         digest = hashlib.sha256(body).hexdigest()
         if (suite := self._decoded.get(digest)) is None:
-            suite = check_files(wire.decode_submission(body).suite)
+            suite = check_foreign(wire.decode_submission(body).suite)
             self._decoded.keep(digest, suite, len(body))
         return suite

@@ -11,6 +11,8 @@ from grader.model import StdinTests
 from grader.model.errors import InputError, LabelError
 from grader.offline.problems import load_problems
 from grader.suites import ProblemIndex, parse_label
+from grader.suites import problems as problems_module
+from grader.suites.reading import read_problem
 
 
 def row(problem_id: str, answer: str = "4") -> dict[str, object]:
@@ -115,6 +117,16 @@ def test_damaged_gzip_is_an_input_error(tmp_path: Path, content: bytes) -> None:
         ProblemIndex.load(path)
 
 
+@pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz"])
+def test_line_that_is_too_long_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(problems_module, "MAX_LINE_BYTES", 1000)
+    path = write(tmp_path / name, [row("a"), row("b", "4" * 1000)])
+    with pytest.raises(InputError, match="line 2: longer than 1000 bytes"):
+        ProblemIndex.load(path)
+
+
 def test_bad_row_is_refused_only_when_it_is_needed(tmp_path: Path) -> None:
     with ProblemIndex.load(write(tmp_path / "p.jsonl", [{"id": "bad"}, row("good")])) as problems:
         assert problems.get("good") is not None
@@ -138,6 +150,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         {**row(str(number)), "padding": "x" * 50_000} for number in range(400)
     ]
     path = write(tmp_path / "p.jsonl", rows)
+    read_problem(rows[0])  # This imports what takes memory itself.
     del rows
     tracemalloc.start()
     try:

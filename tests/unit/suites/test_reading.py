@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.model import MiB, TestSuite
+from grader.model import MiB, StdinCase, StdinTests, TestSuite
 from grader.model.errors import GraderError, LabelError, ReaderLostError
-from grader.suites import FORMATS, Format, parse_label, reading
+from grader.suites import FORMATS, Format, ProblemIndex, parse_label, parse_problem, reading
+from grader.suites.cases import MOST_CASES
+from grader.suites.files import check_foreign
 from grader.suites.reading import is_cheap, read_label
 from tests.factories import make_suite
 
@@ -127,6 +129,30 @@ def test_label_whose_process_is_killed_is_not_to_blame() -> None:
         with pytest.raises(ReaderLostError, match="ended with -9"):
             waiting.result()
     assert read_label(label, problems=OneProblem()).format == make_suite().format
+
+
+def test_large_labels_that_name_large_problems_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "inputs": ["2"], "outputs": ["4"], "x": PADDING} for n in range(6)]
+    path = tmp_path / "problems.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    labels = [json.dumps({"problem": row["id"]}) + PADDING for row in rows]
+    with ProblemIndex.load(path) as problems, ThreadPoolExecutor(6) as threads:
+        suites = list(threads.map(lambda label: read_label(label, problems=problems), labels))
+    assert [suite.problem_id for suite in suites] == [row["id"] for row in rows]
+
+
+@pytest.mark.parametrize(("number", "is_taken"), [(MOST_CASES, True), (MOST_CASES + 1, False)])
+def test_number_of_cases_is_held_to_its_limit(number: int, is_taken: bool) -> None:
+    label = {"inputs": ["1"] * number, "outputs": ["1"] * number}
+    if is_taken:
+        assert len(parse_label(label).tests.cases) == number  # type: ignore[union-attr]
+        return
+    for read in (parse_label, parse_problem):
+        with pytest.raises(LabelError, match="has 20001 cases; at most 20000 are graded"):
+            read(label)
+    cases = (StdinCase(id="0", stdin="1", expected="1"),) * number
+    with pytest.raises(LabelError, match="at most 20000 are graded"):
+        check_foreign(make_suite(StdinTests(cases=cases)))
 
 
 def _children() -> list[int]:
