@@ -158,7 +158,10 @@ print(fcntl.fcntl(files[0], fcntl.F_OFD_GETLK, asked)[0] == fcntl.F_UNLCK)
         ),
         pytest.param("attempt(lambda: os.setuid(0))", "OSError", id="become root"),
         pytest.param(
-            "attempt(lambda: os.chmod('/dev/null', 0o600))", "PermissionError", id="take away null"
+            # Read-only if the device was made for the jail, else the host's own.
+            "attempt(lambda: os.chmod('/dev/null', 0o600)) in ('OSError', 'PermissionError')",
+            True,
+            id="take away null",
         ),
         pytest.param("attempt(lambda: socket.sethostname('x'))", "PermissionError", id="host name"),
         pytest.param(
