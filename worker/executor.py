@@ -1,5 +1,6 @@
 """The executor of a worker process. Each thread of Celery's pool has it run jobs, if any wait."""
 
+import functools
 import hashlib
 import json
 import logging
@@ -257,10 +258,9 @@ class Executor:
 
     def _edition(self) -> str:
         """Return a digest of what this worker's verdicts depend on, apart from the jobs."""
-        parts = [build_id(), self._grader.sandbox.name]
-        for image in self._settings.queue.images.split(","):
-            parts += [image, self._grader.sandbox.environment(image)]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+        sandbox = self._grader.sandbox
+        images = self._settings.queue.images.split(",")
+        return _digest(sandbox.name, *(sandbox.environment(image) for image in images))
 
     def _insist(self, step: Callable[[], _Answer]) -> _Answer:
         """Try a step in the ledger until Redis answers.
@@ -278,3 +278,8 @@ class Executor:
                 if self._abandoned.wait(_RETRY_S[min(tries, len(_RETRY_S) - 1)]):
                     raise AbandonedError from error
                 tries += 1
+
+
+@functools.lru_cache(maxsize=4)
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps([build_id(), *parts]).encode()).hexdigest()[:12]

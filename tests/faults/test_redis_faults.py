@@ -1,9 +1,11 @@
 """Redis that dies, hangs or loses data, without any effect on the batch."""
 
 import itertools
+import shutil
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +76,35 @@ def test_batch_survives_a_redis_that_forgot_everything(
         client.flushall()
     batch.finish()
     assert_nothing_is_left(deployment)
+
+
+@pytest.mark.slow
+def test_batch_survives_a_redis_that_comes_back_from_an_older_file(
+    deployment: Deployment, start_batch: Callable[..., Batch], tmp_path: Path
+) -> None:
+    """The file says that workers run what they have handed in since."""
+    for _ in range(2):
+        deployment.add_worker()
+    deployment.wait_for_workers(2)
+    batch = start_batch()
+    batch.wait_for(0.1)
+    file, copy = tmp_path / "redis/appendonlydir", tmp_path / "older"
+    deployment.redis.kill()
+    shutil.copytree(file, copy)
+    deployment.redis.start()
+    batch.wait_for(0.5)
+    assert not batch.is_over
+    deployment.redis.kill()
+    shutil.rmtree(file)
+    shutil.copytree(copy, file)
+    deployment.redis.start()
+    batch.finish()
+    wait_until(lambda: no_job_is_left(deployment), 60, "no worker holds a job for ever")
+    assert_nothing_is_left(deployment)
+
+
+def no_job_is_left(deployment: Deployment) -> bool:
+    return not [key for key in deployment.redis.key_names() if key.startswith(names.Key.JOB)]
 
 
 def test_lost_messages_are_made_up_for(

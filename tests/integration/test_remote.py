@@ -27,6 +27,7 @@ from grader.model import (
     SuiteFile,
     TestSuite,
     Usage,
+    wire,
 )
 from grader.model.errors import GraderError, ServiceUnavailableError
 from grader.model.verdict import Integrity, Verdict
@@ -66,6 +67,16 @@ def settings(service: Service) -> Settings:
 def grader(settings: Settings) -> Iterator[RemoteGrader]:
     with RemoteGrader(settings) as grader:
         yield grader
+
+
+def test_client_of_another_wire_version_is_refused_at_once_in_words(
+    grader: RemoteGrader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "WIRE_VERSION", wire.WIRE_VERSION - 1)
+    report = grader.grade(make_submission(GOOD))
+    assert report.verdict is Verdict.INTERNAL_ERROR
+    version = wire.WIRE_VERSION
+    assert f"version {version}; expected version {version + 1}" in report.feedback
 
 
 def submissions() -> list[Submission]:

@@ -190,6 +190,7 @@ class DockerSandbox:
         self._lock = threading.Lock()
         self._connected: tuple[Engine, EngineInfo] | None = None
         self._images: dict[str, str] = {}
+        self._environments: dict[str, str] = {}
         self._open: dict[str, DockerTransport] = {}
         self._left_behind: set[str] = set()
         """Containers that could not be removed because the engine did not answer."""
@@ -271,11 +272,17 @@ class DockerSandbox:
 
     def environment(self, image: str) -> str:
         """Return the image's id and the runtime; see `Sandbox.environment`."""
+        with self._lock:
+            if self._connected is None and image in self._environments:
+                return self._environments[image]  # closed; do not connect again for this
         try:
             engine, info = self._connect()
-            return f"{self._image(engine, image)} {self._kind(info)}"
+            name = f"{self._image(engine, image)} {self._kind(info)}"
         except GraderError as error:
             return f"missing: {error}"
+        with self._lock:
+            self._environments[image] = name
+        return name
 
     def sweep_orphans(self) -> int:
         """Remove containers of graders on this machine that have died; return how many.
