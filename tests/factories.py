@@ -5,7 +5,7 @@ from typing import Any
 
 from grader.model import GradeReport, ScriptCase, ScriptTests, Submission, Tests, TestSuite
 from grader.model.verdict import Integrity, Verdict
-from grader.queueing.status import QueueStatus, RedisMemory, WorkerStatus
+from grader.queueing.status import Lane, QueueStatus, RedisMemory, WorkerStatus
 
 
 def make_tests(*statements: str) -> ScriptTests:
@@ -68,6 +68,18 @@ def make_worker(name: str = "w", **overrides: Any) -> WorkerStatus:
     return WorkerStatus(id=name, **{**values, **overrides})
 
 
+def make_lane(client: str = "node2:1:a", **overrides: Any) -> Lane:
+    """Return a lane of a batch for the plain image."""
+    values: dict[str, Any] = {
+        "service_class": "batch",
+        "image": "python",
+        "waiting": 5,
+        "weight": 1.0,
+        "run_s": 0.25,
+    }
+    return Lane(client=client, **{**values, **overrides})
+
+
 def make_queue(*workers: WorkerStatus, **overrides: Any) -> QueueStatus:
     """Return the status of a queue in which nothing waits."""
     values: dict[str, Any] = {
@@ -76,7 +88,7 @@ def make_queue(*workers: WorkerStatus, **overrides: Any) -> QueueStatus:
         "other_versions": {},
         "queued": 0,
         "oldest_s": 0.0,
-        "messages": {},
+        "lanes": (),
         "clients": 1,
         "counts": {},
         "cached": 0,

@@ -27,7 +27,7 @@ from grader.sandbox.contract import Sandbox
 from worker.condition import Condition
 from worker.deliveries import Deliveries, Delivery
 from worker.heartbeat import Heartbeat
-from worker.job_runner import Finished, JobRunner, is_of_sandbox, log_fields
+from worker.job_runner import Finished, JobRunner, is_of_sandbox, log_fields, runs_program
 from worker.locks import ReadersWriterLock
 from worker.sessions import SessionHost
 from worker.steps import Outcome, Steps
@@ -195,6 +195,9 @@ class Executor:
     def _run_in_slot(self, job: Taken, delivery: Delivery) -> _Report | None:
         identity = (self.id, delivery.token, job.key)
         if job.is_suspect and not self._insist(lambda: self._ledger.run_alone(*identity)):
+            return None
+        # Services ask whether a program has a slot, but not whether a submission has one.
+        if runs_program(job) and not self._insist(lambda: self._ledger.begin(*identity)):
             return None
         suite = self._runner.known_suite(job) or self._insist(lambda: self._ledger.suite(job.suite))
         if suite is None:

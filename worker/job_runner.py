@@ -122,6 +122,14 @@ def is_of_sandbox(error: str) -> bool:
     return isinstance(found, type) and issubclass(found, SandboxError | OSError | MemoryError)
 
 
+def runs_program(job: Taken) -> bool:
+    """Return whether a job is a program; False if it cannot be decoded."""
+    try:
+        return is_program(_settings_of(job))
+    except (WireError, ValueError):
+        return False
+
+
 def log_fields(job: Taken) -> dict[str, str]:
     """Return the ids by which the client's log names a job; none if it cannot be decoded."""
     try:

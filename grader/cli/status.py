@@ -13,9 +13,10 @@ from grader.text.visible import visible_line
 
 if TYPE_CHECKING:
     from grader.queueing.diagnosis import Diagnosis
-    from grader.queueing.status import QueueStatus, RedisMemory, WorkerStatus
+    from grader.queueing.status import Lane, QueueStatus, RedisMemory, WorkerStatus
 
 _ERRORS_SHOWN = 5
+_LANES_SHOWN = 10
 
 
 def status(
@@ -66,7 +67,6 @@ def _json_value(value: object) -> Any:
 
 def _lines(found: "QueueStatus") -> list[str]:
     counts = found.counts
-    messages = ", ".join(f"{number} {image}" for image, number in found.messages.items() if number)
     slots = ", ".join(
         f"{number} {state}"
         for state, number in found.slots_by_state.items()
@@ -74,7 +74,7 @@ def _lines(found: "QueueStatus") -> list[str]:
     )
     lines = [
         f"queue    {found.queued} waiting, the oldest for {found.oldest_s:.1f} s; "
-        f"messages: {messages or 'none'}; {found.clients} clients",
+        f"{found.clients} clients",
         f"slots    {slots}; {len(found.workers)} workers, "
         f"{sum(worker.per_s for worker in found.workers):.1f} submissions/s",
         f"so far   {counts.get('submitted', 0)} submitted, {counts.get('graded', 0)} graded, "
@@ -85,6 +85,9 @@ def _lines(found: "QueueStatus") -> list[str]:
         f"{found.cached} verdicts, {found.cached_bytes} bytes",
         f"redis    {_memory(found.memory)}",
     ]
+    lines += [_lane_line(lane) for lane in found.lanes[:_LANES_SHOWN]]
+    if more := found.lanes[_LANES_SHOWN:]:
+        lines.append(f"lane     and {len(more)} more, {sum(lane.waiting for lane in more)} waiting")
     lines += [_worker_line(worker) for worker in found.workers]
     lines += [
         f"error    {error.at:%Y-%m-%d %H:%M:%S}Z {error.text}"
@@ -98,6 +101,14 @@ def _memory(memory: "RedisMemory") -> str:
     if not memory.limit_bytes:
         return f"{used}, no limit (maxmemory)"
     return f"{used}, {memory.share:.0%} of {memory.limit_bytes / MiB:.0f} MiB (maxmemory)"
+
+
+def _lane_line(lane: "Lane") -> str:
+    runs = "none has run" if lane.run_s is None else f"runs take {lane.run_s:.2g} s"
+    return (
+        f"lane     {lane.client}: {lane.service_class}, {lane.waiting} waiting for {lane.image}, "
+        f"weight {lane.weight:g}, {runs}"
+    )
 
 
 def _worker_line(worker: "WorkerStatus") -> str:

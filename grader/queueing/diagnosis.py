@@ -59,8 +59,7 @@ def _troubles(queue: QueueStatus) -> Iterable[str]:
     if share >= FULL:
         yield f"Redis accepts no submissions: {share:.0%} of its memory is taken."
     served = {image for worker in queue.serving for image in worker.images.split(",")}
-    unserved = [image for image, waiting in queue.messages.items() if waiting]
-    if missing := [image for image in unserved if image not in served]:
+    if missing := [image for image in queue.waiting if image not in served]:
         yield f"No worker serves the image {missing[0]}, and submissions for it wait."
     sick = [worker for worker in queue.workers if worker.state == WorkerState.SICK]
     if sick:

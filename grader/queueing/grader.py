@@ -91,7 +91,7 @@ class QueueGrader(FutureGrader):
         Raises:
             QueueUnavailableError: Redis does not answer.
         """
-        return self._pump.is_running(program.key)
+        return self._pump.has_slot(program.key)
 
     def look(self) -> str:
         """Ask Redis for workers; see `FutureGrader.look`."""

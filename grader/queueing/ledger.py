@@ -13,7 +13,7 @@ from grader.config.settings import ServiceClass, Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
-from grader.queueing.names import AnswerKind, JobState, Key
+from grader.queueing.names import AnswerKind, Key
 from grader.queueing.scripts import SCRIPTS
 from grader.text.redaction import redacted
 
@@ -290,9 +290,9 @@ class Ledger:
         versions = {int(member.partition(" ")[0]) for member in _texts(others)}
         return Checked(lost=tuple(_texts(lost)), other_versions=tuple(sorted(versions)))
 
-    def is_running(self, key: str) -> bool:
-        """Return whether a worker runs a job at this moment."""
-        return bool(self._command("HGET", Key.JOB + key, "state") == JobState.RUNNING.encode())
+    def has_slot(self, key: str) -> bool:
+        """Return whether `begin` was called for a job, and it has not ended yet."""
+        return bool(self._command("HGET", Key.JOB + key, "has_slot") == b"1")
 
     def cancel(self, client: str, keys: Iterable[str]) -> None:
         """Stop waiting for jobs. Those that no other client waits for are stopped."""
@@ -339,7 +339,11 @@ class Ledger:
 
         If the worker dies now, that is put down to this job.
         """
-        return bool(self._run("run_alone", worker=worker, token=token, key=key))
+        return bool(self._run("note", worker=worker, token=token, key=key, field="alone"))
+
+    def begin(self, worker: str, token: str, key: str) -> bool:
+        """Note that a job has a slot; False if the worker no longer holds the job."""
+        return bool(self._run("note", worker=worker, token=token, key=key, field="has_slot"))
 
     def suite(self, digest: str) -> bytes | None:
         """Return a suite that was stored; None if it is gone."""

@@ -118,3 +118,8 @@ def queue_name(image: str) -> str:
 def waiter(client: str, service_class: ServiceClass) -> str:
     """Return what the ledger calls a client's jobs of one class."""
     return f"{client}/{service_class}"
+
+
+def lane(kind: Key, image: str, waiter: str) -> str:
+    """Return the key of what Redis keeps of a lane: `Key.LANE` or `Key.SHARE`."""
+    return f"{kind}{image}:{waiter}"

@@ -79,9 +79,9 @@ class Pump:
 
         future.add_done_callback(settled)
 
-    def is_running(self, key: str) -> bool:
-        """Return whether a worker runs a job at this moment."""
-        return self._ledger.is_running(key)
+    def has_slot(self, key: str) -> bool:
+        """Return whether a program runs at this moment."""
+        return self._ledger.has_slot(key)
 
     def close(self) -> None:
         """Cancel the pending jobs, and leave the queue. Repeats harmlessly."""

@@ -14,7 +14,6 @@ from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
 from grader.queueing.ledger import connect
 from grader.queueing.names import Key
-from grader.sandbox.images import all_variants
 
 
 class WorkerState(StrEnum):
@@ -48,6 +47,21 @@ class WorkerStatus:
     per_s: float
     """Submissions a second over the last minute."""
     started: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """The jobs of one client, class and image that wait, of which there are some."""
+
+    client: str
+    service_class: str
+    image: str
+    waiting: int
+    """Jobs. One that several clients wait for is in a lane of each."""
+    weight: float
+    """Lanes of an image share its slots in proportion to this."""
+    run_s: float | None
+    """Seconds that its jobs lately had a slot, on average; None if none has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +103,8 @@ class QueueStatus:
     """Jobs that no worker holds."""
     oldest_s: float
     """Seconds that the oldest of them has waited; 0 if there are none."""
-    messages: Mapping[str, int]
-    """Celery's waiting messages, by image variant."""
+    lanes: tuple[Lane, ...]
+    """Those with most jobs first."""
     clients: int
     counts: Mapping[str, int]
     """By `grader.queueing.names.Counter`, since Redis was last emptied."""
@@ -99,6 +113,14 @@ class QueueStatus:
     memory: RedisMemory
     errors: tuple[LastError, ...]
     """Newest first."""
+
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """Jobs in the lanes, by image variant."""
+        found: Counter[str] = Counter()
+        for lane in self.lanes:
+            found[lane.image] += lane.waiting
+        return found
 
     @property
     def slots(self) -> int:
@@ -194,7 +216,7 @@ def _read(client: Any) -> QueueStatus:
         other_versions=_other_versions(client.zrangebyscore(Key.VERSIONS, now * 1000, "+inf")),
         queued=client.zcard(Key.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
-        messages=_messages(client),
+        lanes=_lanes(client),
         clients=client.zcount(Key.CLIENTS, now * 1000, "+inf"),
         counts={k.decode(): int(v) for k, v in counts.items()},
         cached=client.hlen(Key.VERDICTS),
@@ -209,11 +231,32 @@ def _other_versions(members: Iterable[bytes]) -> dict[int, int]:
     return {version: versions[version] for version in sorted(versions) if version != WIRE_VERSION}
 
 
-def _messages(client: Any) -> dict[str, int]:
-    lengths = client.pipeline(transaction=False)
-    for image in all_variants():
-        lengths.llen(names.queue_name(image))
-    return dict(zip(all_variants(), lengths.execute(), strict=True))
+def _lanes(client: Any) -> tuple[Lane, ...]:
+    places = [
+        (image.decode(), waiter.decode())
+        for image in client.hkeys(Key.VIRTUAL)
+        for waiter in client.zrange(Key.LANES + image.decode(), 0, -1)
+    ]
+    asked = client.pipeline(transaction=False)
+    for image, waiter in places:
+        asked.zcard(names.lane(Key.LANE, image, waiter))
+        asked.hmget(names.lane(Key.SHARE, image, waiter), "weight", "mean_ms")
+    answers = asked.execute()
+    lanes = [
+        Lane(
+            client=waiter.rpartition("/")[0],
+            service_class=waiter.rpartition("/")[2],
+            image=image,
+            waiting=waiting,
+            weight=float(weight or 1),
+            run_s=None if mean_ms is None else float(mean_ms) / 1000,
+        )
+        for (image, waiter), waiting, (weight, mean_ms) in zip(
+            places, answers[::2], answers[1::2], strict=True
+        )
+        if waiting
+    ]
+    return tuple(sorted(lanes, key=lambda lane: -lane.waiting))
 
 
 def _decode_worker(worker: str, text: bytes) -> WorkerStatus:

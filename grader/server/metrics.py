@@ -18,6 +18,7 @@ from grader.model import GradeReport
 from grader.model.verdict import Suspicion, Verdict
 from grader.queueing import names
 from grader.queueing.status import QueueStatus
+from grader.sandbox.images import all_variants
 from grader.server.state import ServiceState, StateReader
 
 BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
@@ -269,17 +270,17 @@ def _worker_info(status: QueueStatus) -> Metric:
 
 
 def _by_image(status: QueueStatus) -> Iterator[Metric]:
-    messages = GaugeMetricFamily(
-        "grader_queue_messages", "Messages that no worker has fetched.", labels=("image",)
+    waiting = GaugeMetricFamily(
+        "grader_queue_waiting", "Submissions that no worker has taken.", labels=("image",)
     )
     workers = GaugeMetricFamily(
         "grader_image_workers", "Workers that take jobs of an image.", labels=("image",)
     )
     serving = Counts(image for worker in status.serving for image in worker.images.split(","))
-    for image in dict.fromkeys((*status.messages, *serving)):
-        messages.add_metric((image,), status.messages.get(image, 0))
+    for image in dict.fromkeys((*all_variants(), *status.waiting, *serving)):
+        waiting.add_metric((image,), status.waiting.get(image, 0))
         workers.add_metric((image,), serving[image])
-    yield from (messages, workers)
+    yield from (waiting, workers)
 
 
 def _memory(status: QueueStatus) -> Iterator[Metric]:

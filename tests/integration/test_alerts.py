@@ -88,7 +88,7 @@ class Stack:
             lambda found: (
                 found.get("grader_queue_up{}") == found.get("grader_workers{}") == 1
                 and found["grader_redis_memory_limit_bytes{}"] == 0
-                and not any(series(found, "grader_queue_messages").values())
+                and not any(series(found, "grader_queue_waiting").values())
             ),
             "the metrics of a queue at rest",
         )
@@ -196,7 +196,7 @@ def submission_needs_an_image_without_worker(stack: Stack, before: Samples) -> S
     with QueueGrader(stack.settings) as grader:
         submission = make_submission(suite=make_suite(image="science"))
         future = grader.submit(submission, timeout_s=60)
-        found = stack.scrape_after_change(before, 'grader_queue_messages{image="science"}')
+        found = stack.scrape_after_change(before, 'grader_queue_waiting{image="science"}')
         future.cancel()
     with stack.deployment.redis.connect() as client:
         client.delete(queue_name("science"))

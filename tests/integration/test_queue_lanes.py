@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from grader.cli.app import run
 from grader.config.settings import QueueSettings, ServiceClass, Settings
 from grader.queueing.ledger import Entered, Handover, Hint, Ledger, LedgerEntry, Taken, Wanted
 from grader.queueing.names import CLASS_WEIGHTS, Key, queue_name, waiter
-from grader.queueing.status import encode_worker
+from grader.queueing.status import encode_worker, read_status
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program
 from tests.factories import make_worker
@@ -194,6 +195,25 @@ def test_jobs_that_are_given_back_cost_their_client_nothing(ledger: Ledger) -> N
         held = [(token, job) for token, job in take(ledger, 2) if job.key.startswith("one")]
         ledger.give_back(WORKER, [(token, job.key) for token, job in held])
     assert owners(take(ledger, 10)).count("one") >= 5
+
+
+def test_status_shows_lanes_with_what_waits_and_their_weights(
+    deployment: Deployment, ledger: Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enter(ledger, "one", 2, service_class=ServiceClass.BATCH)
+    enter(ledger, "two", 6)
+    finish(ledger, take(ledger, 3))
+    found = read_status(Settings(broker=deployment.redis.url))
+    assert [(lane.client, lane.service_class, lane.waiting) for lane in found.lanes] == [
+        ("two", "training", 4),
+        ("one", "batch", 1),
+    ]
+    assert [lane.weight for lane in found.lanes] == [4.0, 1.0]
+    assert all(lane.run_s is not None and lane.run_s < 1 for lane in found.lanes)
+    assert (found.queued, found.waiting) == (5, {"python": 5})
+    run(["status", "--broker", deployment.redis.url])
+    shown = capsys.readouterr().out
+    assert "two: training, 4 waiting for python, weight 4, runs take" in shown
 
 
 def test_no_more_hints_are_sent_than_workers_have_threads(

@@ -143,7 +143,8 @@ local function requeue(key)
   local owner, token, image, waiters, deadline, created, lane, charged = unpack(redis.call('HMGET',
     job, 'owner', 'token', 'image', 'waiters', 'deadline', 'created', 'lane', 'charged'))
   redis.call('HDEL', KEY.HELD .. owner, token)
-  redis.call('HSET', job, 'state', STATE.QUEUED, 'owner', '', 'token', '', 'alone', 0)
+  redis.call('HSET', job, 'state', STATE.QUEUED, 'owner', '', 'token', '', 'alone', 0,
+    'has_slot', 0)
   redis.call('ZADD', KEY.QUEUED, created, key)
   for _, waiter in ipairs(waiters_in(waiters)) do
     put_in_lane(image, waiter, key, deadline)

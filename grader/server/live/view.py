@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from grader.config.server import KeepSettings
-from grader.queueing.status import QueueStatus, WorkerStatus
+from grader.queueing.status import Lane, QueueStatus, WorkerStatus
 from grader.report.reasons import VERDICTS
 from grader.server.live.alerts import Alert
 from grader.server.live.intervals import Interval
@@ -25,6 +25,7 @@ _ID_CHARS = 80
 _FEEDBACK_CHARS = 160
 _ERRORS = 10
 _WORKERS = 500
+_LANES = 50
 
 
 def event(name: str, data: Mapping[str, Any]) -> bytes:
@@ -97,6 +98,7 @@ def _queue_fields(queue: QueueStatus | None, worker_history: WorkerHistory) -> d
         "up": True,
         "workers": [_worker_fields(worker) for worker in queue.workers[:_WORKERS]],
         "gone": gone,
+        "lanes": [_lane_fields(lane) for lane in queue.lanes[:_LANES]],
         "queued": queue.queued,
         "clients": queue.clients,
         "cached": queue.cached,
@@ -106,6 +108,17 @@ def _queue_fields(queue: QueueStatus | None, worker_history: WorkerHistory) -> d
             {"at": each.at.timestamp(), "text": _short(each.text, _FEEDBACK_CHARS)}
             for each in queue.errors[:_ERRORS]
         ],
+    }
+
+
+def _lane_fields(lane: Lane) -> dict[str, Any]:
+    return {
+        "client": _short(lane.client, _ID_CHARS),
+        "class": _short(lane.service_class, _ID_CHARS),
+        "image": _short(lane.image, _ID_CHARS),
+        "waiting": lane.waiting,
+        "weight": lane.weight,
+        "run_s": None if lane.run_s is None else round(lane.run_s, 4),
     }
 
 

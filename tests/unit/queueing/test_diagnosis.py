@@ -7,7 +7,7 @@ import pytest
 
 from grader.queueing.diagnosis import diagnose
 from grader.queueing.status import LastError, QueueStatus, RedisMemory
-from tests.factories import make_queue, make_worker
+from tests.factories import make_lane, make_queue, make_worker
 
 SICK = make_worker("sick", state="sick", running=0)
 STOPPING = make_worker("stopping", state="stopping")
@@ -20,7 +20,7 @@ def failed(ago_s: float) -> tuple[LastError, ...]:
 
 TROUBLES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"memory": RedisMemory(used_bytes=90, limit_bytes=100)}, "Redis accepts no submissions: 90%"),
-    ({"messages": {"python": 1, "science": 2}}, "No worker serves the image science"),
+    ({"lanes": (make_lane(), make_lane(image="science"))}, "No worker serves the image science"),
     ({"workers": (make_worker(), SICK)}, "1 of 2 workers cannot grade, such as sick."),
     ({"silent": frozenset({"x", "y"})}, "2 workers fell silent"),
     ({"errors": failed(59)}, "The last internal error was 59 s ago: w1 the engine is gone"),
@@ -32,8 +32,8 @@ TROUBLES: tuple[tuple[dict[str, Any], str], ...] = (
 HARMLESS: tuple[dict[str, Any], ...] = (
     {"memory": RedisMemory(used_bytes=89, limit_bytes=100)},
     {"memory": RedisMemory(used_bytes=89, limit_bytes=0)},
-    {"messages": {"python": 1}},
-    {"workers": (make_worker(images="python,science"),), "messages": {"science": 1}},
+    {"lanes": (make_lane(),)},
+    {"workers": (make_worker(images="python,science"),), "lanes": (make_lane(image="science"),)},
     {"workers": (make_worker(), STOPPING)},
     {"errors": failed(601)},
     {"queued": 1, "oldest_s": 30.0},

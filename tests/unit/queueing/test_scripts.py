@@ -29,7 +29,7 @@ CALLS: Mapping[str, Callable[[Ledger], Any]] = {
     "check": lambda ledger: ledger.check("client", ["k"]),
     "cancel": lambda ledger: ledger.cancel("client", ["k"]),
     "step": lambda ledger: ledger.step("worker", [HANDOVER], [WANTED]),
-    "run_alone": lambda ledger: ledger.run_alone("worker", "token", "k"),
+    "note": lambda ledger: ledger.run_alone("worker", "token", "k"),
     "ask_again": lambda ledger: ledger.ask_again("worker", "token", "k"),
     "retry": lambda ledger: ledger.retry("worker", "token", "k"),
     "give_back": lambda ledger: ledger.give_back("worker", [("token", "k")]),

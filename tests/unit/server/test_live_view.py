@@ -15,7 +15,7 @@ from grader.server.live.charts import draw_charts
 from grader.server.live.intervals import Interval, Latency
 from grader.server.live.worker_history import WorkerHistory
 from grader.server.samples import Kind, SampleStore
-from tests.factories import make_queue, make_report, make_worker
+from tests.factories import make_lane, make_queue, make_report, make_worker
 from tests.unit.server.test_intervals import make_interval, make_state
 from tests.unit.server.test_samples import make_sample
 
@@ -55,7 +55,8 @@ def test_hostile_sample_neither_breaks_out_of_its_event_nor_acts() -> None:
 def test_hostile_worker_and_error_are_inert_too() -> None:
     worker = make_worker(HOSTILE, host=HOSTILE, images=HOSTILE, sandbox=HOSTILE, state=HOSTILE)
     error = LastError(at=datetime.now(UTC), text=HOSTILE)
-    state = make_state(has_queue=True, queue=make_queue(worker, errors=(error,)))
+    lane = make_lane(HOSTILE, service_class=HOSTILE, image=HOSTILE)
+    state = make_state(has_queue=True, queue=make_queue(worker, lanes=(lane,), errors=(error,)))
     told = data_of(view.event("interval", {"state": view.state_fields(state, WorkerHistory())}))
     assert all(INERT.fullmatch(text) for text in all_texts(told))
 

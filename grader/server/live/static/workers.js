@@ -49,6 +49,7 @@ function remarks({ queue, slots }, now) {
     if (!queue.workers.length) found.push(el("p", {}, "No worker serves."));
     found.push(el("p.nothing", {}, `Clients of the queue: ${count(queue.clients)}.`));
   }
+  found.push(...list("Waiting, by client and class", (queue?.lanes ?? []).map(laneLine)));
   found.push(
     ...list(
       "Gone",
@@ -63,6 +64,17 @@ function remarks({ queue, slots }, now) {
 
 const list = (title, items) =>
   items.length ? [el("h3", {}, title), el("ul.plain", {}, ...items)] : [];
+
+function laneLine(lane) {
+  const runs = lane.run_s === null ? "" : `, runs take ${lane.run_s.toFixed(2)} s`;
+  return el(
+    "li",
+    {},
+    el("b", {}, count(lane.waiting)),
+    ` ${lane.class} for ${lane.image}, weight ${lane.weight}${runs} `,
+    el("small", {}, lane.client),
+  );
+}
 
 function goneLine({ worker, at, lost }, now) {
   const how = lost ? `lost, with ${worker.running} running` : "left in order";
