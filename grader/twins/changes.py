@@ -4,6 +4,7 @@ import ast
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from random import Random
 
@@ -11,7 +12,7 @@ from grader.twins.decoys import Pool, decoys, parsed, steps_from
 from grader.twins.found import Found
 from grader.twins.mentions import Mentions
 from grader.twins.names import Names
-from grader.twins.source import Edit, SuiteSource
+from grader.twins.source import Edit, SuiteSource, edited
 from grader.twins.values import Tolerance, Values, apart
 
 _LEAVES_A_SITE = 4
@@ -34,6 +35,7 @@ def literal_changes(
     if expected is None:
         return
     leaves = list(islice(found.reader.leaves(expected), 2000))
+    is_single = len(leaves) == 1
     if len(leaves) > _LEAVES_A_SITE:
         leaves = rng.sample(leaves, _LEAVES_A_SITE)
     env = expectation.reached.env
@@ -54,8 +56,9 @@ def literal_changes(
                 not certain and _may_differ(leaf, tree, expectation.tolerance, found.names)
             ):
                 edit = Edit(start=start, end=end, text=other)
-                more = mentions.edits(text, other) if len(leaves) == 1 else []
-                changes.append((edit, *(e for e in more if e.end <= start or end <= e.start)))
+                changes.append(
+                    _with_mentions(found, mentions, source, (edit,), is_single=is_single)
+                )
                 likely.append(_is_sorted(after) or not _is_sorted(before))
             if sum(likely) == 2:
                 break
@@ -63,6 +66,42 @@ def literal_changes(
             changes = [change for change, keeps in zip(changes, likely, strict=True) if keeps]
         if changes:
             yield source, changes[:2], mentions.names(text)
+
+
+def _with_mentions(
+    found: Found,
+    mentions: Mentions,
+    source: SuiteSource,
+    edits: tuple[Edit, ...],
+    *,
+    is_single: bool,
+) -> tuple[Edit, ...]:
+    """Add the edits by which the surroundings of an expectation agree with its change.
+
+    Args:
+        found: The expectation.
+        mentions: Its surroundings.
+        source: The source that is edited.
+        edits: The change of literals of the expectation.
+        is_single: Whether it has no other literals.
+    """
+    expected = found.expectation.expected
+    if source is not mentions.source or expected is None:
+        return edits
+    if is_single:
+        start, end = edits[0].start, edits[0].end
+    elif source.holds(expected):
+        start, end = source.span(expected)
+    else:
+        return edits
+    if any(edit.start < start or end < edit.end for edit in edits):
+        return edits
+    inside = (replace(edit, start=edit.start - start, end=edit.end - start) for edit in edits)
+    old = source.text(start, end)
+    new = edited(source.content[start:end], inside).decode()
+    more = mentions.edits(old, new)
+    more += [edit for edit in mentions.printed(old, new) if found.owns(source, [edit])]
+    return (*edits, *(edit for edit in more if edit.end <= start or end <= edit.start))
 
 
 def _literals_near(found: Found, leaf: ast.expr) -> Iterator[tuple[ast.expr, str]]:
@@ -106,6 +145,7 @@ def joint_changes(
     values = Values(found.names, env)
     before = values.of(expectation.expected)
     leaves = dict.fromkeys(islice(found.reader.leaves(expectation.expected), 2000))
+    mentions = Mentions(expectation.reached.source, expectation.reached.node)
     by_source: dict[SuiteSource, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
     for source, leaf in rng.sample([*leaves], min(len(leaves), _JOINT_LEAVES)):
         others = _joint_others(found, source, leaf, pool, rng)
@@ -119,7 +159,10 @@ def joint_changes(
             trees: dict[ast.AST, ast.expr] = {leaf: tree for leaf, (_, tree) in picked.items()}
             after = Values(found.names, env, trees).of(expectation.expected)
             if apart(before, after, expectation.tolerance):
-                changes.append(tuple(edit for edit, _ in picked.values()))
+                edits = tuple(edit for edit, _ in picked.values())
+                changes.append(
+                    _with_mentions(found, mentions, source, edits, is_single=len(leaves) == 1)
+                )
         if changes:
             yield source, changes, False
 

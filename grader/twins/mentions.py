@@ -1,12 +1,14 @@
-"""Messages, comments and names that repeat an expected value and would reveal a change of it."""
+"""Messages, comments, prints and names that repeat an expected value and would reveal a change."""
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.source.names import Function
+from grader.twins.scopes import prints_to_output
 from grader.twins.source import Edit, SuiteSource
 
+_ACTING = (ast.Call, ast.Await, ast.NamedExpr, ast.Subscript, ast.Delete, ast.Yield, ast.YieldFrom)
 _QUOTED = re.compile(r"""^[bBrRuU]*('''|\"\"\"|'|\")(.*)\1$""", re.S)
 
 
@@ -20,9 +22,10 @@ class Mentions:
             source: The source of the assertion.
             node: The `assert`, the call, or other statement that asserts.
         """
-        self._source = source
+        self.source = source
         self._function = function_around(source, node)
-        self._spans = [*self._messages(node), *self._comments(node)]
+        self._described = [*self._messages(node), *self._comments(node)]
+        self._printed = list(self._prints(node))
 
     def edits(self, old: str, new: str) -> list[Edit]:
         """Return the edits that make messages and comments agree with a changed literal.
@@ -31,13 +34,20 @@ class Mentions:
             old: The literal as written.
             new: The changed literal as written.
         """
+        return self._edits(self._described, old, new)
+
+    def printed(self, old: str, new: str) -> list[Edit]:
+        """Return the edits that make what the test prints agree; arguments as for `edits`."""
+        return self._edits(self._printed, old, new)
+
+    def _edits(self, spans: Iterable[tuple[int, int]], old: str, new: str) -> list[Edit]:
         word, other = _bare(old), _bare(new)
         if not word or "\n" in other:
             return []
         pattern = re.compile(rf"(?<![\w.]){re.escape(word)}(?!\w|\.\d)")
         found = {}
-        for start, end in self._spans:
-            text = self._source.content[start:end].decode()
+        for start, end in spans:
+            text = self.source.content[start:end].decode()
             for match in pattern.finditer(text):
                 place = start + len(text[: match.start()].encode())
                 found[place] = Edit(start=place, end=place + len(word.encode()), text=other)
@@ -67,16 +77,32 @@ class Mentions:
                     pass
         for message in messages:
             yield from (
-                self._source.span(each)
+                self.source.span(each)
                 for each in ast.walk(message)
                 if isinstance(each, ast.JoinedStr)
                 or (isinstance(each, ast.Constant) and isinstance(each.value, str))
             )
 
+    def _prints(self, node: ast.AST) -> Iterator[tuple[int, int]]:
+        """Yield what is printed before the assertion and not read again."""
+        asserting = self.source.statement(node)
+        for statement in _block(self.source.parent(asserting), asserting):
+            match statement:
+                case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call):
+                    root = self._function or self.source.tree
+                    if prints_to_output(self.source, call, root):
+                        yield from (self.source.span(arg) for arg in call.args if not _acts(arg))
+                case ast.Assert() | ast.Import() | ast.ImportFrom():
+                    pass
+                case _ if _acts(statement):
+                    return  # from here on, the submission may hear what is printed
+                case _:
+                    pass
+
     def _comments(self, node: ast.AST) -> Iterator[tuple[int, int]]:
         first = getattr(node, "lineno", 1)
         last = getattr(node, "end_lineno", None) or first
-        yield from self._source.comments(first - 1, last)
+        yield from self.source.comments(first - 1, last)
 
 
 def function_around(source: SuiteSource, node: ast.AST) -> Function | None:
@@ -85,6 +111,20 @@ def function_around(source: SuiteSource, node: ast.AST) -> Function | None:
     while inside is not None and not isinstance(inside, Function):
         inside = source.parent(inside)
     return inside
+
+
+def _block(parent: ast.AST | None, statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements of the block that a statement belongs to, up to that one."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and statement in block:
+            return block[: block.index(statement)]
+    return []
+
+
+def _acts(node: ast.AST) -> bool:
+    """Tell whether a statement or an argument may call something."""
+    return any(isinstance(each, _ACTING) for each in ast.walk(node))
 
 
 def _bare(text: str) -> str:

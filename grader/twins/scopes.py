@@ -180,7 +180,8 @@ class Scope:
         if name == "parametrize":
             return _Use.WALKED
         if name == "print":
-            return _Use.LOOKED_AT if self._goes_out(call) else _Use.OTHER
+            goes_out = prints_to_output(self.source, call, self._root)
+            return _Use.LOOKED_AT if goes_out else _Use.OTHER
         if is_assertion(call, self._names) or name == "fail":
             takes_function = name in RAISING and arg not in call.args[:1]
             return _Use.OTHER if takes_function else _Use.LOOKED_AT
@@ -195,18 +196,6 @@ class Scope:
         parameter = _parameter(function, call, arg, skipped)
         compared = parameter is not None and scope.is_only_compared(parameter, (), depth + 1)
         return _Use.LOOKED_AT if compared else _Use.OTHER
-
-    def _goes_out(self, call: ast.Call) -> bool:
-        """Tell whether a `print` goes to the standard output, and not to a stream of the test."""
-        above = self.source.parent(call)
-        while above is not None and not isinstance(above, ast.With | ast.AsyncWith):
-            above = self.source.parent(above)
-        # A context or a statement may have replaced it by an object of the submission.
-        return (
-            above is None
-            and all(keyword.arg in ("end", "sep") for keyword in call.keywords)
-            and not any(map(_names_stream, ast.walk(self._root)))
-        )
 
 
 class _Use(Enum):
@@ -227,6 +216,25 @@ def is_assertion(call: ast.Call, names: Names) -> bool:
         case _:
             library = names.library(call.func) or ""
             return library.startswith(("numpy.testing.assert", "pandas.testing.assert"))
+
+
+def prints_to_output(source: SuiteSource, call: ast.Call, root: ast.AST) -> bool:
+    """Tell whether a `print` goes to the standard output, and not to a stream of the test.
+
+    Args:
+        source: The source of the call.
+        call: The call.
+        root: The function or module around it.
+    """
+    above = source.parent(call)
+    while above is not None and not isinstance(above, ast.With | ast.AsyncWith):
+        above = source.parent(above)
+    # A context or a statement may have replaced it by an object of the submission.
+    return (
+        above is None
+        and all(keyword.arg in ("end", "sep", "flush") for keyword in call.keywords)
+        and not any(map(_names_stream, ast.walk(root)))
+    )
 
 
 def _names_stream(node: ast.AST) -> bool:

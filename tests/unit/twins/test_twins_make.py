@@ -13,6 +13,7 @@ from grader.twins import (
     make_twins,
     pair_cases,
     propose,
+    sites_to_doubt,
 )
 from tests.unit.twins.running import module, passed_cases, script, seeded
 
@@ -180,6 +181,59 @@ def test_messages_and_comments_agree_with_what_is_changed() -> None:
     for twin in make_twins(script(source), ["0"], seeded(4)):
         assert isinstance(twin.tests, ScriptTests)
         assert "1234" not in twin.tests.cases[0].source
+
+
+THIEF = """
+printed = []
+def print(*args, flush=False): printed.append(" ".join(map(str, args)))
+def f(_x): return eval(printed[-1].rpartition("is ")[2]) if printed else None
+"""
+"""Knows nothing but what the tests print."""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print('right is 1234')\nassert f(1) == 1234",
+        "print('right is', 1234)\nassert f(1) == 1234, 'it is 1234'",
+        "print(f'for {1}: right is 1234')\nassert f(1) == 1234",
+        "print('right is', [12, 34])\nassert f(1) == [12, 34]",
+        "print('right is [12, 34]')\nassert f(1) == [12, 34]",
+        "def check(f):\n    print('is %d' % 1234)\n    assert f(1) == 1234\ncheck(f)",
+        "for i, n in enumerate([1234]):\n    print('is', n, flush=True)\n    assert f(i) == n",
+        "assert f(0) is None or True\nprint('is 1234')\nassert f(1) == 1234",
+    ],
+)
+def test_prints_agree_with_what_is_changed(source: str) -> None:
+    tests = script(source)
+    ran = passed_cases(tests, THIEF)
+    assert ran == {"0"}
+    for twin in make_twins(tests, ["0"], seeded(4)):
+        assert passed_cases(twin.tests, THIEF) == {"0"}
+        # So does the second look.
+        doubted = sites_to_doubt(tests, ["0"], find_sites(tests), twin.changed, seeded(4))
+        for again in make_twins(tests, ["0"], seeded(4), sites=doubted):
+            assert "0" in again.changed
+            assert passed_cases(again.tests, THIEF) == {"0"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(f(1234))\nassert f(1) == 1234",
+        "print({1234: 5}[1234])\nassert f(1) == 1234",
+        "with Tee() as tee:\n    print(1234)\nassert int(tee.text) == 1234",
+        "start()\nprint(1234)\nassert int(stop()) == 1234",
+        "def say():\n    print(1234)\nassert int(heard(say)) == 1234",
+        "@heard\ndef say():\n    print(1234)\nassert int(say()) == 1234",
+        "print(1234, file=held)\nassert int(held.text) == 1234",
+    ],
+)
+def test_print_that_does_more_than_print_is_left_alone(source: str) -> None:
+    printed = source[: source.index("assert")]
+    for twin in make_twins(script(source), ["0"], seeded(4)):
+        assert isinstance(twin.tests, ScriptTests)
+        assert twin.tests.cases[0].source.startswith(printed)
 
 
 def test_a_proposal_counts_once_the_reference_has_failed_it() -> None:
