@@ -20,9 +20,33 @@ _MODULE = re.compile(
 )
 
 
+_TOP_LEVEL = re.compile(r"^(?=[^\s})\]])", re.MULTILINE)
+_AWAIT = re.compile(r"\bawait\b")
+_ASYNC = re.compile(r"\basync\b")
+_ONLY_IN_SCRIPTS = re.compile(r"\brequire\b|\bmodule\.exports\b|\b__dirname\b")
+
+
+def awaits_outside_functions(code: str) -> bool:
+    """Tell whether code can only be a module because it awaits outside of functions."""
+    if not _AWAIT.search(code) or _ONLY_IN_SCRIPTS.search(code):
+        return False
+    statements = _TOP_LEVEL.split(code)
+    return any(_AWAIT.search(each) and not _ASYNC.search(each) for each in statements)
+
+
 def prepare(code: str) -> SourceFile:
-    """Name the file so that Node takes one that imports for the module that it is."""
-    return SourceFile(path="solution.mjs" if _MODULE.search(code) else "solution.js", code=code)
+    """Name the file so that Node takes a module for what it is."""
+    is_module = _MODULE.search(code) or awaits_outside_functions(code)
+    return SourceFile(path="solution.mjs" if is_module else "solution.js", code=code)
+
+
+WHOLE_OUTPUT = (
+    "--import",
+    "data:text/javascript,for(const stream of[process.stdout,process.stderr])"
+    "if(stream._handle)stream._handle.setBlocking(true)",
+)
+"""Lets Node wait until what is printed is written. As it writes to files so, but not to pipes,
+`process.exit` would lose what a pipe does not hold yet."""
 
 
 _SHOW = """
@@ -69,7 +93,10 @@ JAVASCRIPT = Language(
     source="solution.js",
     prepare=prepare,
     compile=("node", "--check", "{source}"),
-    run=("node", "--max-old-space-size={memory_mib}", "--stack-size=49152", "{source}"),
+    run=(
+        *("node", *WHOLE_OUTPUT, "--max-old-space-size={memory_mib}", "--stack-size=49152"),
+        "{source}",
+    ),
     environment={"NODE_DISABLE_COLORS": "1", "UV_THREADPOOL_SIZE": "2"},
     time_factor=2.0,
     start_up_s=0.2,

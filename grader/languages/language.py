@@ -9,7 +9,7 @@ from grader.model import LimitOverrides, Limits, MiB
 
 COMPILE_LIMITS = Limits(
     cpu_time_s=30.0,
-    wall_time_s=60.0,
+    wall_time_s=40.0,  # code that runs while it is compiled may sleep, and would hold a slot
     memory_bytes=1024 * MiB,
     output_bytes=256 * 1024,
     work_bytes=256 * MiB,
@@ -26,6 +26,8 @@ class SourceFile(NamedTuple):
     code: str
     entry: str = ""
     """The value of `{entry}` in the commands."""
+    format: str = ""
+    """The value of `{format}` in the commands."""
 
 
 class ValueDriver(NamedTuple):
@@ -185,8 +187,8 @@ def call_first(close: str) -> Callable[[str], tuple[str, str] | None]:
 class Language:
     """A language.
 
-    In commands and environment, `{source}` stands for the submission's path, `{entry}` for what
-    `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's stack may grow to
+    In commands and environment, `{source}` stands for the submission's path, `{entry}` and
+    `{format}` for what `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's stack may grow to
     half of its memory limit, and to 64 MiB at least.
     """
 

@@ -3,8 +3,20 @@
 import re
 from dataclasses import replace
 
-from grader.languages.javascript import JAVASCRIPT
-from grader.languages.language import ErrorWords
+from grader.languages.javascript import JAVASCRIPT, WHOLE_OUTPUT, awaits_outside_functions
+from grader.languages.language import ErrorWords, SourceFile
+
+
+def prepare(code: str) -> SourceFile:
+    """Make a module of code that must be one, and a script of all other, which may `require`."""
+    is_module = awaits_outside_functions(code)
+    return SourceFile(
+        path="solution.ts",
+        code=code,
+        entry="solution.mjs" if is_module else "solution.cjs",
+        format="esm" if is_module else "cjs",
+    )
+
 
 LANGUAGES = (
     replace(
@@ -15,15 +27,15 @@ LANGUAGES = (
         aliases=frozenset({"ts", "mts", "cts", "tsx", "deno", "ts-node"}),
         packages={**JAVASCRIPT.packages, "esbuild": "esbuild"},
         source="solution.ts",
-        prepare=None,
+        prepare=prepare,
         # A map of the lines lets errors name those of the answer.
         compile=(
-            *("esbuild", "{source}", "--outfile=solution.js", "--platform=node", "--format=cjs"),
+            *("esbuild", "{source}", "--outfile={entry}", "--platform=node", "--format={format}"),
             *("--target=es2022", "--sourcemap=inline", "--log-level=warning", "--color=false"),
         ),
         run=(
-            *("node", "--enable-source-maps", "--max-old-space-size={memory_mib}"),
-            *("--stack-size=49152", "solution.js"),
+            *("node", *WHOLE_OUTPUT, "--enable-source-maps", "--max-old-space-size={memory_mib}"),
+            *("--stack-size=49152", "{entry}"),
         ),
         environment={**JAVASCRIPT.environment, "GOMAXPROCS": "2"},
         compile_words=ErrorWords(

@@ -98,6 +98,7 @@ def commands(language: Language, source: languages.SourceFile, *, memory_bytes: 
     values = {
         "{source}": source.path,
         "{entry}": source.entry,
+        "{format}": source.format,
         "{memory_mib}": str(max(1, memory_bytes // MiB)),
     }
 

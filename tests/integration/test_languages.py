@@ -19,7 +19,7 @@ from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
 from grader.model.overrides import ExtractionRule
-from grader.model.verdict import Integrity
+from grader.model.verdict import Integrity, Verdict
 from grader.suites import parse_label
 from tests.conftest import REPO, docker_settings, missing
 
@@ -117,6 +117,20 @@ def test_program_is_compiled_once_for_all_its_cases(grader: Grader) -> None:
     # Compiling it takes more than that, even if the header is precompiled.
     assert report.usage.cpu_time_s is not None
     assert report.usage.cpu_time_s < 0.1
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_all_that_is_printed_before_exiting_is_judged(grader: Grader, language: str) -> None:
+    suite = parse_label({"inputs": [""], "outputs": ["x" * (1 << 20)], "language": language})
+    code = f"process.stdout.write('x'.repeat({1 << 20}));\nprocess.exit(0);\n"
+    report = grader.grade(
+        Submission(
+            id="program",
+            completion=code,
+            suite=replace(suite, extraction=ExtractionRule.VERBATIM),
+        )
+    )
+    assert report.verdict is Verdict.PASSED, report.feedback
 
 
 def test_language_that_is_not_there_is_an_internal_error_that_names_its_package(

@@ -171,3 +171,20 @@ def test_guide_lists_every_language_with_its_packages_and_limits() -> None:
 def test_image_has_the_dialects_of_its_language() -> None:
     assert {language.name for language in languages.in_image("cpp")} == {"cpp", "cpp20"}
     assert languages.in_image("python") == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "is_module"),
+    [
+        pytest.param("const a = await f();", True, id="declaration"),
+        pytest.param("while (true) {\n  if (!(await f())) break;\n}", True, id="in blocks"),
+        pytest.param("for await (const a of b) {\n}", True, id="loop"),
+        pytest.param("async function f() {\n  await g();\n}\nawait f();", True, id="after another"),
+        pytest.param("async function f() {\n  await g();\n}\nf();", False, id="in a function"),
+        pytest.param("const f = async () => {\n  await g();\n};", False, id="in an arrow"),
+        pytest.param("class A {\n  async f() {\n    await g();\n  }\n}", False, id="in a method"),
+        pytest.param("// await f\nconst a = require('fs');", False, id="mentioned in a script"),
+    ],
+)
+def test_javascript_that_awaits_outside_functions_is_a_module(code: str, is_module: bool) -> None:
+    assert javascript.awaits_outside_functions(code) == is_module
