@@ -44,6 +44,8 @@ def make_app(settings: Settings) -> Any:
         task_queue_max_priority=None,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        # Redis refuses commands while its disk is full, and while it is a replica.
+        broker_channel_error_retry=True,
         broker_transport_options={
             # Otherwise Celery keeps each message in Redis until it is acknowledged, and a worker
             # ends if a full Redis refuses that. The ledger finds lost hints.

@@ -113,12 +113,12 @@ def test_full_disk_of_redis_delays_and_loses_nothing(
     deployed.wait_for_workers(2)
     batch = begin(deployed)
     batch.wait_for(0.2)
-    with deployed.supervised():
-        disk.fill()
-        wait_until(lambda: refuses(deployed.redis), 30, "it cannot write")
-        time.sleep(3)
-        disk.free()
-        batch.finish()
+    disk.fill()
+    wait_until(lambda: refuses(deployed.redis), 30, "it cannot write")
+    time.sleep(3)
+    disk.free()
+    batch.finish()
+    assert all(worker.is_running for worker in deployed.workers)
     assert_nothing_is_left(deployed)
 
 

@@ -16,7 +16,7 @@ from grader.model.verdict import Verdict
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
 from tests.conftest import missing
-from tests.deployment import REPO, Deployment, redis_program, wait_until
+from tests.deployment import REPO, Deployment, Place, redis_program, wait_until
 from tests.factories import make_submission
 from tests.guides import assert_as_expected, section, walk, write_examples
 from tests.serving import sleeper
@@ -24,6 +24,14 @@ from tests.tools import tool
 from tests.traces import family, living
 
 UNIT = REPO / "deploy/systemd/grader-worker.service"
+WITH_A_BUG = """
+import sys
+from worker import consumer
+consumer.HintConsumer.create_task_handler = lambda *_, **__: 1 / 0
+sys.argv = sys.argv[3:]
+from worker.__main__ import main
+sys.exit(main())
+"""
 START_REDIS = REPO / "deploy/redis/start"
 BATCH = REPO / "deploy/slurm/workers.sbatch"
 
@@ -73,17 +81,13 @@ def test_worker_that_crashes_does_not_end_like_one_that_was_stopped(
     deployment: Deployment,
 ) -> None:
     """Loops such as that of the Slurm script start it again only then."""
-    with deployment.redis.connect() as client:
-        client.execute_command("ACL", "SETUSER", "default", "-brpop")
-    crashed = deployment.add_worker()
+    crashed = deployment.add_worker(Place(prefix=(sys.executable, "-c", WITH_A_BUG)))
+    stopped = deployment.add_worker()
     assert crashed.wait(60) == 1
-    assert "Unrecoverable error" in crashed.log()
-    with deployment.redis.connect() as client:
-        client.execute_command("ACL", "SETUSER", "default", "+brpop")
-    crashed.start()
+    assert "Unrecoverable error: ZeroDivisionError" in crashed.log()
     deployment.wait_for_workers(1)
-    crashed.send(signal.SIGTERM)
-    assert crashed.wait(60) == 0
+    stopped.send(signal.SIGTERM)
+    assert stopped.wait(60) == 0
 
 
 def manifests(name: str) -> list[dict[str, Any]]:
