@@ -188,8 +188,8 @@ class Language:
     """A language.
 
     In commands and environment, `{source}` stands for the submission's path, `{entry}` and
-    `{format}` for what `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's stack may grow to
-    half of its memory limit, and to 64 MiB at least.
+    `{format}` for what `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's
+    stack may grow to half of its memory limit, and to 64 MiB at least.
     """
 
     name: str
