@@ -1,6 +1,7 @@
-"""Celery's transport over Redis, without what a full Redis refuses.
+"""Celery's transport over Redis, without what a full Redis refuses, and with a check of messages.
 
-A refused command would end the worker, or keep a new one from starting.
+A refused command would end the worker, or keep a new one from starting. So would an entry of a
+queue that is not a message.
 """
 
 import logging
@@ -33,11 +34,39 @@ class HintChannel(redis.Channel):
         except OutOfMemoryError as error:
             _log.warning("the exchange %s could not be noted: %s", exchange, error)
 
+    def _brpop_read(self, **options: Any) -> bool:
+        """Take an entry of a queue, and deliver it or drop it."""
+        self.connection.has_delivered = False
+        try:
+            return bool(super()._brpop_read(**options))  # type: ignore[no-untyped-call]
+        except ValueError as error:
+            if self.connection.has_delivered:
+                raise
+            _log.error("dropped an entry of a queue that is not JSON: %s", error)
+            return True
+
 
 class HintTransport(redis.Transport):
     """The transport with these channels."""
 
     Channel = HintChannel
+    has_delivered = False
+    """Whether the entry that was taken last was JSON, and was delivered or dropped."""
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        """Hand an entry of a queue to its consumer, or drop it if it is not a message."""
+        self.has_delivered = True
+        try:
+            make: Callable[..., Any] = self.Channel.Message
+            hash(make(message, channel=self.channels[0]).delivery_tag)
+        except Exception as error:  # noqa: BLE001 - the entry may have any shape
+            _log.error(
+                "dropped an entry of a queue that is not a message: %s: %s",
+                type(error).__name__,
+                error,
+            )
+            return
+        super()._deliver(message, queue)  # type: ignore[no-untyped-call]
 
 
 def use() -> None:

@@ -5,6 +5,7 @@ and in a process that was forked from one that used it. docs/operations.md descr
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 from grader.config.settings import ServiceClass, Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
+from grader.process.repeats import Repeats
 from grader.queueing import names
 from grader.queueing.names import AnswerKind, Key
 from grader.queueing.scripts import SCRIPTS
+from grader.text.hosts import is_loopback
 from grader.text.redaction import redacted
 
 if TYPE_CHECKING:
     from redis import Redis
+
+_log = logging.getLogger(__name__)
+
+_WARNINGS = Repeats(every_s=86_400.0)
 
 CLIENT_LEASE_S = 60.0
 """A client that was silent for so long counts as dead: its jobs are no longer wanted."""
@@ -183,7 +190,7 @@ def connect(settings: Settings) -> "Redis":
         message = "a broker needs the extra: pip install 'grader-rl[worker]'"
         raise ConfigurationError(message) from error
     try:
-        return Redis.from_url(
+        client = Redis.from_url(
             settings.broker,
             socket_timeout=_SOCKET_TIMEOUT_S,
             socket_connect_timeout=_CONNECT_TIMEOUT_S,
@@ -200,6 +207,23 @@ def connect(settings: Settings) -> "Redis":
             "expected redis://[:password@]host:port/number, percent-encoded if needed"
         )
         raise ConfigurationError(message) from None
+    _warn_if_open(client, settings.broker)
+    return client
+
+
+def _warn_if_open(client: "Redis", broker: str) -> None:
+    """Warn if other machines can reach the broker, and it is used without a secret."""
+    options = client.connection_pool.connection_kwargs
+    has_secret = options.get("password") or options.get("ssl_certfile")
+    if has_secret or "path" in options or is_loopback(options.get("host", "localhost")):
+        return
+    message = (
+        f"the broker {redacted(broker)} is used without a password: everyone who can connect to it"
+        " reads all submissions and decides their verdicts; set a password, or keep the network"
+        " closed (docs/threat-model.md)"
+    )
+    if _WARNINGS.is_due(message):
+        _log.warning(message)
 
 
 class Ledger:

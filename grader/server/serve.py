@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import resource
 import signal
@@ -18,6 +17,7 @@ from grader.process.logs import show_logs
 from grader.server.app import make_app
 from grader.server.http.connection import Connection
 from grader.server.service import Service
+from grader.text.hosts import is_loopback
 
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -62,22 +62,13 @@ def check_exposure(settings: ServerSettings) -> None:
     Raises:
         ConfigurationError: Other machines could use the service without a token.
     """
-    if settings.token is not None or settings.anonymous or _is_loopback(settings.host):
+    if settings.token is not None or settings.anonymous or is_loopback(settings.host):
         return
     message = (
         f"other machines could reach {settings.host} and run code here without a token: set "
         "GRADER_SERVER_TOKEN, or GRADER_SERVER_ANONYMOUS=true if the network is yours alone"
     )
     raise ConfigurationError(message)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False  # A name may mean any address.
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

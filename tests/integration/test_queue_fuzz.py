@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from redis import Redis
 
 from grader.config.settings import QueueSettings, Settings
 from grader.model import Submission, wire
@@ -239,6 +240,24 @@ def publish(where: Settings, messages: list[tuple[Any, dict[str, Any]]]) -> None
                 serializer="json",
                 headers=its_headers,
             )
+
+
+WRAPPED = st.fixed_dictionaries(
+    {"properties": st.fixed_dictionaries({"delivery_tag": JSON, "delivery_info": JSON})},
+    optional={"body": JSON, "headers": JSON, "content-type": JSON, "content-encoding": JSON},
+)
+ENTRIES = st.binary() | (JSON | WRAPPED).map(lambda value: json.dumps(value).encode())
+
+
+@FEW
+@given(batch=st.lists(ENTRIES, min_size=20, max_size=40))
+@example(batch=[b"not JSON", b"\xff", b"[]", b"{}", b'{"properties": 1}', b"9" * 5000])
+def test_entries_of_a_queue_that_are_not_messages_do_no_harm(
+    deployment: Deployment, batch: list[bytes]
+) -> None:
+    with Redis.from_url(deployment.redis.url) as client:
+        client.rpush(names.queue_name("python"), *batch)
+        wait_until(lambda: not client.llen(names.queue_name("python")), 30, "all are taken")
 
 
 def test_hints_do_no_harm_if_no_job_waits(dispatcher: Dispatcher) -> None:
