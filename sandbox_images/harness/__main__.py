@@ -4,6 +4,7 @@ Run by path under `-S -P`, so that nothing but this tree and the standard librar
 """
 
 import os
+import resource
 import signal
 import sys
 
@@ -16,6 +17,7 @@ def main() -> None:
     role, *args = sys.argv[1:]
     if role in ("jail", "supervisor"):
         _default_signals()
+        _highest_limits()
     if role == "supervisor":
         from sandbox_images.harness.slot import supervisor
 
@@ -39,6 +41,18 @@ def _default_signals() -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _highest_limits() -> None:
+    """Lift the limits that another process has set for itself, and may lift again."""
+    for kind in (
+        resource.RLIMIT_AS,
+        resource.RLIMIT_CPU,
+        resource.RLIMIT_DATA,
+        resource.RLIMIT_FSIZE,
+    ):
+        _soft, hard = resource.getrlimit(kind)
+        resource.setrlimit(kind, (hard, hard))
 
 
 if __name__ == "__main__":

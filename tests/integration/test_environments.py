@@ -1,4 +1,4 @@
-"""Grading in processes that treat signals and devices in ways of their own."""
+"""Grading in processes that treat signals, limits and devices in ways of their own."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.endings import LABEL
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
 
 PRELUDE = """
-import json, os, signal, sys, time
+import json, os, resource, signal, sys, time
 
 def ignore():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -32,6 +32,10 @@ def ignore_all():
 
 def block_all():
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+def limit_itself():
+    for kind, soft in ((resource.RLIMIT_AS, 16 << 30), (resource.RLIMIT_FSIZE, 64)):
+        resource.setrlimit(kind, (soft, resource.getrlimit(kind)[1]))
 """
 
 GRADE = """
@@ -76,6 +80,11 @@ SUBMISSIONS = {
         "passed",
         1.0,
     ],
+    "import resource\ndef f():\n    return len({*resource.getrlimit(resource.RLIMIT_AS)})": [
+        True,
+        "passed",
+        1.0,
+    ],
 }
 
 
@@ -95,8 +104,8 @@ def run(program: str, *arguments: str) -> list[object]:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("how", ["ignore", "reap", "ignore_all", "block_all"])
-def test_verdicts_are_the_same_however_the_trainer_treats_signals(how: str, when: str) -> None:
+@pytest.mark.parametrize("how", ["ignore", "reap", "ignore_all", "block_all", "limit_itself"])
+def test_verdicts_are_the_same_whatever_the_trainer_sets_for_itself(how: str, when: str) -> None:
     early, late = (f"{how}()", "") if when == "before" else ("", f"{how}()")
     program = f"""
 {early}

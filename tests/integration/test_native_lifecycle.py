@@ -214,7 +214,7 @@ def test_signal_to_every_process_of_a_slot_is_no_end_of_a_submission(
     source = f"import os\nos.execvp('sleep', [{name!r}, '20'])"
     with ThreadPoolExecutor(1) as threads:
         outcomes = threads.submit(lambda: list(slot.run(batch(source))))
-        eventually(lambda: any(name in command for command in jail_processes().values()), 10.0)
+        eventually(lambda: any(name in command for command in jail_processes().values()), 30.0)
         for pid, command in sorted(jail_processes().items()):
             if pid not in before and " jail " not in command:
                 os.kill(pid, number)
