@@ -209,7 +209,9 @@ class Worker(Process):
 
     def log_lines(self) -> list[dict[str, Any]]:
         """Return the lines of its log; each must be an object."""
-        return [json.loads(line) for line in self.log().splitlines()]
+        # Celery greets a signal with a line on standard output.
+        lines = (line for line in self.log().splitlines() if line[:8] not in ("", "worker: "))
+        return [json.loads(line) for line in lines]
 
 
 class Deployment:

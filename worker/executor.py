@@ -21,13 +21,14 @@ from grader.model.errors import QueueUnavailableError
 from grader.process.logs import error_kind, short_id
 from grader.process.release import build_id
 from grader.process.repeats import Repeats
+from grader.process.tracing import span, trace_fields
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Handover, Ledger, Taken
 from grader.sandbox.contract import Sandbox
 from worker.condition import Condition
 from worker.deliveries import Deliveries, Delivery
 from worker.heartbeat import Heartbeat
-from worker.job_runner import Finished, JobRunner, is_of_sandbox, log_fields, runs_program
+from worker.job_runner import Finished, JobRunner, is_of_sandbox, origin_of, runs_program
 from worker.locks import ReadersWriterLock
 from worker.sessions import SessionHost
 from worker.steps import Outcome, Steps
@@ -203,9 +204,15 @@ class Executor:
         if suite is None:
             self._insist(lambda: self._ledger.ask_again(*identity))
             return None
-        ids = {"job": short_id(job.key), **log_fields(job)}
-        with self._deliveries.running(delivery, job.key) as may_start, bound_contextvars(**ids):
-            finished = self._runner.run(job, delivery.handle, suite) if may_start else None
+        origin = origin_of(job)
+        ids = {"job": short_id(job.key), "request": origin.request, "submission": origin.submission}
+        with (
+            self._deliveries.running(delivery, job.key) as may_start,
+            span("job", parent=origin.traceparent, worker=self.id, **ids),
+        ):
+            ids |= trace_fields()
+            with bound_contextvars(**ids):
+                finished = self._runner.run(job, delivery.handle, suite) if may_start else None
         if finished is None or delivery.handle.is_stopped:
             # The job was cancelled or given to another worker, or this worker ends.
             self._deliveries.give_back([(delivery.token, job.key)])

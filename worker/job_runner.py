@@ -130,13 +130,13 @@ def runs_program(job: Taken) -> bool:
         return False
 
 
-def log_fields(job: Taken) -> dict[str, str]:
-    """Return the ids by which the client's log names a job; none if it cannot be decoded."""
+def origin_of(job: Taken) -> JobOrigin:
+    """Return the ids by which the client's log names a job; empty if it cannot be decoded."""
     try:
         origin = JobOrigin.of(_settings_of(job))
     except (WireError, ValueError):
-        return {}
-    return {name: short_id(text) for name, text in asdict(origin).items() if text}
+        return JobOrigin()
+    return JobOrigin(**{name: short_id(text) for name, text in asdict(origin).items()})
 
 
 def _finished(report: GradeReport, *, error: str, keep: bool) -> Finished:

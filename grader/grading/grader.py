@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextvars import copy_context
 
 from grader.config.settings import Settings
 from grader.grading.deadlines import Deadlines
@@ -77,7 +78,9 @@ class Grader(FutureGrader):
         self._open[future] = handle
         future.add_done_callback(settled)
         try:
-            self._threads.submit(self._grade, submission, handle, future)
+            # In the caller's context, so that logs and traces name its request.
+            run = copy_context().run
+            self._threads.submit(run, self._grade, submission, handle, future)
         except RuntimeError:
             deliver(future, self._not_graded("the grader is closed"))
         return future

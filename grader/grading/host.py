@@ -15,6 +15,7 @@ from grader.grading.pipeline import not_graded
 from grader.grading.stopping import StopHandle
 from grader.model import Submission, TestSuite, wire
 from grader.model.errors import GraderError
+from grader.process import tracing
 from grader.process.threads import Threads
 from grader.suites.cache import ENCODED_BYTES, SuiteCache
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
@@ -35,6 +36,8 @@ def main(descriptor: int) -> None:
         # The grader acts on signals to the whole process group, and hangs up when it is done. Not
         # SIG_IGN, which the slots would inherit.
         signal.signal(number, lambda *_: None)
+    # The grader makes the spans: this process ends without sending any.
+    tracing.turn_off()
     with socket.socket(fileno=descriptor) as stream:
         other = _OtherEnd(stream)
         frames = other.frames()

@@ -29,6 +29,7 @@ from grader.grading.host_messages import (
 from grader.model import GradeReport, Submission, wire
 from grader.model.errors import ConfigurationError, SandboxUnavailableError, WireError
 from grader.process.exits import Closeable, keep_from_forks
+from grader.process.tracing import span
 from grader.sandbox.pool import SlotCounts
 from grader.suites.cache import ENCODED_BYTES, EncodedSuite, EncodedSuites, SuiteCache
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
@@ -104,7 +105,8 @@ class Hosts:
                 if host is None or order is None:
                     return here(submission)
                 try:
-                    message = host.grade(order, held)
+                    with span("sandbox"):
+                        message = host.grade(order, held)
                 except HostLostError:
                     if left == 0:
                         raise

@@ -26,6 +26,7 @@ from grader.model import (
 from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Suspicion, Verdict
+from grader.process.tracing import span
 from grader.running import compared, expressions, interactive, judged
 from grader.running.references import References
 from grader.running.task import Graded, Task
@@ -240,7 +241,7 @@ def _run_with_retries(
     left = settings.retries
     while True:
         try:
-            with lending.lend(_memory_bytes(task)) as slot:
+            with lending.lend(_memory_bytes(task)) as slot, span("sandbox", slot=slot.name):
                 return _run(task, slot, references), slot.name
         except SandboxError as error:
             if not error.retryable or left == 0:

@@ -9,6 +9,7 @@ from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Submission
 from grader.process.exits import close_at_exit, forget_at_exit
+from grader.process.tracing import lasting_span
 from grader.queueing.intake import Intake
 from grader.sandbox.contract import RunBatch
 
@@ -56,7 +57,9 @@ class QueueGrader(FutureGrader):
         """Send a submission; see `FutureGrader.submit`."""
         future = ReportFuture()
         timeout_s = self.settings.queue.deadline_s if timeout_s is None else timeout_s
-        job = self._intake.take(submission)
+        with lasting_span("queue", submission=submission.id) as end_span:
+            job = self._intake.take(submission)
+        future.add_done_callback(lambda _: end_span())
         if isinstance(job, GradeReport):
             future.set_result(job)
             return future

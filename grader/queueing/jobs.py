@@ -23,6 +23,7 @@ from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
 from grader.process.request_id import request_id
+from grader.process.tracing import traceparent
 from grader.queueing.ledger import LedgerEntry
 from grader.scoring import calibration
 from grader.scoring.own import policy_to_send
@@ -107,15 +108,17 @@ class JobOrigin:
     """Of the HTTP request that it came with; empty if it did not come over HTTP."""
     submission: str = ""
     """As the client chose it."""
+    traceparent: str = ""
+    """Of the span in which it was sent; empty if the client makes no traces."""
 
     @classmethod
     def of(cls, job_settings: Mapping[str, Any]) -> Self:
         """Return the origin in a job's settings; empty if a client of another build sent none."""
-        match job_settings.get("origin"):
-            case {"request": str(request), "submission": str(submission)}:
-                return cls(request=request, submission=submission)
-            case _:
-                return cls()
+        told = job_settings.get("origin")
+        if not isinstance(told, dict):
+            return cls()
+        known = {name: told.get(name) for name in ("request", "submission", "traceparent")}
+        return cls(**{name: text for name, text in known.items() if isinstance(text, str)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +206,9 @@ class JobMaker:
             image=languages.image_of(suite, language),
             settings=job_settings,
             reader=ReportReader(conditions=conditions, settings=self._settings),
-            origin=JobOrigin(request=request_id.get(), submission=submission.id),
+            origin=JobOrigin(
+                request=request_id.get(), submission=submission.id, traceparent=traceparent()
+            ),
             conditions=conditions,
         )
 

@@ -14,6 +14,7 @@ from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
 from grader.process.request_id import request_id
+from grader.process.tracing import traceparent
 from grader.queueing.jobs import JobOrigin, QueuedJob
 from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
 from grader.suites.cache import EncodedSuite
@@ -77,7 +78,7 @@ def make_program_job(batch: RunBatch, image: str, clock_s: float) -> QueuedJob:
         image=image,
         settings=_SETTINGS,
         reader=_ResultReader(),
-        origin=JobOrigin(request=request_id.get()),
+        origin=JobOrigin(request=request_id.get(), traceparent=traceparent()),
     )
 
 

@@ -1,7 +1,7 @@
 """The grader that the endpoints share: counts, logs and bounds the work of another grader."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from grader.grading.futures import FutureGrader, ReportFuture
 from grader.model import GradeReport, Limits, Submission, TestSuite
 from grader.offline.recording import RecordedSample, SampleRecorder
 from grader.process.logs import error_kind, short_id
+from grader.process.tracing import trace_fields
 from grader.server.http.request_context import RequestContext, current_request
 from grader.server.http.wait_queue import WaitEntry, WaitQueue
 from grader.server.metrics import Metrics
@@ -34,6 +35,8 @@ class _Call:
     submission: Submission
     entry: WaitEntry
     context: RequestContext | None
+    trace: Mapping[str, str]
+    """A field for the log; see `trace_fields`."""
 
 
 class ObservedGrader(FutureGrader):
@@ -81,7 +84,10 @@ class ObservedGrader(FutureGrader):
         if suite is not submission.suite:
             submission = replace(submission, suite=suite)
         call = _Call(
-            submission=submission, entry=self._wait_queue.enter(), context=current_request()
+            submission=submission,
+            entry=self._wait_queue.enter(),
+            context=current_request(),
+            trace=trace_fields(),
         )
         # The call keeps the submission alive, so no other object gets its id.
         self._calls[id(submission)] = call
@@ -115,6 +121,7 @@ class ObservedGrader(FutureGrader):
             request=call.context.id if call.context else None,
             endpoint=call.context.endpoint if call.context else None,
             took_s=round(took_s, 4),
+            **call.trace,
         )
         if future.cancelled():
             self._metrics.cancelled()

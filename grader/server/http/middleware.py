@@ -19,11 +19,13 @@ import ipaddress
 import json
 import secrets
 import time
+from collections.abc import Iterator
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader.config.server import ServerSettings
+from grader.process.tracing import span, trace_fields
 from grader.server.http.bodies import BodyRoom, Refusal, read_body
 from grader.server.http.request_context import RequestContext, enter_request
 from grader.server.metrics import Metrics
@@ -80,7 +82,8 @@ class RequestMiddleware:
                 except Refusal as refusal:
                     await _refuse(response, refusal)
                     return
-                await self._app(scope, receive, response)
+                with _span(headers, context):
+                    await self._app(scope, receive, response)
         finally:
             leave_request()
             self._metrics.open_requests.dec()
@@ -123,6 +126,18 @@ class RequestMiddleware:
         lease = held.enter_context(self._room.lease())
         body = await read_body(receive, lease, self._settings)
         return _BufferedReceive(body, receive)
+
+
+@contextlib.contextmanager
+def _span(headers: dict[bytes, bytes], context: RequestContext) -> Iterator[None]:
+    with contextlib.ExitStack() as held:
+        # FastAPI itself may have made one. Probes would fill every store of traces.
+        if not (trace_fields() or _is_open(context.endpoint)):
+            parent = headers.get(b"traceparent", b"").decode("latin-1")
+            ids = {"endpoint": context.endpoint, "request": context.id}
+            held.enter_context(span("request", parent=parent, **ids))
+        structlog.contextvars.bind_contextvars(**trace_fields())
+        yield
 
 
 def _is_open(path: str) -> bool:
