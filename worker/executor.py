@@ -17,7 +17,9 @@ from structlog.contextvars import bound_contextvars
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
-from grader.model.errors import QueueUnavailableError
+from grader.grading.probe import make_probe
+from grader.model.errors import QueueUnavailableError, SandboxUnavailableError
+from grader.model.verdict import Verdict
 from grader.process.logs import error_kind, short_id
 from grader.process.release import build_id
 from grader.process.repeats import Repeats
@@ -25,6 +27,7 @@ from grader.process.tracing import span, trace_fields
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Handover, Ledger, Taken
 from grader.sandbox.contract import Sandbox
+from grader.sandbox.images import VARIANTS
 from worker.condition import Condition
 from worker.deliveries import Deliveries, Delivery
 from worker.heartbeat import Heartbeat
@@ -39,6 +42,9 @@ _log = logging.getLogger(__name__)
 _RETRY_S = (0.1, 0.3, 1.0)
 _SLOW_S = 0.5
 """A job that waits for a slot for longer is given back."""
+
+_FAILURES = 5
+"""After so many internal errors in a row, a worker tries whether it can grade at all."""
 
 _Answer = TypeVar("_Answer")
 
@@ -108,6 +114,7 @@ class Executor:
             edition=self._edition,
         )
         self._listen = listen
+        self._failures_in_a_row = 0
         self._condition = Condition(self._try_sandbox, self._condition_changed)
         self._sessions = SessionHost(self.id, settings, sandbox=lambda: grader.sandbox)
         self._lock = ReadersWriterLock()
@@ -217,8 +224,10 @@ class Executor:
             # The job was cancelled or given to another worker, or this worker ends.
             self._deliveries.give_back([(delivery.token, job.key)])
             return None
-        if is_of_sandbox(finished.error) and self._leave_to_others(job, delivery):
+        if finished.error and self._leave_to_others(job, delivery, finished.error):
             return None
+        if not finished.error:
+            self._failures_in_a_row = 0
         handover = Handover(
             token=delivery.token,
             key=job.key,
@@ -243,12 +252,19 @@ class Executor:
             else:
                 _log.info("graded" if finished.verdict else "ran", extra=fields)
 
-    def _leave_to_others(self, job: Taken, delivery: Delivery) -> bool:
-        """Put a job back that the sandbox failed to run; False if it has been tried enough."""
+    def _leave_to_others(self, job: Taken, delivery: Delivery, error: str) -> bool:
+        """Put a job back that this worker failed to run; False if the internal error is final."""
+        self._failures_in_a_row += 1
+        sandbox_failed = is_of_sandbox(error)
+        if not sandbox_failed and self._failures_in_a_row < _FAILURES:
+            return False
+        self._failures_in_a_row = 0
         if not self._condition.look():
             # Not a try: nothing would have run here.
             self._leave(job, delivery)
             return True
+        if not sandbox_failed:
+            return False
         hints = self._insist(lambda: self._ledger.retry(self.id, delivery.token, job.key))
         self._deliveries.send_hints(hints or ())
         delivery.is_left = hints is not None
@@ -260,6 +276,11 @@ class Executor:
 
     def _try_sandbox(self) -> None:
         try_sandbox(self._grader.sandbox, self._settings)
+        for image in set(self._settings.queue.images.split(",")) & set(VARIANTS):
+            report = self._grader.grade(make_probe(image))
+            if report.verdict is not Verdict.PASSED:
+                message = f"a small program got {report.verdict}: {report.feedback}"
+                raise SandboxUnavailableError(message)
 
     def _condition_changed(self) -> None:
         is_sick = self._condition.is_sick

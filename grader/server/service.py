@@ -11,10 +11,10 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader, ReportFuture
 from grader.grading.grader import Grader
+from grader.grading.probe import make_probe
 from grader.grading.stopping import StopHandle
-from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
+from grader.model import GradeReport, Submission
 from grader.model.errors import ConfigurationError, GraderError
-from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
 from grader.process.logs import error_kind
@@ -107,7 +107,7 @@ class Service:
             if status is None:
                 return "Redis does not answer"
             return queue_obstacle(status)
-        report = self.grader.inner.grade(_PROBE, timeout_s=_PROBE_TIMEOUT_S)
+        report = self.grader.inner.grade(make_probe(), timeout_s=_PROBE_TIMEOUT_S)
         if report.verdict is Verdict.PASSED:
             return None
         _log.warning("nothing can be graded: %s", report.feedback)
@@ -206,14 +206,3 @@ class _QueueWatch:
                 status = None
             self._last = (time.monotonic(), status)
         return status
-
-
-_PROBE = Submission(
-    id="readyz",
-    completion="def answer():\n    return 42\n",
-    suite=TestSuite(
-        tests=CallTests(entry_point="answer", cases=(CallCase(id="0", expected=42),)),
-        format="probe",
-        extraction=ExtractionRule.VERBATIM,
-    ),
-)

@@ -1,6 +1,6 @@
 """Workers whose sandboxes fail, over a real Redis. Their slots are fake ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import read_status
-from grader.sandbox.contract import Slot
-from grader.sandbox.fake.backend import FakeSandbox
+from grader.sandbox.contract import RunBatch, RunOutcome, Slot
+from grader.sandbox.fake.backend import FakeSandbox, FakeSlot
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
 from tests.factories import make_submission
@@ -32,15 +32,24 @@ class Sandbox(FakeSandbox):
     """A sandbox that fails as it is told."""
 
     opens = True
+    error: type[Exception] = SandboxUnavailableError
     runs = True
+    """Whether it runs the submission; it runs others."""
 
     def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
         if not self.opens:
             message = "the engine is gone"
-            raise SandboxUnavailableError(message)
+            raise self.error(message)
         slot = super().open_slot(image=image, memory_bytes=memory_bytes)
-        if not self.runs:
-            slot.close()
+        assert isinstance(slot, FakeSlot)
+        run = slot.run
+
+        def run_if_told(batch: RunBatch) -> Generator[RunOutcome, None, None]:
+            if "add" in batch.source and not self.runs:
+                slot.close()
+            return run(batch)
+
+        slot.run = run_if_told  # type: ignore[method-assign]
         return slot
 
 
@@ -154,3 +163,17 @@ def test_only_worker_tries_a_job_again_that_it_failed_to_run(
     worker.sandbox.runs = True
     worker.executor.execute()
     assert answer.result(20).verdict is Verdict.PASSED
+
+
+def test_worker_that_fails_at_everything_finds_out_whatever_the_reason(
+    settings: Settings, start: Callable[[], Worker]
+) -> None:
+    worker = start()
+    worker.sandbox.opens, worker.sandbox.error = False, ZeroDivisionError
+    with QueueGrader(settings) as grader:
+        answers = [grader.submit(make_submission(f"x = {n}")) for n in range(5)]
+        wait_until(lambda: read_status(settings).queued == 5, 20, "they are queued")
+        worker.executor.execute()
+        wait_until(lambda: sum(each.done() for each in answers) == 4, 20, "four are answered")
+        assert read_status(settings).queued == 1
+        wait_until(lambda: worker.state(settings) == "sick", 20, "the status says that it is sick")
