@@ -130,6 +130,7 @@ def _become_supervisor(plan: JailPlan) -> NoReturn:
 def _build_root(plan: JailPlan) -> None:
     """Put the new root together on `plan.stage`, in this mount namespace only."""
     stage = plan.stage
+    mounted = _mounted()
     namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
     namespaces.mount("root", stage, "tmpfs", _SAFE, "size=4m,nr_inodes=1k,mode=755")
     dev = f"{stage}/dev"
@@ -150,7 +151,7 @@ def _build_root(plan: JailPlan) -> None:
         if outside in plan.cgroups:
             _bind(outside, stage + inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
         elif os.path.isdir(outside):
-            _show(outside, stage + inside, nothing=proc)
+            _show(outside, stage + inside, mounted=mounted, nothing=proc)
         else:
             with open(outside, "rb") as file:
                 _make_file(stage + inside, file.read())
@@ -180,7 +181,7 @@ def _make_device(outside: str, target: str) -> None:
         os.chmod(target, 0o666)  # noqa: S103 - as on any system, all may use it
 
 
-def _show(outside: str, target: str, *, nothing: str) -> None:
+def _show(outside: str, target: str, *, mounted: list[str], nothing: str) -> None:
     """Show a folder read-only, such that locks on its files are heard in this jail only.
 
     For that it is the lower layer of an overlay, whose files are not the host's to the kernel. If
@@ -189,9 +190,9 @@ def _show(outside: str, target: str, *, nothing: str) -> None:
     Args:
         outside: The folder.
         target: Where to show it, with all that is mounted below it.
+        mounted: What `_mounted` returned.
         nothing: An empty folder. An overlay that cannot be written needs two layers.
     """
-    below = _mounted_below(outside)
     os.makedirs(target, exist_ok=True)
     flags = _SAFE | namespaces.MS_RDONLY
     layers = ":".join(re.sub(r"([\\:,])", r"\\\1", each) for each in (outside, nothing))
@@ -200,18 +201,22 @@ def _show(outside: str, target: str, *, nothing: str) -> None:
     except OSError:
         _bind(outside, target, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
         return
-    for place in below:
+    for place in _topmost_below(outside, mounted):
         inside = target + place.removeprefix(outside)
         _bind(place, inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
 
 
-def _mounted_below(folder: str) -> list[str]:
-    """Return the topmost mounts below a folder."""
+def _mounted() -> list[str]:
+    """Return all places where something is mounted, in order."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        escaped = [line.split()[4] for line in file]
-    places = [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), each) for each in escaped]
+        escaped = {line.split()[4] for line in file}
+    return sorted(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), p) for p in escaped)
+
+
+def _topmost_below(folder: str, places: list[str]) -> list[str]:
+    """Return those of `places` below a folder that are not below another one of them."""
     found: list[str] = []
-    for place in sorted(set(places)):
+    for place in places:
         if place.startswith(f"{folder}/") and not any(place.startswith(f"{f}/") for f in found):
             found.append(place)
     return found
