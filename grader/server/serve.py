@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import resource
 import signal
@@ -12,6 +13,7 @@ import uvicorn
 
 from grader.config.server import ServerSettings
 from grader.config.settings import Settings
+from grader.model import KiB
 from grader.model.errors import ConfigurationError
 from grader.process.logs import show_logs
 from grader.server.app import make_app
@@ -21,6 +23,8 @@ from grader.text.hosts import is_loopback
 
 _log = structlog.stdlib.get_logger(__name__)
 
+_M_MMAP_THRESHOLD = -3
+_LARGE_BYTES = 256 * KiB
 _BACKLOG = 4096
 _KEEP_ALIVE_S = 75
 """Longer than clients keep an idle connection, so that the client closes it first."""
@@ -39,6 +43,7 @@ def serve(settings: Settings) -> None:
     check_exposure(settings.server)
     show_logs(logging.DEBUG if settings.server.verbose else logging.INFO)
     _raise_open_files()
+    _give_back_memory()
     with _listen(settings.server) as listener:
         app = make_app(settings)
         config = uvicorn.Config(
@@ -89,6 +94,15 @@ def _raise_open_files() -> None:
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _give_back_memory() -> None:
+    """Have large blocks of memory go back to the kernel when they are freed.
+
+    Otherwise glibc keeps blocks of up to 32 MiB for later, once it has seen some, such as bodies.
+    """
+    with contextlib.suppress(AttributeError):  # Other libraries have no such option.
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
 
 
 class _Server(uvicorn.Server):

@@ -3,10 +3,12 @@
 import base64
 import json
 import pickle
+import re
 import socket
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +174,27 @@ def test_submissions_of_a_client_that_left_are_not_graded(
     eventually(lambda: service.metric("grader_queue_depth") == 0, 20)
     assert service.metric("grader_cancelled_submissions_total") - before >= 20
     assert service.grade()["verdict"] == "passed"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_memory_of_a_flood_is_given_back(tmp_path: Path) -> None:
+    words = "1 " * 10_000_000
+    with serving(tmp_path) as service:
+        status = Path(f"/proc/{service.process.pid}/status")
+
+        def grade_large_row(number: int) -> str:
+            label = json.dumps({"inputs": [f"{words}{number}"], "outputs": ["1"]})
+            return str(service.grade("print(1)", label=label)["verdict"])
+
+        with ThreadPoolExecutor(8) as threads:
+            assert set(threads.map(grade_large_row, range(8))) == {"passed"}
+        for number in range(50):
+            service.grade(label=[f"assert add(1, 2) == {number}"])
+        found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+    # What is kept is caches of some 150 MiB at most.
+    assert found is not None
+    assert int(found[1]) < 300 * 1024
 
 
 # ---------------------------------------------------------------- idempotency
