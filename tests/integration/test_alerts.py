@@ -239,8 +239,7 @@ MADE_UP: Mapping[str, tuple[str, float]] = {
     "GraderWorkersSick": ('grader_slots{where="workers",state="sick"}', 1),
     "GraderStaleReports": ('grader_queue_events_total{event="stale"}', 1),
 }
-"""Values of metrics for faults that take minutes or depend on chance. Other tests cause the last
-two for real."""
+"""Values of metrics for faults that take minutes or depend on chance."""
 
 
 @pytest.mark.redis

@@ -2,16 +2,24 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.deployment import wait_until
+from grader.config.settings import Settings
+from grader.model.verdict import Verdict
+from grader.queueing.grader import QueueGrader
+from grader.queueing.status import read_status
+from tests.conftest import missing
+from tests.deployment import REPO, Deployment, redis_program, wait_until
 from tests.endings import NAME
+from tests.factories import make_submission
 from tests.integration.test_endings import SLOTS, comm_of
 from tests.releases import installed
+from tests.serving import sleeper
 from tests.traces import family, living
 
 installed("ray", "torch")
@@ -65,3 +73,47 @@ def test_actors_grade_and_leave_nothing_when_they_end(ending: str, tmp_path: Pat
 
 def running(pid: int) -> int:
     return sum(comm_of(member) == NAME for member, _ in family(pid))
+
+
+@pytest.mark.redis
+def test_workers_run_in_actors_that_are_replaced_and_end_in_order(tmp_path: Path) -> None:
+    if redis_program() is None:
+        missing("Redis", "there is no redis-server")
+    deployment = Deployment(tmp_path / "queue")
+    where = Settings(broker=deployment.redis.url)
+    environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
+    environ |= {"GRADER_BROKER": deployment.redis.url}
+    environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+    command = [sys.executable, str(REPO / "deploy/ray/workers.py"), "--workers", "2", "--cpus", "1"]
+    try:
+        with (tmp_path / "output").open("wb") as output:
+            driver = subprocess.Popen(command, env=environ, stdout=output, stderr=output)
+        wait_until(
+            lambda: [worker.slots for worker in read_status(where).serving] == [1, 1],
+            START_S,
+            "two workers serve",
+        )
+        known = family(driver.pid)
+        with QueueGrader(where) as grader:
+            futures = [grader.submit(make_submission(sleeper(n / 10))) for n in range(6)]
+            assert {future.result(60).verdict for future in futures} == {Verdict.PASSED}
+        before = {worker.id for worker in read_status(where).serving}
+        pid = int(min(before).split(":")[1])
+        actor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(actor, signal.SIGKILL)
+        wait_until(
+            lambda: len({worker.id for worker in read_status(where).serving} - before) == 1,
+            START_S,
+            "a lost actor is replaced",
+        )
+        wait_until(lambda: len(read_status(where).workers) == 2, SOON_S, "its worker has left")
+        known |= family(driver.pid)
+        driver.send_signal(signal.SIGTERM)
+        assert driver.wait(60) == 0, (tmp_path / "output").read_text()[-3000:]
+        wait_until(lambda: not living(known), SOON_S, "all have ended")
+        assert read_status(where).workers == ()
+        # Ray killed the worker of the lost actor.
+        assert deployment.redis.stats()["workers_lost"] == 1
+    finally:
+        driver.kill()
+        deployment.close()
