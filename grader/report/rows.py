@@ -39,11 +39,17 @@ class GradedRow:
     """Seconds that it waited besides the time that it ran; None if that is not known."""
     dataset: str = ""
     """The name of its data set; "" if the row names none."""
+    prompt: str = ""
+    """What the model was asked; "" if the row does not say it."""
 
     def view(self) -> SampleView:
         """Return the sample as pages and the terminal show it."""
         return view_of(
-            self.report, id=self.name, completion=self.completion, problem_id=self.problem_id
+            self.report,
+            id=self.name,
+            completion=self.completion,
+            problem_id=self.problem_id,
+            prompt=self.prompt,
         )
 
 
@@ -79,6 +85,7 @@ def read_row(text: bytes, number: int) -> GradedRow:
             at=_number(row.get(AT_KEY)),
             queue_s=_number(row.get(QUEUE_KEY)),
             dataset=next((v for key in DATASET_KEYS if isinstance(v := row.get(key), str)), ""),
+            prompt=prompt if isinstance(prompt := row.get("prompt"), str) else "",
         )
 
 

@@ -91,6 +91,10 @@ class SampleView:
     completion: str
     completion_cut: int
     """Characters that are left out at the end of the completion."""
+    prompt: str
+    """What the model was asked; "" if that is not known."""
+    prompt_cut: int
+    """Characters that are left out at the end of the prompt."""
     code: str | None
     """The extracted code, or the answer that was compared."""
     is_code: bool
@@ -110,7 +114,12 @@ class SampleView:
 
 
 def view_of(
-    report: GradeReport, *, id: str, completion: str, problem_id: str | None = None
+    report: GradeReport,
+    *,
+    id: str,
+    completion: str,
+    problem_id: str | None = None,
+    prompt: str = "",
 ) -> SampleView:
     """Return the view of a sample.
 
@@ -119,6 +128,7 @@ def view_of(
         id: The sample's name.
         completion: The completion as the model wrote it.
         problem_id: The sample's problem.
+        prompt: What the model was asked, if that is known.
     """
     cases = sorted(report.cases, key=lambda case: case.verdict is Verdict.PASSED)
     counts = Counter(case.verdict for case in report.cases)
@@ -139,6 +149,8 @@ def view_of(
         better=next_better(report),
         completion=completion[:MAX_COMPLETION_CHARS],
         completion_cut=max(0, len(completion) - MAX_COMPLETION_CHARS),
+        prompt=prompt[:MAX_COMPLETION_CHARS],
+        prompt_cut=max(0, len(prompt) - MAX_COMPLETION_CHARS),
         code=report.code,
         is_code=is_code(report),
         language=report.conditions.language if report.conditions else PYTHON,

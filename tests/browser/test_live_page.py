@@ -174,6 +174,18 @@ def test_playground_grades_an_example_and_typed_input(
     assert "Wrong answer" in report.inner_text()
 
 
+def test_playground_keeps_what_was_typed(open_page: OpenPage, service: Service) -> None:
+    page = open_live(open_page, service, "playground")
+    page.get_by_label("Label format").select_option("test_cases")
+    page.locator("#try-completion").fill("print(17)")
+    label = page.locator("#try-label").input_value()
+    page.reload()
+    page.locator("#try-format option").first.wait_for(state="attached")
+    assert page.locator("#try-completion").input_value() == "print(17)"
+    assert page.locator("#try-label").input_value() == label
+    assert page.get_by_label("Label format").input_value() == "test_cases"
+
+
 def test_playground_names_the_error_in_a_label(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service, "playground", forgiven=NO_CONNECTION)
     page.locator("#try-label").fill('{"odd": 1}')

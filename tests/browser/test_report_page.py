@@ -1,5 +1,6 @@
 """The report of a graded file in a browser: charts, filters, keys, links, and hostile rows."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -131,6 +132,40 @@ def test_filters_add_up_and_are_cleared(open_page: OpenPage, write: Write, grade
     assert verdicts == {"TLE", "MLE", "OLE"}
 
 
+def test_failures_come_first_and_then_problems_stay_together(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, write(graded))
+    rows = page.locator("#samples tbody tr").all()
+    shown = [row.locator("td").nth(0).inner_text().strip() for row in rows]
+    assert "AC" in shown
+    assert shown == sorted(shown, key=lambda verdict: verdict == "AC")
+    problems = [name.rpartition("#")[0] for name in names(page)[: len(shown) - shown.count("AC")]]
+    assert len([*itertools.groupby(problems)]) == len(set(problems))
+
+
+def test_what_was_chosen_stays_when_the_page_is_reloaded(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, write(graded), color_scheme="light")
+    page.get_by_role("button", name="Light or dark").click()
+    page.locator('.chip[data-verdict="failed"]').click()
+    page.get_by_label("Search").fill("s")
+    page.locator("#samples th", has_text="Sample").get_by_role("button").click()
+    page.locator("#samples th", has_text="Sample").get_by_role("button").click()
+    before, found = names(page), count(page)
+    assert before == sorted(before, reverse=True)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert (names(page), count(page)) == (before, found)
+    assert page.get_by_label("Search").input_value() == "s"
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.keyboard.press("Escape")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert count(page) == f"{EXAMPLES} samples"
+
+
 def test_a_problem_leads_to_its_samples(open_page: OpenPage, write: Write, graded: Path) -> None:
     page = opened(open_page, write(graded))
     page.locator("#problems").get_by_role("link", name="stdin/bus", exact=True).click()
@@ -159,8 +194,11 @@ def test_everything_can_be_reached_by_keys(open_page: OpenPage, write: Write, gr
     page.keyboard.type("stdin/bus#")
     assert len(names(page)) == 4
     page.keyboard.press("Escape")
+    assert count(page) == f"{EXAMPLES} samples"
+    assert page.get_by_label("Search").input_value() == ""
     first, second = names(page)[:2]
-    page.locator("#samples a.open").first.focus()
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent") == first
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.textContent") == second
     page.keyboard.press("ArrowUp")
@@ -168,6 +206,10 @@ def test_everything_can_be_reached_by_keys(open_page: OpenPage, write: Write, gr
     page.wait_for_selector("#sample-name")
     assert page.locator("#sample-name").inner_text() == first
     page.keyboard.press("n")
+    page.get_by_role("heading", name=second).wait_for()
+    page.keyboard.press("k")
+    page.get_by_role("heading", name=first).wait_for()
+    page.keyboard.press("j")
     page.get_by_role("heading", name=second).wait_for()
     page.keyboard.press("Escape")
     page.locator("#list").wait_for()
@@ -201,6 +243,9 @@ def test_an_address_of_nothing_leads_to_all_samples(
 ) -> None:
     page = opened(open_page, f"{write(graded)}#%ff-no-such")
     assert page.locator("#list").is_visible()
+    assert page.locator("#unknown").inner_text() == "This report has no sample %ff-no-such."
+    page.get_by_role("link", name="Problems", exact=True).click()
+    page.locator("#unknown").wait_for(state="hidden")
 
 
 def test_samples_of_any_name_have_an_address(

@@ -47,6 +47,17 @@ function flags(row) {
   return shown;
 }
 
+/** Sort samples that did not pass before the others, and then by problem as the file has them. */
+function failuresFirst(rows) {
+  const places = new Map();
+  for (const row of rows) if (!places.has(row.problem)) places.set(row.problem, places.size);
+  const passed = (row) => Number(row.verdict === "passed");
+  return rows.sort(
+    (a, b) =>
+      passed(a) - passed(b) || places.get(a.problem) - places.get(b.problem) || a.line - b.line,
+  );
+}
+
 function sampleColumns() {
   const hasSteps = byId("first-step") !== null;
   const step = { key: "step", label: "Step", numeric: true, cell: (row) => String(row.step ?? "") };
@@ -177,12 +188,55 @@ function toggle(button, set, value) {
   applyFilters();
 }
 
+/** Keep something for a reload of this page, as far as the browser lets us; see `recall`. */
+function keep(name, value) {
+  try {
+    sessionStorage.setItem(`${location.pathname} ${name}`, JSON.stringify(value));
+  } catch {
+    // It holds nothing for this page; then a reload starts afresh.
+  }
+}
+
+function recall(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(`${location.pathname} ${name}`));
+  } catch {
+    return null;
+  }
+}
+
+const inputs = () => [...document.querySelectorAll(".filters input")];
+const chips = () => [...document.querySelectorAll(".chip")];
+const meaning = (chip) => chip.dataset.verdict ?? chip.dataset.only;
+
+function keepView() {
+  const { column, up } = samples.order ?? {};
+  keep("view", {
+    texts: inputs().map((field) => field.value),
+    pressed: chips().filter((chip) => chip.getAttribute("aria-pressed") === "true").map(meaning),
+    problem: filters.problem,
+    order: column ? { key: column.key, up } : null,
+  });
+}
+
+function restoreView() {
+  const view = recall("view");
+  if (view === null) return;
+  inputs().forEach((field, index) => {
+    field.value = view.texts[index] ?? "";
+    field.dispatchEvent(new Event("input"));
+  });
+  for (const chip of chips()) if (view.pressed.includes(meaning(chip))) chip.click();
+  filters.problem = view.problem;
+  const column = samples.columns.find((each) => each.key === view.order?.key);
+  if (view.order && column) samples.sortBy(column, view.order.up);
+  applyFilters();
+}
+
 function clearFilters() {
   Object.assign(filters, noFilters());
-  for (const field of document.querySelectorAll(".filters input")) field.value = "";
-  for (const button of document.querySelectorAll(".chip")) {
-    button.setAttribute("aria-pressed", "false");
-  }
+  for (const field of inputs()) field.value = "";
+  for (const chip of chips()) chip.setAttribute("aria-pressed", "false");
   applyFilters();
 }
 
@@ -197,7 +251,7 @@ function connectFilters() {
       applyFilters();
     });
   }
-  for (const button of document.querySelectorAll(".chip")) {
+  for (const button of chips()) {
     const { verdict, only } = button.dataset;
     button.addEventListener("click", () =>
       verdict
@@ -231,6 +285,8 @@ async function show() {
   opened = row;
   byId("list").hidden = row !== null;
   byId("sample").hidden = row === null;
+  byId("unknown").hidden = row !== null || PLACES.includes(location.hash.slice(1));
+  byId("unknown").textContent = `This report has no sample ${location.hash.slice(1)}.`;
   document.title = row ? `${row.name} · grader` : byId("list").dataset.title;
   if (row === null) {
     if (before) (samples.reveal(before) ?? byId("search")).focus();
@@ -286,15 +342,20 @@ function onKey(event) {
   const typing = event.target.matches("input, textarea, select");
   if (event.key === "Escape" && byId("help").open) return;
   if (event.key === "Escape" && opened) location.hash = "#samples";
-  else if (event.key === "Escape" && typing) event.target.blur();
+  else if (event.key === "Escape") {
+    clearFilters();
+    if (typing) event.target.blur();
+  }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/" && !opened) {
     byId("search").focus();
     event.preventDefault();
   } else if (event.key === "?") byId("help").showModal();
-  else if (opened && (event.key === "n" || event.key === "p")) {
-    const link = byId(event.key === "n" ? "next" : "previous");
+  else if (opened && "npjk".includes(event.key)) {
+    const link = byId("nj".includes(event.key) ? "next" : "previous");
     if (link.href) location.hash = link.hash;
+  } else if (!opened && (event.key === "j" || event.key === "k") && !event.defaultPrevented) {
+    samples.links()[0]?.focus();
   }
 }
 
@@ -304,7 +365,10 @@ function connectTheme() {
     const root = document.documentElement;
     const isDark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
     root.dataset.theme = isDark ? "light" : "dark";
+    keep("theme", root.dataset.theme);
   });
+  const theme = recall("theme");
+  if (theme) document.documentElement.dataset.theme = theme;
 }
 
 // ------------------------------------------------------------ start
@@ -321,9 +385,11 @@ async function start() {
     row.haystack = `${row.name} ${row.problem} ${row.feedback}`.toLowerCase();
     if (!rowsByName.has(row.name)) rowsByName.set(row.name, row);
   }
-  samples = new Table(byId("samples"), tables.samples, sampleColumns(), "samples");
+  samples = new Table(byId("samples"), failuresFirst(tables.samples), sampleColumns(), "samples");
   new Table(byId("problems"), tables.problems, problemColumns(tables.problems), "problems");
   connectFilters();
+  restoreView();
+  addEventListener("pagehide", keepView);
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", show);
   await show();

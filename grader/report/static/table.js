@@ -50,10 +50,15 @@ class Table {
     head.replaceChildren(make("tr", {}, ...this.heads));
   }
 
-  /** Sort by a column: numbers from the largest, text from A; a second time the other way. */
-  sortBy(column) {
+  /**
+   * Sort by a column.
+   * @param column  one of `columns`
+   * @param up      the smallest first; null: numbers from the largest, text from A, and a second
+   *                time the other way
+   */
+  sortBy(column, up = null) {
     const again = this.order?.column === column;
-    this.order = { column, up: again ? !this.order.up : !column.numeric };
+    this.order = { column, up: up ?? (again ? !this.order.up : !column.numeric) };
     this.columns.forEach((each, index) => {
       const way = this.order.up ? "ascending" : "descending";
       if (each === column) this.heads[index].setAttribute("aria-sort", way);

@@ -86,6 +86,22 @@ def test_row_that_was_not_graded_is_refused_with_the_likely_reason() -> None:
         read_row(b'{"id": "a", "completion": "c"}', 4)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "shown"),
+    [
+        pytest.param("Add <b>two</b>", "Add &lt;b&gt;two&lt;/b&gt;</pre>", id="text"),
+        pytest.param("", None, id="none"),
+        pytest.param([{"role": "user"}], None, id="no text"),
+    ],
+)
+def test_prompt_of_a_row_stands_beside_its_code(prompt: object, shown: str | None) -> None:
+    report = json.loads(report_json(make_report()))
+    row = read_row(json.dumps({"completion": "", "prompt": prompt, "report": report}).encode(), 1)
+    html = sample_fragment(row.view())
+    assert ("Prompt</h3>" in html) == (shown is not None)
+    assert shown is None or shown in html
+
+
 def test_value_in_a_template_is_escaped_and_visible() -> None:
     view = view_of(make_report(feedback="\x1b<b>"), id="<i>\u202e", completion="</pre>")
     html = sample_fragment(view)

@@ -104,10 +104,13 @@ function pressed(event) {
   }
 }
 
+const THEME = "grader-theme";
+
 function changeTheme() {
   const root = document.documentElement;
   const isDark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
   root.dataset.theme = isDark ? "light" : "dark";
+  sessionStorage.setItem(THEME, root.dataset.theme);
 }
 
 // ---------------------------------------------------------------- signing in and out
@@ -166,6 +169,7 @@ byId("sign-out").addEventListener("click", () => {
 });
 byId("search").addEventListener("input", samples.showList);
 byId("theme").addEventListener("click", changeTheme);
+if (sessionStorage.getItem(THEME)) document.documentElement.dataset.theme = sessionStorage.getItem(THEME);
 byId("help-open").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 window.addEventListener("hashchange", go);

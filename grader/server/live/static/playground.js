@@ -3,6 +3,9 @@
 import { byId, el, putFragment } from "./dom.js";
 import { request } from "./session.js";
 
+const KEY = "grader-playground";
+const FIELDS = ["try-format", "try-completion", "try-label"];
+
 let examples = null;
 let report = "";
 
@@ -14,6 +17,18 @@ export async function preparePlayground() {
     ...examples.map(({ name }) => el("option", { value: name }, name)),
   );
   choose();
+  const typed = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  for (const id of FIELDS) byId(id).value = typed[id] ?? byId(id).value;
+}
+
+/** Keep what the fields hold for a reload of the page. */
+function keepTyped() {
+  const typed = Object.fromEntries(FIELDS.map((id) => [id, byId(id).value]));
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(typed));
+  } catch {
+    sessionStorage.removeItem(KEY); // It is too long for the browser.
+  }
 }
 
 /** Insert the example of the chosen format. */
@@ -61,6 +76,7 @@ export function showReport(isShown) {
 export function clearPlayground() {
   examples = null;
   report = "";
+  sessionStorage.removeItem(KEY);
   for (const id of ["try-completion", "try-label"]) byId(id).value = "";
   for (const id of ["try-format", "try-report"]) byId(id).replaceChildren();
 }
@@ -68,6 +84,7 @@ export function clearPlayground() {
 /** Handle the form; `guarded` handles errors. */
 export function listenToPlayground(guarded) {
   byId("try-format").addEventListener("change", choose);
+  for (const event of ["input", "change"]) byId("try").addEventListener(event, keepTyped);
   byId("try").addEventListener("submit", (event) => {
     event.preventDefault();
     guarded(grade);
