@@ -74,6 +74,7 @@ def make_lane(client: str = "node2:1:a", **overrides: Any) -> Lane:
         "service_class": "batch",
         "image": "python",
         "waiting": 5,
+        "waited_s": 1.0,
         "weight": 1.0,
         "run_s": 0.25,
     }

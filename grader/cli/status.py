@@ -107,6 +107,7 @@ def _lane_line(lane: "Lane") -> str:
     runs = "none has run" if lane.run_s is None else f"runs take {lane.run_s:.2g} s"
     return (
         f"lane     {lane.client}: {lane.service_class}, {lane.waiting} waiting for {lane.image}, "
+        f"the next for {lane.waited_s:.1f} s, "
         f"weight {lane.weight:g}, {runs}"
     )
 

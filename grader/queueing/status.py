@@ -58,6 +58,8 @@ class Lane:
     image: str
     waiting: int
     """Jobs. One that several clients wait for is in a lane of each."""
+    waited_s: float
+    """How long the job that comes first has waited."""
     weight: float
     """Lanes of an image share its slots in proportion to this."""
     run_s: float | None
@@ -216,7 +218,7 @@ def _read(client: Any) -> QueueStatus:
         other_versions=_other_versions(client.zrangebyscore(Key.VERSIONS, now * 1000, "+inf")),
         queued=client.zcard(Key.QUEUED),
         oldest_s=max(0.0, now - oldest[0][1] / 1000) if oldest else 0.0,
-        lanes=_lanes(client),
+        lanes=_lanes(client, now),
         clients=client.zcount(Key.CLIENTS, now * 1000, "+inf"),
         counts={k.decode(): int(v) for k, v in counts.items()},
         cached=client.hlen(Key.VERDICTS),
@@ -231,7 +233,7 @@ def _other_versions(members: Iterable[bytes]) -> dict[int, int]:
     return {version: versions[version] for version in sorted(versions) if version != WIRE_VERSION}
 
 
-def _lanes(client: Any) -> tuple[Lane, ...]:
+def _lanes(client: Any, now: float) -> tuple[Lane, ...]:
     places = [
         (image.decode(), waiter.decode())
         for image in client.hkeys(Key.VIRTUAL)
@@ -240,19 +242,24 @@ def _lanes(client: Any) -> tuple[Lane, ...]:
     asked = client.pipeline(transaction=False)
     for image, waiter in places:
         asked.zcard(names.lane(Key.LANE, image, waiter))
+        asked.zrange(names.lane(Key.LANE, image, waiter), 0, 0)
         asked.hmget(names.lane(Key.SHARE, image, waiter), "weight", "mean_ms")
     answers = asked.execute()
+    for keys in answers[1::3]:
+        asked.hget(Key.JOB + (keys[0].decode() if keys else ""), "created")
+    created = asked.execute()
     lanes = [
         Lane(
             client=waiter.rpartition("/")[0],
             service_class=waiter.rpartition("/")[2],
             image=image,
             waiting=waiting,
+            waited_s=max(0.0, now - float(created_ms or now * 1000) / 1000),
             weight=float(weight or 1),
             run_s=None if mean_ms is None else float(mean_ms) / 1000,
         )
-        for (image, waiter), waiting, (weight, mean_ms) in zip(
-            places, answers[::2], answers[1::2], strict=True
+        for (image, waiter), waiting, (weight, mean_ms), created_ms in zip(
+            places, answers[::3], answers[2::3], created, strict=True
         )
         if waiting
     ]

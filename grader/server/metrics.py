@@ -273,14 +273,21 @@ def _by_image(status: QueueStatus) -> Iterator[Metric]:
     waiting = GaugeMetricFamily(
         "grader_queue_waiting", "Submissions that no worker has taken.", labels=("image",)
     )
+    oldest = GaugeMetricFamily(
+        "grader_queue_waiting_seconds",
+        "The longest that the next submission of any client has waited.",
+        labels=("image",),
+    )
     workers = GaugeMetricFamily(
         "grader_image_workers", "Workers that take jobs of an image.", labels=("image",)
     )
     serving = Counts(image for worker in status.serving for image in worker.images.split(","))
     for image in dict.fromkeys((*all_variants(), *status.waiting, *serving)):
         waiting.add_metric((image,), status.waiting.get(image, 0))
+        waited = (lane.waited_s for lane in status.lanes if lane.image == image)
+        oldest.add_metric((image,), max(waited, default=0.0))
         workers.add_metric((image,), serving[image])
-    yield from (waiting, workers)
+    yield from (waiting, oldest, workers)
 
 
 def _memory(status: QueueStatus) -> Iterator[Metric]:

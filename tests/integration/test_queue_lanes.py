@@ -210,10 +210,13 @@ def test_status_shows_lanes_with_what_waits_and_their_weights(
     ]
     assert [lane.weight for lane in found.lanes] == [4.0, 1.0]
     assert all(lane.run_s is not None and lane.run_s < 1 for lane in found.lanes)
+    assert all(0 <= lane.waited_s < 60 for lane in found.lanes)
+    assert max(lane.waited_s for lane in found.lanes) == found.oldest_s > 0
     assert (found.queued, found.waiting) == (5, {"python": 5})
     run(["status", "--broker", deployment.redis.url])
     shown = capsys.readouterr().out
-    assert "two: training, 4 waiting for python, weight 4, runs take" in shown
+    assert "two: training, 4 waiting for python, the next for 0." in shown
+    assert "s, weight 4, runs take" in shown
 
 
 def test_no_more_hints_are_sent_than_workers_have_threads(
