@@ -53,6 +53,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self.at = 0
+        self._ahead: re.Match[str] | None = None
+        """The next token, if it was looked at."""
 
     def value(self, depth: int) -> object:
         if depth > _MAX_DEPTH:
@@ -64,6 +66,11 @@ class _Reader:
             return self._container(word, depth)
         if token["number"] is not None and len(word) > integers.PIECE_DIGITS:
             return integers.read(word)
+        # The two plain cases take a tenth of the time of `literal_eval`.
+        if word.isdigit() and (word[0] != "0" or word == "0"):
+            return int(word)
+        if word[0] in "'\"" and "\\" not in word and word.isprintable():
+            return word[1:-1]
         if token["text"] is not None or token["number"] is not None:
             return ast.literal_eval(word)
         if word in _NAMES:
@@ -105,9 +112,12 @@ class _Reader:
     def _next(self) -> re.Match[str]:
         token = self._peek()
         self.at = token.end()
+        self._ahead = None
         return token
 
     def _peek(self) -> re.Match[str]:
+        if self._ahead is not None:
+            return self._ahead
         self.at = _BLANK.match(self._text, self.at).end()  # type: ignore[union-attr]
         token = _TOKEN.match(self._text, self.at)
         if token is None:
@@ -116,6 +126,7 @@ class _Reader:
                 raise ValueError(message)
             message = f"unexpected {self._text[self.at : self.at + 20]!r}"
             raise ValueError(message)
+        self._ahead = token
         return token
 
     def _skip(self, word: str) -> bool:

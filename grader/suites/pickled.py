@@ -23,8 +23,9 @@ from grader.model.errors import LabelError
 MAX_BYTES = 128 << 20
 """Size limit of a decompressed pickle. The largest test field in LiveCodeBench has half of it."""
 
-MAX_OBJECTS = 4_000_000
-"""An object takes one byte of a pickle, but about 60 bytes of memory."""
+MAX_OBJECTS = 1_000_000
+"""An object takes one byte of a pickle, which may be packed a thousandfold, but about 60 bytes of
+memory and a microsecond. Tests are usually one text of JSON, which is one object."""
 
 _MARK = object()
 _SCALARS = (str, bytes, int, float)

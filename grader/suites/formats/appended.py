@@ -27,8 +27,8 @@ _IMPORT = re.compile(
 _CRATE = re.compile(r"^[ \t]*use (?:rand|regex|md5)\b[^\n]*\n", re.MULTILINE)
 """HumanEval-X imports these in all rows for Rust. rustc alone does not have them, and very few
 solutions need them."""
-_END = re.compile(r"[ \t]*[{;]?[ \t]*(?://[^\n]*)?\s*\Z")
-"""What may follow a function's head at the end of a prompt."""
+_END = re.compile(r"(?<![ \t])[ \t]*[{;]?[ \t]*(?://.*)?\Z")
+"""What may follow a function's head in the last line of a prompt."""
 _NAME = re.compile(r"(\w+)\s*(?:=\s*(?:async\s*)?)?(?:<[^<>()]*>)?\(")
 
 
@@ -55,7 +55,8 @@ def read(row: Row) -> TestSuite:
     prompt = f"{prompt.rstrip()}\n"
     entry_point = fields.optional_text(row, "entry_point") or _last_name(declaration)
     tests = read_assertions(fields.text(row, "test"), language.assertions, entry_point)
-    begun = _END.sub("", declaration or prompt)
+    before, newline, last = (declaration or prompt).rstrip().rpartition("\n")
+    begun = before + newline + _END.sub("", last)
     imports = f"{language.assertions.imports}\n{fields.optional_text(row, 'import') or ''}"
     stub = language.assertions.stub
     solution = fields.optional_text(row, "canonical_solution")
