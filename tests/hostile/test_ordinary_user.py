@@ -92,3 +92,113 @@ def test_process_that_makes_itself_nice_does_not_stop_the_clock(slot: OrdinarySl
             competitor.kill()
     assert outcome.limit_hit == "wall_time"
     assert outcome.waited_s < outcome.wall_time_s / 2
+
+
+# ---------------------------------------------------------------- memory
+
+HOGS = {
+    "shared memory that no process has in its page tables": """
+while True:
+    blocks.append(mmap.mmap(-1, 1 << 20))
+    blocks[-1].write(b"x" * (1 << 20))
+    blocks[-1].madvise(mmap.MADV_DONTNEED)
+""",
+    "private memory behind a first thread that has ended": """
+def eat():
+    blocks.append(bytearray(b"x") * (200 << 20))
+    time.sleep(60)
+threading.Thread(target=eat).start()
+ctypes.CDLL(None).syscall(60, 0)
+""",
+    "shared memory behind a first thread that has ended": """
+def eat():
+    blocks.append(mmap.mmap(-1, 200 << 20))
+    time.sleep(60)
+threading.Thread(target=eat).start()
+ctypes.CDLL(None).syscall(60, 0)
+""",
+    "files beside other memory": """
+with open("/dev/shm/file", "wb", buffering=0) as file:
+    for _ in range(60):
+        file.write(bytes(1 << 20))
+blocks.append(bytearray(b"x") * (80 << 20))
+""",
+    "page tables": """
+for _ in range(12):
+    os.fork() or fill()
+""",
+    "sockets that have sent": """
+for _ in range(200):
+    a, b = socket.socketpair()
+    a.setblocking(False)
+    a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+    blocks.append(b)
+    try:
+        while True:
+            a.send(bytes(1 << 16))
+    except BlockingIOError:
+        a.close()
+""",
+    "connections that nothing accepts": """
+for number in range(200):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"/work/{number}")
+    listener.listen(1 << 16)
+    blocks.append(listener)
+    try:
+        while True:
+            client = socket.socket(socket.AF_UNIX)
+            client.setblocking(False)
+            client.connect(f"/work/{number}")
+            client.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+""",
+}
+EAT = """
+import ctypes, mmap, os, socket, threading, time
+blocks = []
+def fill():
+    block = mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
+    for place in range(0, 8 << 30, 2 << 20):
+        block[place]
+    time.sleep(60)
+"""
+MEMORY_BYTES = 128 << 20
+
+
+@pytest.mark.parametrize("source", [pytest.param(s, id=name) for name, s in HOGS.items()])
+def test_memory_that_is_no_process_own_ends_at_the_limit(slot: OrdinarySlot, source: str) -> None:
+    source = f"{EAT}{source}\ntime.sleep(60)\n"
+    outcome = slot.run(source, memory_bytes=MEMORY_BYTES, wall_time_s=PATIENCE_S)
+    assert outcome.limit_hit == "memory", outcome
+
+
+def test_memory_that_processes_share_counts_once(slot: OrdinarySlot) -> None:
+    source = """
+block = mmap.mmap(-1, 60 << 20)
+for _ in range(4):
+    if os.fork() == 0:
+        for place in range(0, 60 << 20, 4096):
+            block[place] = 1
+        time.sleep(0.2)
+        os._exit(0)
+for _ in range(4):
+    os.wait()
+"""
+    outcome = slot.run(EAT + source, memory_bytes=200 << 20, wall_time_s=PATIENCE_S)
+    assert (outcome.exit_code, outcome.limit_hit) == (0, None), outcome
+
+
+def test_sockets_of_an_honest_program_are_within_the_limit(slot: OrdinarySlot) -> None:
+    source = """
+import asyncio
+async def talk():
+    server = await asyncio.start_unix_server(lambda r, w: w.close(), "/work/server")
+    for _ in range(40):
+        blocks.append(await asyncio.open_unix_connection("/work/server"))
+    await asyncio.sleep(0.1)
+asyncio.run(talk())
+"""
+    outcome = slot.run(EAT + source, memory_bytes=MEMORY_BYTES, wall_time_s=PATIENCE_S)
+    assert (outcome.exit_code, outcome.limit_hit) == (0, None), outcome

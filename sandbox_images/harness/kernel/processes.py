@@ -13,15 +13,16 @@ import time
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from sandbox_images.harness.kernel.shared_memory import SharedMemory
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 _KIB = 1024
-_ANONYMOUS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
+_MEMORY = re.compile(rb"^(RssAnon|RssShmem|VmData|VmPTE|VmRSS|VmSize):\s+(\d+) kB$", re.MULTILINE)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _NUMBERS = (b"pid", b"pgid", b"sid")
-_DEAD = (b"", b"Z", b"X")
-"""States of a process that has ended; empty if it is gone."""
-_RESIDENT = re.compile(rb"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
+_DEAD = (b"Z", b"X")
+"""States of a first thread that has ended."""
 
 
 class _Reading(NamedTuple):
@@ -39,6 +40,19 @@ class _Reading(NamedTuple):
     """Whether it gives way to others more than the harness does."""
 
 
+class Memory(NamedTuple):
+    """The memory of one process, at one moment."""
+
+    own_bytes: int
+    """Anonymous and private, with the tables that map it."""
+    shared_bytes: int
+    """Shared memory in its page tables."""
+    other_bytes: int
+    """The size of its other maps: of files, and of memory that it may share."""
+    folder: str
+    """The folder of /proc that tells more about it."""
+
+
 class Account:
     """What the processes of a run have used, while they come and go.
 
@@ -48,17 +62,28 @@ class Account:
     counts.
     """
 
-    def __init__(self, inherited_bytes: int, *, cpu_time_before_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        inherited_bytes: int,
+        most_bytes: int,
+        shared: SharedMemory | None,
+        *,
+        cpu_time_before_s: float = 0.0,
+    ) -> None:
         """Begin with the start of the run.
 
         Args:
             inherited_bytes: Memory of each process that does not count.
+            most_bytes: The limit. Below it, memory is not measured more closely than necessary.
+            shared: Adds up what processes share; None if something else counts that.
             cpu_time_before_s: CPU time that its processes had used before.
         """
         self.cpu_time_s = 0.0
         """The CPU time of all processes."""
         self.memory_bytes = 0
-        """Anonymous memory, at the last look."""
+        """The memory in use at the last look."""
+        self._most_bytes = most_bytes
+        self._shared = shared
         self._inherited_bytes = inherited_bytes
         self._before_s = cpu_time_before_s
         self._counted_before_s: float | None = None
@@ -103,13 +128,23 @@ class Account:
             if not reading.is_nice
         )
         self._ready_s += max(ready_s, default=0.0)
-        self.memory_bytes = grown_bytes(read, self._inherited_bytes)
+        self.memory_bytes = self._count_memory(list(map(read_memory, read)))
         self._seen, self._looked_at = read, time.monotonic()
 
     def _sum(self, read: Collection[_Reading]) -> float:
         own_s = sum(reading.cpu_time_s for reading in read) - self._before_s
         # Most children are seen before they end, and waited for afterwards: count them once.
         return own_s + max(self._ended_s, sum(reading.children_cpu_time_s for reading in read))
+
+    def _count_memory(self, read: list[Memory]) -> int:
+        own_bytes = grown_bytes(read, self._inherited_bytes)
+        if self._shared is None:
+            return own_bytes
+        most_shared_bytes = sum(each.other_bytes for each in read)
+        return own_bytes + self._shared.bytes(
+            [each.folder for each in read],
+            with_maps=own_bytes + most_shared_bytes > self._most_bytes,
+        )
 
     def _run_delay_before(self, pid: int, reading: _Reading) -> float:
         seen = self._seen.get(pid)
@@ -182,18 +217,19 @@ def send_signal(pid: int, number: signal.Signals) -> None:
 
 def living(pids: Iterable[int]) -> frozenset[int]:
     """Return those processes that have not ended, though the others may not be reaped yet."""
-    return frozenset(pid for pid in pids if _state(pid) not in _DEAD)
+    return frozenset(pid for pid in pids if not _is_dead(_stat(pid)))
 
 
 def is_stopped(pid: int) -> bool:
     """Tell whether a process is stopped by a signal, or has ended."""
-    return _state(pid) in (b"T", *_DEAD)
+    fields = _stat(pid)
+    return _is_dead(fields) or fields[0] == b"T"
 
 
 def count_threads(pid: int) -> int:
     """Return how many threads a process has; 0 if it has ended."""
     fields = _stat(pid)
-    return int(fields[17]) if fields and fields[0] not in _DEAD else 0
+    return 0 if _is_dead(fields) else int(fields[17])
 
 
 def cpu_time_with_children_s(pid: int) -> float:
@@ -207,16 +243,43 @@ def peak_memory_bytes(pid: int) -> int:
 
 
 def memory_bytes(pid: int | str) -> int:
-    """Return the anonymous memory of a process, private and shared, in bytes."""
-    status = _read(f"/proc/{pid}/status")
+    """Return the memory of a process, in bytes, with the shared memory in its page tables."""
+    memory = read_memory(pid)
+    return memory.own_bytes + memory.shared_bytes
+
+
+def read_memory(pid: int | str) -> Memory:
+    """Read the memory of a process; none if it is gone."""
+    folder = f"/proc/{pid}"
+    if not (found := _read_sizes(folder)):
+        # Its first thread has ended. Others may go on.
+        for thread in _list(f"/proc/{pid}/task"):
+            folder = f"/proc/{pid}/task/{thread}"
+            if found := _read_sizes(folder):
+                break
     # gVisor does not tell the kinds of memory apart.
-    kinds = _ANONYMOUS.findall(status) or _RESIDENT.findall(status)
-    return _KIB * sum(map(int, kinds))
+    own_bytes = found.get(b"RssAnon", found.get(b"VmRSS", 0)) + found.get(b"VmPTE", 0)
+    other_bytes = found.get(b"VmSize", 0) - found.get(b"VmData", 0)
+    return Memory(own_bytes, found.get(b"RssShmem", 0), other_bytes, folder)
 
 
-def grown_bytes(pids: Iterable[int], inherited_bytes: int) -> int:
-    """Return the anonymous memory of processes beyond the first `inherited_bytes` of each."""
-    return sum(max(0, memory_bytes(pid) - inherited_bytes) for pid in pids)
+def grown_bytes(memory: Iterable[Memory], inherited_bytes: int) -> int:
+    """Return the own memory of processes beyond the first `inherited_bytes` of each."""
+    return sum(max(0, each.own_bytes - inherited_bytes) for each in memory)
+
+
+def _read_sizes(folder: str) -> dict[bytes, int]:
+    """Read the sizes in a status file, in bytes; empty for a thread that has ended."""
+    status = _read(f"{folder}/status")
+    return {name: _KIB * int(size) for name, size in _MEMORY.findall(status)}
+
+
+def _list(folder: str) -> list[str]:
+    """List a folder of /proc; empty if its process is gone."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _read(path: str) -> bytes:
@@ -233,10 +296,9 @@ def _times(pid: int) -> list[int]:
     return list(map(int, _stat(pid)[11:15]))
 
 
-def _state(pid: int) -> bytes:
-    """Return the letter of a process's state; empty if it is gone."""
-    fields = _stat(pid)
-    return fields[0] if fields else b""
+def _is_dead(fields: list[bytes]) -> bool:
+    """Tell from a process's stat file whether it is gone or has ended, with all of its threads."""
+    return not fields or (fields[0] in _DEAD and int(fields[17]) <= 1)
 
 
 def _parent(pid: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Unix sockets that no process has, but that hold each other.
+"""Unix sockets: how many there are, and those that no process has, but that hold each other.
 
 A socket can be sent over a socket. Until it is received, the kernel keeps it. If sockets are on
 their way in a circle, they outlive all processes, with their names and with all descriptors that
@@ -9,22 +9,24 @@ import os
 import socket
 import time
 
-_COUNTS = "/proc/self/net/sockstat"
 _READ_BYTES = 4096
 _RELEASE_S = 10.0
 """How long the kernel may take, on a busy machine."""
 _PAUSE_S = 0.001
 
 
-def count() -> int:
-    """Return how many sockets there are in this process's net namespace.
+def count(process: str = "/proc/self") -> int:
+    """Return how many sockets there are in a process's net namespace.
+
+    Args:
+        process: Its folder.
 
     Raises:
-        OSError: The kernel has no such count.
+        OSError: The kernel has no such count, or the process is gone.
         ValueError: The count does not have the form that the kernel documents.
     """
     # Once per run, so without the overhead of `open`.
-    descriptor = os.open(_COUNTS, os.O_RDONLY)
+    descriptor = os.open(f"{process}/net/sockstat", os.O_RDONLY)
     try:
         # The first line is: sockets: used 12
         return int(os.read(descriptor, _READ_BYTES).split(maxsplit=3)[2])

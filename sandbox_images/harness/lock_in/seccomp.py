@@ -144,7 +144,27 @@ class Own(NamedTuple):
         return (_load_argument(0), compare, refusal, *self.then.block(_refuse(self.then.error)))
 
 
-Rule = OneOf | NoneOf | ReadOnly | Own
+class Ignore(NamedTuple):
+    """With a certain argument, the call succeeds and does nothing; else another rule holds."""
+
+    argument: int
+    """Counted from 0."""
+    value: int
+    then: OneOf | NoneOf
+
+    @property
+    def error(self) -> int:
+        """The error that a refused call gets."""
+        return self.then.error
+
+    def block(self, refusal: _Instruction) -> _Block:
+        """Return the instructions that check the arguments."""
+        compare = _Instruction(_JUMP_IF_EQUAL, self.value, if_false=1)
+        ignore = _refuse(_PRETEND)
+        return (_load_argument(self.argument), compare, ignore, *self.then.block(refusal))
+
+
+Rule = OneOf | NoneOf | ReadOnly | Own | Ignore
 
 _AF_UNIX = 1
 _NEW_NAMESPACES = 0x7E020000
@@ -189,7 +209,7 @@ send signals to any other of its run."""
 
 _SOCKET_OPTIONS = (
     2,  # SO_REUSEADDR
-    *(6, 7, 8, 9),  # SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE
+    *(6, 8, 9),  # SO_BROADCAST, SO_RCVBUF, SO_KEEPALIVE
     *(10, 12, 13, 15),  # SO_OOBINLINE, SO_PRIORITY, SO_LINGER, SO_REUSEPORT
     *(16, 18, 19, 20, 21),  # SO_PASSCRED, SO_RCVLOWAT, SO_SNDLOWAT, SO_RCVTIMEO, SO_SNDTIMEO
     *(29, 35, 37, 42),  # SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMPING, SO_PEEK_OFF
@@ -197,6 +217,9 @@ _SOCKET_OPTIONS = (
 )
 """Those that programs set on unix sockets, the only ones there are. Not among them: the options by
 which the kernel runs filters that a program wrote."""
+_SO_SNDBUF = 7
+"""Programs may ask for larger buffers, and kernels need not give them. Without a control group,
+sockets count with the most that their buffers can hold; see `kernel.shared_memory`."""
 _MSG_OOB = 1
 _NOT_OUT_OF_BAND = errno.EOPNOTSUPP
 """What kernels say that were built without out-of-band data for unix sockets. Almost no program
@@ -227,7 +250,11 @@ CANDIDATE_RULES: Mapping[str, Rule] = {
     "mknodat": NoneOf(argument=2, mask=_DEVICES),
     "fcntl": OneOf(argument=1, values=(*_FCNTLS, *_SIGNALLING_FCNTLS)),
     "prctl": OneOf(argument=0, values=_PRCTLS),
-    "setsockopt": OneOf(argument=2, values=_SOCKET_OPTIONS, error=errno.ENOPROTOOPT),
+    "setsockopt": Ignore(
+        argument=2,
+        value=_SO_SNDBUF,
+        then=OneOf(argument=2, values=_SOCKET_OPTIONS, error=errno.ENOPROTOOPT),
+    ),
     "sendto": NoneOf(argument=3, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
     "sendmsg": NoneOf(argument=2, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),
     "recvfrom": NoneOf(argument=3, mask=_MSG_OOB, error=_NOT_OUT_OF_BAND),

@@ -13,6 +13,7 @@ from functools import partial
 
 from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot import idleness
 from sandbox_images.harness.slot.ended import Ended, exit_of
 from sandbox_images.harness.slot.relay import Relay
@@ -45,16 +46,20 @@ class Interaction:
         submission: Talker,
         interactor: Talker,
         cgroup: CgroupReader | None,
+        shares: Callable[[], SharedMemory | None],
         harness_pids: frozenset[int],
         host_descriptor: int,
         is_stopped: Callable[[], bool],
         is_crowded: Callable[[], bool] | None = None,
     ) -> None:
-        """Prepare. The arguments are those of `Watch`, except for the two programs."""
+        """Prepare. The arguments are those of `Watch`, except for the two programs.
+
+        `shares` returns what adds up the memory that the processes of one of them share.
+        """
         questions = Relay(interactor.limits["output_bytes"])
         answers = Relay(submission.limits["output_bytes"])
-        self._submission = Side(submission, prints=answers, reads=questions)
-        self._interactor = Side(interactor, prints=questions, reads=answers)
+        self._submission = Side(submission, shares(), prints=answers, reads=questions)
+        self._interactor = Side(interactor, shares(), prints=questions, reads=answers)
         # If both have ended, the interactor's end is handled first, because its verdict counts.
         self._sides = (self._interactor, self._submission)
         self._cgroup = cgroup

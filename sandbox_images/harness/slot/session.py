@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel import processes, shared_memory
 from sandbox_images.harness.lock_in.notifications import Guard
 from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.party import Party
@@ -234,15 +234,20 @@ class SessionStates:
         """Return roughly the memory of the session, for kernels that do not count it.
 
         Each process counts with what it has beyond the process that it was forked from. Memory
-        that a step changes in place is not counted.
+        that a step changes in place is not counted, nor are files.
         """
         grown = sum(
             max(0, processes.memory_bytes(state.pid) - state.inherited_bytes)
             for state in self._states.values()
         )
         kept = sum(map(processes.memory_bytes, self._own_pids)) - self._own_bytes
-        others = processes.all_pids() - self._harness_pids - self.pids
-        return grown + kept + processes.grown_bytes(others, self._inherited_bytes)
+        others = sum(
+            max(0, processes.memory_bytes(pid) - self._inherited_bytes)
+            for pid in processes.all_pids() - self._harness_pids - self.pids
+        )
+        # The session's processes are in the zygote's net namespace.
+        buffers = shared_memory.most_buffer_bytes(f"/proc/{self._zygote.pid}")
+        return grown + kept + others + buffers
 
     def bystanders(self) -> frozenset[int]:
         """Return every process that does not belong to the step about to be watched."""

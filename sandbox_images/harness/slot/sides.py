@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import is_late, limit_of
 from sandbox_images.harness.slot.party import Party
@@ -37,11 +38,14 @@ class Talker(NamedTuple):
 class Side:
     """One of the two programs: its process, its output, and its limits."""
 
-    def __init__(self, talker: Talker, *, prints: Relay, reads: Relay) -> None:
+    def __init__(
+        self, talker: Talker, shared: SharedMemory | None, *, prints: Relay, reads: Relay
+    ) -> None:
         """Start nothing yet.
 
         Args:
             talker: The program.
+            shared: Adds up what its processes share; None if the kernel does not tell.
             prints: Carries what it prints.
             reads: Brings what it reads.
         """
@@ -61,7 +65,7 @@ class Side:
         self._drained = [self.stderr, self.report]
         self._listens = True
         self.pids: list[int] = []
-        self.account = processes.Account(self.party.inherited_bytes)
+        self.account = processes.Account(self.party.inherited_bytes, limits["memory_bytes"], shared)
         self.limit_hit: str | None = None
         self.was_killed = False
         self.ended_at: float | None = None

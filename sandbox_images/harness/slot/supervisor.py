@@ -50,7 +50,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import cgroup, signals
-from sandbox_images.harness.lock_in import reduced
+from sandbox_images.harness.kernel.shared_memory import SharedMemory
+from sandbox_images.harness.lock_in import confinement, reduced
 from sandbox_images.harness.slot.ended import Ended, without_memory
 from sandbox_images.harness.slot.interaction import DialogueEnd, Interaction
 from sandbox_images.harness.slot.party import Party
@@ -379,6 +380,7 @@ class Supervisor:
             limits=limits,
             cgroup=self._cgroup,
             idle_memory_bytes=idle_memory_bytes,
+            shared=None,  # the session counts it
             slot_memory=read_memory,
             harness_pids=session.bystanders(),
             host_descriptor=_STDIN,
@@ -560,6 +562,7 @@ class Supervisor:
                     submission=submission,
                     interactor=Talker(interactors, program, interactor.limits),
                     cgroup=self._cgroup,
+                    shares=self._shared_memory,
                     harness_pids=self._zygotes.harness_pids,
                     host_descriptor=_STDIN,
                     is_stopped=lambda: self._heard_stop(batch.seq),
@@ -586,6 +589,7 @@ class Supervisor:
             limits=limits,
             cgroup=self._cgroup,
             idle_memory_bytes=self._idle_memory_bytes(),
+            shared=None if self._slot_memory else self._shared_memory(),
             slot_memory=self._slot_memory,
             harness_pids=self._zygotes.harness_pids,
             host_descriptor=_STDIN,
@@ -596,6 +600,10 @@ class Supervisor:
         if watch.was_long:
             self._forget_idle_memory()
         return ended
+
+    def _shared_memory(self) -> SharedMemory | None:
+        """Return what adds up the memory that a run's processes share, if the kernel tells."""
+        return None if self._lacks else SharedMemory(confinement.WORK)
 
     def _forget_idle_memory(self) -> None:
         # What a run has left behind counts as memory of the next runs of its batch.

@@ -9,6 +9,7 @@ from typing import Any
 
 from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import is_late, limit_of
 from sandbox_images.harness.slot.party import Party
@@ -39,6 +40,7 @@ class Watch:
         parties: list[Party],
         limits: dict[str, Any],
         cgroup: CgroupReader | None,
+        shared: SharedMemory | None,
         slot_memory: Callable[[], int] | None,
         idle_memory_bytes: int,
         harness_pids: frozenset[int],
@@ -52,6 +54,7 @@ class Watch:
             parties: The run's processes; the main one last.
             limits: The fields of grader.model.Limits, for all of them together.
             cgroup: Counters of the slot, if it has any.
+            shared: Adds up what processes share; None if `slot_memory` does.
             slot_memory: Reads the bytes in use in the slot, if something counts them.
             idle_memory_bytes: Bytes in use in the slot without a run.
             harness_pids: Processes of the slot that are not the run's.
@@ -76,6 +79,8 @@ class Watch:
         self._asked_at = 0.0
         self._account = processes.Account(
             min(party.inherited_bytes for party in parties),
+            limits["memory_bytes"],
+            shared,
             cpu_time_before_s=sum(party.source.cpu_time_s for party in parties),
         )
         self._limit_hit: str | None = None

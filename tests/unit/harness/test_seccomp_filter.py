@@ -163,6 +163,8 @@ def test_forbidden_call_is_refused_whatever_its_arguments(machine_name: str, num
         pytest.param("fcntl", (3, 1024), "EPERM", id="lease"),
         pytest.param("fcntl", (3, 1026), "EPERM", id="hear who reads a folder"),
         pytest.param("setsockopt", (3, 1, 2), ALLOW, id="reuse an address"),
+        pytest.param("setsockopt", (3, 1, 7), PRETEND, id="size of a buffer"),
+        pytest.param("setsockopt", (3, 1, 7 | 1 << 32), PRETEND, id="size, high half"),
         pytest.param("setsockopt", (3, 1, 16), ALLOW, id="credentials of the peer"),
         pytest.param("setsockopt", (3, 1, 26), "ENOPROTOOPT", id="classic filter"),
         pytest.param("setsockopt", (3, 1, 50), "ENOPROTOOPT", id="extended filter"),
