@@ -107,3 +107,13 @@ def test_submission_sees_nothing_of_that_before_it(target: Target, tests: Tests)
         (alone,) = look(target, b"look")
         assert grade(f"{LEAVE}\nleave()\n{RIGHT}") is Verdict.PASSED
         assert look(target, b"look") == [alone]
+
+
+def test_run_sees_nothing_of_a_session_before_it(target: Target) -> None:
+    (alone,) = look(target, b"look")
+    session = target.slot.open_session(LIMITS, states=2)
+    step = session.step(0, LEAVE + "leave()\n", limits=LIMITS)
+    assert step.run is not None
+    assert step.run.exit_code == 0, step.run
+    session.close()
+    assert look(target, b"look") == [alone]
