@@ -1,5 +1,6 @@
 """Which job of which client a worker gets next."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
@@ -215,8 +216,8 @@ def test_status_shows_lanes_with_what_waits_and_their_weights(
     assert (found.queued, found.waiting) == (5, {"python": 5})
     run(["status", "--broker", deployment.redis.url])
     shown = capsys.readouterr().out
-    assert "two: training, 4 waiting for python, the next for 0." in shown
-    assert "s, weight 4, runs take" in shown
+    line = r"two: training, 4 waiting for python, the next for [\d.]+ s, weight 4, runs take"
+    assert re.search(line, shown)
 
 
 def test_no_more_hints_are_sent_than_workers_have_threads(
