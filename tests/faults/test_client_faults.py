@@ -36,9 +36,15 @@ def kill_whoever_runs_killers(deployment: Deployment, over: threading.Event) -> 
     with deployment.redis.connect() as client:
         while not over.wait(0.01):
             for worker in client.zrange(names.Key.WORKERS, 0, -1):
-                for key in client.hvals(names.Key.HELD + worker):
-                    state, code = client.hmget(names.Key.JOB + key, "state", "code")
-                    if state == "running" and code.startswith("# killer"):
+                held = [
+                    client.hmget(names.Key.JOB + key, "code", "suspect", "alone")
+                    for key in client.hvals(names.Key.HELD + worker)
+                ]
+                some_run_alone = any(alone == "1" for *_, alone in held)
+                for code, suspect, alone in held:
+                    # A job that waits for one that runs alone, or to run alone, kills nothing.
+                    runs = alone == "1" or not (some_run_alone or suspect == "1")
+                    if runs and code is not None and code.startswith("# killer"):
                         kill(deployment, pid=int(worker.split(":")[1]))
             for process in deployment.workers:
                 if not process.is_running:
