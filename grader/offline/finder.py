@@ -29,8 +29,17 @@ class ProblemLookup(Protocol):
 class SuiteFinder:
     """Finds the tests of rows, with a cache of recent labels. Safe for many threads."""
 
-    def __init__(self, problems: ProblemLookup | None = None) -> None:
+    def __init__(
+        self, problems: ProblemLookup | None = None, *, most_values: int | None = None
+    ) -> None:
+        """Start with an empty cache.
+
+        Args:
+            problems: The problems that rows may name.
+            most_values: As in `read_label`.
+        """
         self._problems = problems
+        self._most_values = most_values
         self._seen: SuiteCache[TestSuite] = SuiteCache()
         self._unknown = 0
         """How many ids were not found among the problems."""
@@ -61,7 +70,7 @@ class SuiteFinder:
             return self._from_row_itself(row, ids)
         key = key_of(label)
         if (suite := self._seen.get(key)) is None:
-            suite = read_label(label, problems=self._problems)
+            suite = read_label(label, problems=self._problems, most_values=self._most_values)
             self._seen.keep(key, suite, size)
         return suite
 

@@ -22,6 +22,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
@@ -76,10 +77,18 @@ class Kind(StrEnum):
     """The JSON of a row of a file of problems."""
 
 
-def read_label(label: object, *, problems: Problems | None = None) -> TestSuite:
+def read_label(
+    label: object, *, problems: Problems | None = None, most_values: int | None = None
+) -> TestSuite:
     """Return the tests that a label asks for; see `parse_label`.
 
     Safe for many threads. A label that may cost much is read by another process meanwhile.
+
+    Args:
+        label: As in `parse_label`.
+        problems: As in `parse_label`.
+        most_values: A suite of more values is refused, because taking over a suite from the other
+            process stops all threads of this one. None: any number.
 
     Raises:
         LabelError: As `parse_label`, or reading takes more time or memory than is allowed.
@@ -88,7 +97,8 @@ def read_label(label: object, *, problems: Problems | None = None) -> TestSuite:
     """
     label = plain(label)
     kind = Kind.LABEL if isinstance(label, str) else Kind.DATA
-    return _read(kind, label, problems, lambda: parse_label(label, problems=problems))
+    order = _Order(kind=kind, problems=problems, most_values=most_values)
+    return _read(order, label, lambda: parse_label(label, problems=problems))
 
 
 def read_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
@@ -99,7 +109,8 @@ def read_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
         SuiteError: As `read_label`.
         ReaderLostError: As `read_label`.
     """
-    return _read(Kind.ROW, plain(row), problems, lambda: parse_problem(row, problems=problems))
+    order = _Order(kind=Kind.ROW, problems=problems, most_values=None)
+    return _read(order, plain(row), lambda: parse_problem(row, problems=problems))
 
 
 def is_cheap(text: str, most_chars: int = CHEAP_CHARS) -> bool:
@@ -116,9 +127,16 @@ def end_readers() -> None:
     _readers.cache_clear()
 
 
-def _read(
-    kind: Kind, value: object, problems: Problems | None, here: Callable[[], TestSuite]
-) -> TestSuite:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """How a text is to be read."""
+
+    kind: Kind
+    problems: Problems | None
+    most_values: int | None
+
+
+def _read(order: _Order, value: object, here: Callable[[], TestSuite]) -> TestSuite:
     try:
         text = value if isinstance(value, str) else json.dumps(value, default=str)
     except (ValueError, RecursionError) as error:
@@ -126,7 +144,7 @@ def _read(
         raise LabelError(message) from error
     if is_cheap(text):
         return here()
-    return _readers(os.getpid(), _depth.get()).read(kind, text, problems)
+    return _readers(os.getpid(), _depth.get()).read(order, text)
 
 
 _depth: ContextVar[int] = ContextVar("depth", default=0)
@@ -154,10 +172,11 @@ class _Readers:
         self._failures: OrderedDict[str, tuple[float, str]] = OrderedDict()
         self._pending: dict[str, Future[TestSuite]] = {}
 
-    def read(self, kind: Kind, text: str, problems: Problems | None) -> TestSuite:
+    def read(self, order: _Order, text: str) -> TestSuite:
         """Return the tests in a text; threads that ask for the same at once share the work."""
         message = text.encode("utf-8", "surrogatepass")
-        key = f"{kind} {id(problems)} {hashlib.sha256(message).hexdigest()}"
+        digest = hashlib.sha256(message).hexdigest()
+        key = f"{order.kind} {id(order.problems)} {order.most_values} {digest}"
         own = Future[TestSuite]()
         with self._lock:
             self._refuse_known(key)
@@ -165,7 +184,7 @@ class _Readers:
         if pending is not own:
             return pending.result()
         try:
-            suite = self._in_turn(kind, message, len(text), problems)
+            suite = self._in_turn(order, message, len(text))
         except BaseException as error:
             own.set_exception(error)
             if isinstance(error, _LimitError):
@@ -202,9 +221,7 @@ class _Readers:
             while len(self._failures) > _MOST_REMEMBERED:
                 self._failures.popitem(last=False)
 
-    def _in_turn(
-        self, kind: Kind, message: bytes, chars: int, problems: Problems | None
-    ) -> TestSuite:
+    def _in_turn(self, order: _Order, message: bytes, chars: int) -> TestSuite:
         cpu_time_s = min(LEAST_CPU_S + CPU_S_PER_CHAR * chars, MOST_CPU_S)
         process = self._idle.get()
         try:
@@ -212,7 +229,7 @@ class _Readers:
                 if process is None:
                     process = self._start()
                 try:
-                    answer = process.ask(kind, message, problems, cpu_time_s)
+                    answer = process.ask(order, message, cpu_time_s)
                 except BaseException:
                     self._bury(process)
                     process = None
@@ -227,7 +244,7 @@ class _Readers:
                     raise _death(code, cpu_time_s)
         finally:
             self._idle.put(process)
-        raise AssertionError(kind)
+        raise AssertionError(order)
 
     def _start(self) -> "_Process":
         process = _Process()
@@ -307,26 +324,28 @@ class _Process:
         keep_from_forks(self._stdin)
 
     def ask(
-        self, kind: Kind, text: bytes, problems: Problems | None, cpu_time_s: float
+        self, order: _Order, text: bytes, cpu_time_s: float
     ) -> tuple[Header, list[bytes]] | None:
         """Return the answer of the process; None if it ended."""
-        order = {
-            "kind": kind,
+        problems = order.problems
+        header = {
+            "kind": order.kind,
             "cpu_time_s": cpu_time_s,
             "memory_bytes": MEMORY_BYTES,
             "has_problems": problems is not None,
+            "most_values": order.most_values,
         }
         alarm = threading.Timer(_WALL_S + _WALL_FACTOR * cpu_time_s, self.kill)
         alarm.daemon = True
         alarm.start()
         try:
             with contextlib.suppress(OSError, ValueError):  # It may be dead or closed.
-                self._send(encode(order, text))
+                self._send(encode(header, text))
                 while (answer := self._receive()) is not None:
-                    header, _ = answer
-                    if header["op"] != "get" or problems is None:
+                    asked, _ = answer
+                    if asked["op"] != "get" or problems is None:
                         return answer
-                    self._send(_looked_up(problems, header["problem"]))
+                    self._send(_looked_up(problems, asked["problem"]))
             return None
         finally:
             alarm.cancel()

@@ -17,6 +17,7 @@ from grader.model.errors import LabelError, SuiteError, WireError
 from grader.suites.parse import parse_label, parse_problem
 from grader.suites.reading import OUT_OF_MEMORY, Kind, suite_of
 from grader.text import integers
+from grader.text.json_values import count_values
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 
 _IDLE_S = 60.0
@@ -58,7 +59,12 @@ def _answer(header: Header, text: bytes, frames: Iterator[tuple[Header, list[byt
     problems = _AskedProblems(frames) if header["has_problems"] else None
     try:
         suite = _read(Kind(header["kind"]), text.decode("utf-8", "surrogatepass"), problems)
-        return encode({"op": "suite"}, wire.encode_suite(suite))
+        message = wire.encode_suite(suite)
+        most = header["most_values"]
+        if most is not None and count_values(message) > most:
+            reason = f"the tests hold more than {most} values"
+            raise LabelError(reason)
+        return encode({"op": "suite"}, message)
     except (LabelError, SuiteError, WireError) as error:
         kind = SuiteError if isinstance(error, SuiteError) else LabelError
         return encode({"op": "error", "kind": kind.__name__, "message": str(error)})

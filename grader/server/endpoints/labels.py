@@ -5,6 +5,7 @@ import hashlib
 import time
 
 from grader.model import MiB, TestSuite, wire
+from grader.model.errors import LabelError
 from grader.offline.finder import SuiteFinder, key_of
 from grader.process.threads import Threads
 from grader.server.metrics import Metrics
@@ -12,11 +13,14 @@ from grader.suites.cache import SuiteCache
 from grader.suites.files import check_foreign
 from grader.suites.problems import ProblemIndex
 from grader.suites.reading import is_cheap
+from grader.text.json_values import count_values
 
 _QUICK_CHARS = 4096
 """So much is read within milliseconds. More is read in a thread, so that the event loop goes on."""
 _QUICK_REQUEST_BYTES = MiB
 """The labels of a request of this size are encoded, to look for them, within milliseconds."""
+_MOST_VALUES = 2_000_000
+"""Taking over so many values of a suite stops the event loop for about a second."""
 _THREADS = 256
 """A label that is not read at once takes one of these; if none is free, it waits."""
 
@@ -32,7 +36,7 @@ class LabelReader:
             metrics: Counts the time that reading takes.
         """
         self._problems = problems
-        self._finder = SuiteFinder(problems)
+        self._finder = SuiteFinder(problems, most_values=_MOST_VALUES)
         self._decoded: SuiteCache[TestSuite] = SuiteCache()
         self._metrics = metrics
         self._threads = Threads(_THREADS, "labels")
@@ -42,7 +46,7 @@ class LabelReader:
 
         Raises:
             WireError: The message is malformed, or of another version.
-            LabelError: The path of a file leads out of the work area.
+            LabelError: The path of a file leads out of the work area, or there are too many values.
         """
         began = time.monotonic()
         if len(message) <= _QUICK_CHARS:
@@ -99,6 +103,9 @@ class LabelReader:
         body = message.encode("utf-8", "replace")
         digest = hashlib.sha256(body).hexdigest()
         if (suite := self._decoded.get(digest)) is None:
+            if count_values(body) > _MOST_VALUES:
+                reason = f"the suite holds more than {_MOST_VALUES} values"
+                raise LabelError(reason)
             suite = check_foreign(wire.decode_submission(body).suite)
             self._decoded.keep(digest, suite, len(body))
         return suite

@@ -13,6 +13,7 @@ from starlette.types import Message, Receive
 
 from grader.config.server import ServerSettings
 from grader.model import KiB
+from grader.text.json_values import ValueCount
 
 _BODY_S = 60.0
 """How long a client may take to send a body."""
@@ -201,31 +202,3 @@ class _Watch:
         """Do not count a time in which the client was made to wait."""
         self._end += time_s
         self._step_end += time_s
-
-
-class ValueCount:
-    """Counts the values of JSON that comes in parts, without parsing it.
-
-    The time to parse and check a body depends on them more than on its bytes.
-    """
-
-    def __init__(self) -> None:
-        """Start before the first part."""
-        self._count = 0
-        self._is_in_text = False
-        self._held = b""
-
-    def add(self, part: bytes) -> int:
-        """Take the next part; return the count so far, at least as high as that of the values.
-
-        A comma, bracket or brace outside of texts counts as one.
-        """
-        part = self._held + part
-        whole = part.rstrip(b"\\")
-        # The last of an odd number of backslashes belongs to the next part.
-        self._held = b"\\" * ((len(part) - len(whole)) % 2)
-        pieces = whole.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
-        outside = b" ".join(pieces[self._is_in_text :: 2])
-        self._is_in_text ^= len(pieces) % 2 == 0
-        self._count += outside.count(b",") + outside.count(b"[") + outside.count(b"{")
-        return self._count

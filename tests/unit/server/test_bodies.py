@@ -1,9 +1,7 @@
 """Bodies are bounded in bytes, time and values, and none holds room that it does not fill."""
 
 import asyncio
-import json
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from starlette.types import Message
 
 from grader.config.server import ServerSettings
-from grader.server.http.bodies import BodyRoom, Lease, Refusal, ValueCount, read_body
+from grader.server.http.bodies import BodyRoom, Lease, Refusal, read_body
 
 
 async def settled() -> None:
@@ -175,33 +173,6 @@ def test_time_in_which_a_client_waits_for_room_is_not_counted() -> None:
 
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:
         assert runner.run(scenario()) == b"1234567890"
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(alphabet='a"\\,[{\n'),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(alphabet='a"\\,['), inner),
-    max_leaves=20,
-)
-
-
-def values_in(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value
-    return 1 + sum(values_in(each) for each in inner) if isinstance(value, dict | list) else 1
-
-
-@given(value=JSON, cuts=st.lists(st.integers(0, 200)), is_ascii=st.booleans())
-def test_values_are_counted_wherever_the_text_is_cut(
-    value: object, cuts: list[int], is_ascii: bool
-) -> None:
-    text = json.dumps(value, ensure_ascii=is_ascii).encode()
-    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    counter, whole = ValueCount(), ValueCount()
-    parts = [text[begin:end] for begin, end in pairwise(places)]
-    count = [counter.add(part) for part in parts][-1]
-    assert count == whole.add(text)
-    # An outermost value, and the first in a list or object, have no comma before them.
-    assert values_in(value) <= count + 1
-    assert count <= 2 * values_in(value)
 
 
 def test_body_with_too_many_values_is_refused_before_its_end() -> None:

@@ -109,6 +109,13 @@ def test_label_that_unfolds_hits_the_limit_of_memory(monkeypatch: pytest.MonkeyP
         read_label(packed(pickle.dumps(f"[{'[],' * 4_000_000}1]")))
 
 
+def test_number_of_values_is_held_to_a_limit() -> None:
+    label = {"fn_name": "f", "inputs": [[[7] * 20_000]], "outputs": [1]}
+    assert read_label(label, most_values=30_000) == parse_label(label)
+    with pytest.raises(LabelError, match="the tests hold more than 10000 values"):
+        read_label(label, most_values=10_000)
+
+
 def test_label_whose_process_is_killed_is_not_to_blame() -> None:
     asked = threading.Event()
 
