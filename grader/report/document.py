@@ -39,6 +39,18 @@ _BLOCK_SAMPLES = 48
 _DIFF_LINES = 400
 """Most lines of a completion that are compared."""
 
+_GROUPS = (
+    ("problem", "problem"),
+    ("verdict", "verdict"),
+    ("suspicion", "sign of an attack"),
+    ("limit", "limit that was hit"),
+    ("step", "step"),
+    ("dataset", "data set"),
+    ("format", "label format"),
+    ("language", "language"),
+)
+"""What samples can be grouped by: a column of theirs and its name."""
+
 _VERDICTS = {
     str(verdict): {"code": verdict.code, "label": words.label}
     for verdict, words in VERDICTS.items()
@@ -94,6 +106,7 @@ class Document:
             charts=_charts(batch),
             looks=any((batch.causes, batch.broken, batch.flaky, batch.suspicion, batch.slowest)),
             only=list(self._only()),
+            groups=_GROUPS,
             ks=json.dumps([point.k for point in batch.pass_at]),
             SUSPICIONS=SUSPICIONS,
         )

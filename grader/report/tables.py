@@ -31,6 +31,9 @@ _SAMPLE_COLUMNS = (
     "flipped",
     "feedback",
     "step",
+    "dataset",
+    "format",
+    "language",
     "block",
 )
 
@@ -87,6 +90,9 @@ def _sample_row(entry: IndexedRow, block: Block | None, flipped: bool) -> tuple[
         flipped,
         visible_line(entry.feedback),
         entry.step,
+        visible_line(entry.dataset),
+        entry.conditions.format if entry.conditions else "",
+        entry.conditions.language if entry.conditions else "",
         block,
     )
 

@@ -72,7 +72,10 @@ def test_nothing_on_the_page_is_wider_than_a_phone(
     open_page: OpenPage, write: Write, graded: Path
 ) -> None:
     page = opened(open_page, write(graded), viewport={"width": 390, "height": 800})
+    page.get_by_label("Group samples by").select_option("problem")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    cut = "[...document.querySelectorAll('.cards')].filter((e) => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{cut}.length") == 0
     page.goto(f"{page.url}#stdin%2Fbus%231")
     page.wait_for_selector("#sample-name")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -166,11 +169,36 @@ def test_what_was_chosen_stays_when_the_page_is_reloaded(
     assert count(page) == f"{EXAMPLES} samples"
 
 
+def test_samples_that_are_shown_are_grouped_and_a_group_leads_to_its_own(
+    open_page: OpenPage, write: Write, graded: Path
+) -> None:
+    page = opened(open_page, write(graded))
+    groups = page.locator("#groups tbody tr")
+    assert groups.count() == 0
+    page.get_by_label("Group samples by").select_option("label format")
+    sizes = [int(row.locator("td").nth(1).inner_text()) for row in groups.all()]
+    assert len(sizes) > 3
+    assert sum(sizes) == EXAMPLES
+    assert sizes == sorted(sizes, reverse=True)
+    page.get_by_label("Group samples by").select_option("verdict")
+    page.get_by_label("Search").fill("stdin/bus")
+    assert {row.locator("td").nth(0).inner_text() for row in groups.all()} == {
+        "Passed",
+        "Wrong answer",
+        "Runtime error",
+        "Compile error",
+    }
+    page.locator("#groups").get_by_role("link", name="Wrong answer").click()
+    assert names(page) == ["stdin/bus#1"]
+    page.locator("#group-filter").click()
+    assert len(names(page)) == 4
+
+
 def test_a_problem_leads_to_its_samples(open_page: OpenPage, write: Write, graded: Path) -> None:
     page = opened(open_page, write(graded))
     page.locator("#problems").get_by_role("link", name="stdin/bus", exact=True).click()
     assert sorted(names(page)) == [f"stdin/bus#{n}" for n in range(4)]
-    page.locator("#problem-filter").click()
+    page.locator("#group-filter").click()
     assert count(page) == f"{EXAMPLES} samples"
 
 

@@ -2,7 +2,7 @@
 
 // The report: filters, the open sample, keys. The address names the open sample: report.html#NAME.
 
-const PLACES = ["", "main", "overview", "samples", "problems", "flips", "trends", "compared"];
+const PLACES = ["", "main", "overview", "groups", "samples", "problems", "flips", "trends", "compared"];
 
 const byId = (id) => document.getElementById(id);
 const percent = (share) => (share === null ? "" : `${(100 * share).toFixed(0)} %`);
@@ -22,12 +22,13 @@ const noFilters = () => ({
   text: "",
   verdicts: new Set(),
   only: new Set(),
-  problem: null,
+  group: null,
   first: -Infinity,
   last: Infinity,
 });
 const filters = noFilters();
 let samples;
+let groups;
 let rowsByName;
 let opened = null;
 
@@ -151,33 +152,97 @@ function mix(counts) {
 
 function applyFilters() {
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-  samples.filter(
-    (row) =>
-      (filters.verdicts.size === 0 || filters.verdicts.has(row.verdict)) &&
-      (filters.problem === null || row.problem === filters.problem) &&
-      (row.step === null
-        ? filters.first === -Infinity && filters.last === Infinity
-        : filters.first <= row.step && row.step <= filters.last) &&
-      [...filters.only].every((flag) => row[flag]) &&
-      words.every((word) => row.haystack.includes(word)),
-  );
-  const chip = byId("problem-filter");
-  chip.hidden = filters.problem === null;
-  chip.textContent = `problem ${filters.problem} ×`;
+  const accepts = (row) =>
+    (filters.verdicts.size === 0 || filters.verdicts.has(row.verdict)) &&
+    (row.step === null
+      ? filters.first === -Infinity && filters.last === Infinity
+      : filters.first <= row.step && row.step <= filters.last) &&
+    [...filters.only].every((flag) => row[flag]) &&
+    words.every((word) => row.haystack.includes(word));
+  const { group } = filters;
+  samples.filter((row) => accepts(row) && (group === null || row[group.key] === group.value));
+  showGroups(samples.rows.filter(accepts));
+  const chip = byId("group-filter");
+  chip.hidden = group === null;
+  if (group) chip.textContent = `${group.label} ${titleOf(group)} ×`;
   byId("clear").hidden = !(
     filters.text ||
     filters.verdicts.size ||
     filters.only.size ||
     filters.first > -Infinity ||
     filters.last < Infinity ||
-    filters.problem !== null
+    group !== null
   );
 }
 
 function chooseProblem(id) {
   clearFilters();
-  filters.problem = id;
+  filters.group = { key: "problem", label: "problem", value: id };
   applyFilters();
+}
+
+// ------------------------------------------------------------ groups
+
+const titleOf = ({ key, value }) =>
+  key === "verdict" ? verdicts[value].label : value === "" || value === null ? "none" : String(value);
+
+/** Show the rows in groups of the chosen kind, the largest first. */
+function showGroups(rows) {
+  const choice = byId("group");
+  byId("grouped").hidden = choice.value === "";
+  if (choice.value === "") return;
+  const label = choice.selectedOptions[0].textContent;
+  const found = new Map();
+  for (const row of rows) {
+    const value = row[choice.value];
+    if (found.has(value)) found.get(value).push(row);
+    else found.set(value, [row]);
+  }
+  groups.rows = [...found].map(([value, members]) => {
+    const rated = members.filter((row) => row.reward !== null);
+    const passed = members.filter((row) => row.verdict === "passed").length;
+    const hacks = members.filter((row) => row.suspicion);
+    const mean = rated.reduce((sum, row) => sum + row.reward, 0) / rated.length;
+    const group = { key: choice.value, label, value };
+    return {
+      group,
+      name: titleOf(group),
+      samples: members.length,
+      rate: rated.length ? passed / rated.length : null,
+      reward: rated.length ? mean : null,
+      hacks: hacks.length,
+      paid: hacks.filter((row) => row.verdict === "passed").length,
+    };
+  });
+  groups.rows.sort((a, b) => b.samples - a.samples);
+  groups.update();
+}
+
+/** Offer only what tells at least two samples apart. */
+function offerGroups() {
+  for (const option of [...byId("group").options]) {
+    const first = samples.rows[0]?.[option.value];
+    if (option.value && samples.rows.every((row) => row[option.value] === first)) option.remove();
+  }
+}
+
+function groupColumns() {
+  const link = (row) => {
+    const chosen = make("a", { class: "open", href: "#samples" }, row.name);
+    chosen.addEventListener("click", () => {
+      filters.group = row.group;
+      applyFilters();
+    });
+    return chosen;
+  };
+  return [
+    { key: "name", label: "Group", kind: "name", cell: link },
+    { key: "samples", label: "Samples", numeric: true, cell: (row) => String(row.samples) },
+    { key: "rate", label: "Pass rate", numeric: true, cell: (row) => percent(row.rate) },
+    { key: "reward", label: "Mean reward", numeric: true, cell: (row) => signed(row.reward) },
+    { key: "hacks", label: "Hacks", numeric: true, cell: (row) => String(row.hacks) },
+    { key: "paid", label: "paid", numeric: true, cell: (row) => String(row.paid) },
+  ];
 }
 
 function toggle(button, set, value) {
@@ -214,7 +279,8 @@ function keepView() {
   keep("view", {
     texts: inputs().map((field) => field.value),
     pressed: chips().filter((chip) => chip.getAttribute("aria-pressed") === "true").map(meaning),
-    problem: filters.problem,
+    grouped: byId("group").value,
+    group: filters.group,
     order: column ? { key: column.key, up } : null,
   });
 }
@@ -227,7 +293,8 @@ function restoreView() {
     field.dispatchEvent(new Event("input"));
   });
   for (const chip of chips()) if (view.pressed.includes(meaning(chip))) chip.click();
-  filters.problem = view.problem;
+  byId("group").value = view.grouped;
+  filters.group = view.group;
   const column = samples.columns.find((each) => each.key === view.order?.key);
   if (view.order && column) samples.sortBy(column, view.order.up);
   applyFilters();
@@ -260,7 +327,11 @@ function connectFilters() {
     );
   }
   byId("clear").addEventListener("click", clearFilters);
-  byId("problem-filter").addEventListener("click", clearFilters);
+  byId("group").addEventListener("change", applyFilters);
+  byId("group-filter").addEventListener("click", () => {
+    filters.group = null;
+    applyFilters();
+  });
 }
 
 // ------------------------------------------------------------ one sample
@@ -386,6 +457,8 @@ async function start() {
     if (!rowsByName.has(row.name)) rowsByName.set(row.name, row);
   }
   samples = new Table(byId("samples"), failuresFirst(tables.samples), sampleColumns(), "samples");
+  groups = new Table(byId("grouped"), [], groupColumns(), "groups");
+  offerGroups();
   new Table(byId("problems"), tables.problems, problemColumns(tables.problems), "problems");
   connectFilters();
   restoreView();

@@ -105,7 +105,11 @@ class Table {
 
   drawRow(row) {
     const cells = this.columns.map((column) =>
-      make("td", { class: `${column.numeric ? "num" : ""} ${column.kind ?? ""}` }, column.cell(row)),
+      make(
+        "td",
+        { class: `${column.numeric ? "num" : ""} ${column.kind ?? ""}`, "data-label": column.label },
+        column.cell(row),
+      ),
     );
     return make("tr", {}, ...cells);
   }
