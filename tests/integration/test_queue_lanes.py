@@ -232,3 +232,13 @@ def test_no_more_hints_are_sent_than_workers_have_threads(
         assert enter(ledger, "client", 20).hints == (Hint(image="python", number=2),)
         client.rpush(queue_name("python"), *["hint"] * 2)
         assert enter(ledger, "client", 20).hints == ()
+
+
+def test_lane_is_closed_with_its_last_job_so_that_nothing_is_left_if_the_worker_dies(
+    deployment: Deployment, ledger: Ledger
+) -> None:
+    enter(ledger, "client", 2)
+    with deployment.redis.connect() as client:
+        for number in (1, 0):
+            assert len(take(ledger, 1)) == 1
+            assert client.zcard(Key.LANES + "python") == number

@@ -103,6 +103,7 @@ local function take(token, image)
           if other ~= waiter then leave_lane(image, other, key) end
         end
         redis.call('ZINCRBY', KEY.LANES .. image, share.mean_ms / share.weight, waiter)
+        close_if_empty(image, waiter)
         present[image] = tag
         return {key, suite, suspect, code, settings}
       elseif state == STATE.QUEUED then
