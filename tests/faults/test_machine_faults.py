@@ -1,7 +1,6 @@
 """A worker's machine that misbehaves: its clock jumps, its disks are full."""
 
 import contextlib
-import datetime
 import os
 import shutil
 import subprocess
@@ -47,8 +46,7 @@ def test_batch_survives_clocks_that_jump(
     clock.write_text(str(10 * YEAR_S))
     assert_nothing_is_left(deployment)
     # It really was another time there.
-    now = datetime.datetime.now(tz=datetime.UTC)
-    assert f'"timestamp": "{now.year + 10}-' in jumper.log()
+    assert Path(f"{clock}.{jumper.pid}").read_text() == str(10 * YEAR_S)
 
 
 # ---------------------------------------------------------------- disks
