@@ -111,4 +111,4 @@ for _ in range(2):
 def test_network_namespace_is_empty_and_not_the_hosts(target: Target) -> None:
     ours = str(Path("/proc/self/ns/net").readlink())
     assert target.tell("os.readlink('/proc/self/ns/net')") not in (ours, "ENOENT")
-    assert target.tell("os.listdir('/sys')") == []
+    assert target.tell("os.listdir('/sys')") in ([], "ENOENT")
