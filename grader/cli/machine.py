@@ -17,6 +17,7 @@ _DISTRIBUTION = "grader-rl"
 _PACKAGES = ("grader", "sandbox_images")
 """What it installs. The index has an unrelated project with a package `grader`."""
 
+_ADVISORY = "native limits on memory and CPU time are advisory"
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
@@ -163,7 +164,7 @@ def _cgroups() -> Diagnostic:
     elif (root / "memory").is_dir():
         version, folder = 1, _own_cgroup("memory")
     else:
-        remedy = "mount them; without cgroups, limits hold per process only (rlimits)"
+        remedy = f"mount them; without cgroups, {_ADVISORY}"
         return Diagnostic(
             name="cgroups", health=DiagnosticStatus.WARNING, state="none", remedy=remedy
         )
@@ -175,8 +176,8 @@ def _cgroups() -> Diagnostic:
         name="cgroups",
         health=DiagnosticStatus.WARNING,
         state=f"version {version}, not writable",
-        remedy="native limits hold per process only (rlimits); run as root, or in a delegated "
-        "cgroup: systemd-run --user --scope -p Delegate=yes grader ...",
+        remedy=f"{_ADVISORY}; run as root, or in a delegated cgroup: "
+        "systemd-run --user --scope -p Delegate=yes grader ...",
     )
 
 

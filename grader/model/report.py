@@ -108,7 +108,9 @@ class GradeReport:
     code: str | None = None
     """The extracted code, without the suite's prelude, or the extracted math answer."""
     sandbox: str | None = None
-    """The backend that ran it, such as "docker"."""
+    """The backend that ran it, such as "docker". It ends in "-reduced" if the kernel gives it less
+    than usual to isolate or limit submissions.
+    """
     policy: str = "graded"
     conditions: Conditions | None = None
     """None if grading failed before they were known."""

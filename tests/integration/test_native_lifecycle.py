@@ -268,6 +268,7 @@ source = sys.stdin.read()
 runs = (b"",) * 2
 outcomes = slot.run(RunBatch(program=Program.STDIN, source=source, runs=runs, limits=Limits()))
 print(json.dumps([outcome.stdout.decode() for outcome in outcomes]))
+print(slot.name, slot.facts["cgroup"], file=sys.stderr)
 slot.close()
 sandbox.close()
 """
@@ -286,6 +287,9 @@ open("/work/mark", "w").close()
     done = run_as_ordinary_user(command, stdin=source)
     line = "2 20000 False ['solution.py']\\n"
     assert done.stdout == f'["{line}", "{line}"]\n', done.stderr
+    # Without a control group, the name says that limits are advisory.
+    name, cgroup = done.stderr.split()
+    assert name == ("native-reduced-0" if cgroup == "None" else "native-0")
 
 
 IN_FLIGHT = """

@@ -44,7 +44,7 @@ def test_one_submission_gets_a_whole_report(service: Service) -> None:
     assert set(response.json()) == {"id", "report"}
     report = response.json()["report"]
     assert (report["verdict"], report["passed"], report["total"]) == ("failed", 1, 2)
-    assert report["sandbox"] == "native"
+    assert report["sandbox"] in ("native", "native-reduced")
     assert report["code"].startswith("def add")
     assert [case["verdict"] for case in report["cases"]] == ["passed", "failed"]
 

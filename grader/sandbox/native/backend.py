@@ -38,7 +38,10 @@ _log = logging.getLogger(__name__)
 
 _LOG_TAIL_BYTES = 8 * 1024
 _END_TIMEOUT_S = 5.0
-_POLLED = "the supervisor adds up what /proc says and stops a run that is over its limits"
+_POLLED = (
+    "limits on memory and CPU time are advisory: the supervisor adds up what /proc says and stops "
+    "a run that is over its limits"
+)
 
 
 class NativeTransport:
@@ -180,7 +183,8 @@ class NativeSandbox:
         with self._lock:
             self._open[number] = transport
         try:
-            return SlotConnection(f"{self.name}-{number}", transport)
+            kind = self.name if cgroups else f"{self.name}-reduced"
+            return SlotConnection(f"{kind}-{number}", transport)
         except SandboxUnavailableError as error:
             message = f"{error}{needs.advice()}"
             raise SandboxUnavailableError(message) from error
