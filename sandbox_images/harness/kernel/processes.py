@@ -38,6 +38,8 @@ class _Reading(NamedTuple):
     """How long it was ready but had no CPU."""
     is_nice: bool
     """Whether it gives way to others more than the harness does."""
+    is_dead: bool
+    """Whether it has ended, with all of its threads."""
 
 
 class Memory(NamedTuple):
@@ -65,7 +67,7 @@ class Account:
     def __init__(
         self,
         inherited_bytes: int,
-        most_bytes: int,
+        most_bytes: int | None,
         shared: SharedMemory | None,
         *,
         cpu_time_before_s: float = 0.0,
@@ -75,13 +77,14 @@ class Account:
         Args:
             inherited_bytes: Memory of each process that does not count.
             most_bytes: The limit. Below it, memory is not measured more closely than necessary.
-            shared: Adds up what processes share; None if something else counts that.
+                None if something else measures it.
+            shared: Adds up what processes share, if the kernel tells.
             cpu_time_before_s: CPU time that its processes had used before.
         """
         self.cpu_time_s = 0.0
         """The CPU time of all processes."""
         self.memory_bytes = 0
-        """The memory in use at the last look."""
+        """The memory in use at the last look, if it is measured here."""
         self._most_bytes = most_bytes
         self._shared = shared
         self._inherited_bytes = inherited_bytes
@@ -128,7 +131,9 @@ class Account:
             if not reading.is_nice
         )
         self._ready_s += max(ready_s, default=0.0)
-        self.memory_bytes = self._count_memory(list(map(read_memory, read)))
+        if self._most_bytes is not None:
+            alive = (pid for pid, reading in read.items() if not reading.is_dead)
+            self.memory_bytes = self._count_memory(list(map(read_memory, alive)), self._most_bytes)
         self._seen, self._looked_at = read, time.monotonic()
 
     def _sum(self, read: Collection[_Reading]) -> float:
@@ -136,14 +141,14 @@ class Account:
         # Most children are seen before they end, and waited for afterwards: count them once.
         return own_s + max(self._ended_s, sum(reading.children_cpu_time_s for reading in read))
 
-    def _count_memory(self, read: list[Memory]) -> int:
+    def _count_memory(self, read: list[Memory], most_bytes: int) -> int:
         own_bytes = grown_bytes(read, self._inherited_bytes)
         if self._shared is None:
             return own_bytes
         most_shared_bytes = sum(each.other_bytes for each in read)
         return own_bytes + self._shared.bytes(
             [each.folder for each in read],
-            with_maps=own_bytes + most_shared_bytes > self._most_bytes,
+            with_maps=own_bytes + most_shared_bytes > most_bytes,
         )
 
     def _run_delay_before(self, pid: int, reading: _Reading) -> float:
@@ -327,4 +332,5 @@ def _read_process(pid: int) -> _Reading | None:
         children_cpu_time_s=(children_user + children_system) / _TICKS,
         run_delay_s=schedule[1] / 1e9,
         is_nice=int(fields[16]) > _NICENESS,
+        is_dead=_is_dead(fields),
     )

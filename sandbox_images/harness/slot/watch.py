@@ -79,7 +79,7 @@ class Watch:
         self._asked_at = 0.0
         self._account = processes.Account(
             min(party.inherited_bytes for party in parties),
-            limits["memory_bytes"],
+            None if slot_memory else limits["memory_bytes"],
             shared,
             cpu_time_before_s=sum(party.source.cpu_time_s for party in parties),
         )
