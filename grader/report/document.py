@@ -230,7 +230,10 @@ def _charts(batch: Batch) -> dict[str, Any]:
     return {
         "verdicts": charts.verdict_mix(batch),
         "rewards": charts.histogram(batch.rewards, "Samples by reward"),
-        "scores": charts.histogram(batch.scores, "Samples by score"),
+        # Most policies make a reward of the score alone; then both charts have the same bars.
+        "scores": charts.histogram(batch.scores, "Samples by score")
+        if [bar.count for bar in batch.scores] != [bar.count for bar in batch.rewards]
+        else None,
         "cpu": charts.histogram(batch.cpu_shares, "Samples by percent of the CPU time limit")
         if batch.cpu_shares
         else None,

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,24 @@ def test_one_file_holds_every_sample_if_there_is_room(tmp_path: Path) -> None:
         number, place = sample["block"]
         assert f">{sample['name']}</h2>" in unpacked(blocks["samples"][number])[place]
     assert not re.search(r"(src|href)=[\"'](?!#|data:)", html)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "is_shown"),
+    [
+        pytest.param((-1.0, 0.0, 1.0), False, id="the same bars"),
+        pytest.param((-1.0, -1.0, 1.0), True, id="other bars"),
+    ],
+)
+def test_scores_are_a_chart_of_their_own_only_if_rewards_differ(
+    tmp_path: Path, rewards: tuple[float, ...], is_shown: bool
+) -> None:
+    rows = [
+        Row(id=f"s{n}", report=replace(make_report(), score=score, reward=reward))
+        for n, (score, reward) in enumerate(zip((0.0, 0.5, 1.0), rewards, strict=True))
+    ]
+    page = Document(GradedFile(write_graded(tmp_path / "a.jsonl", rows))).main
+    assert ("<b>Scores</b>" in page) == is_shown
 
 
 def test_one_file_holds_the_most_interesting_samples_if_room_is_short(tmp_path: Path) -> None:
