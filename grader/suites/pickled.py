@@ -16,6 +16,8 @@ import pickletools
 import re
 import zlib
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from grader.model.errors import LabelError
@@ -54,13 +56,33 @@ def is_packed(field: str) -> bool:
     return _PACKED.fullmatch(field) is not None
 
 
+class PackedError(Exception):
+    """A label holds packed tests, which are not to be decoded here."""
+
+
+_may_decode: ContextVar[bool] = ContextVar("may_decode", default=True)
+
+
+@contextmanager
+def nothing_decoded() -> Iterator[None]:
+    """Have `decode` raise `PackedError`: what it returns may be a thousand times the field."""
+    token = _may_decode.set(False)
+    try:
+        yield
+    finally:
+        _may_decode.reset(token)
+
+
 def decode(field: str | bytes) -> Any:
     """Return the plain data in a base64(zlib(pickle(...))) field.
 
     Raises:
+        PackedError: The caller is in `nothing_decoded`.
         LabelError: The field has another form, decompresses to more than `MAX_BYTES`, or holds
             anything but plain data.
     """
+    if not _may_decode.get():
+        raise PackedError
     try:
         packed = base64.b64decode(field, validate=True)
     except (binascii.Error, ValueError) as error:

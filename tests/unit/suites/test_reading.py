@@ -19,7 +19,7 @@ from grader.model.errors import GraderError, LabelError, ReaderLostError
 from grader.suites import FORMATS, Format, ProblemIndex, parse_label, parse_problem, reading
 from grader.suites.cases import MOST_CASES
 from grader.suites.files import check_foreign
-from grader.suites.reading import is_cheap, read_label
+from grader.suites.reading import read_label
 from tests.factories import make_suite
 
 PADDING = " " * reading.CHEAP_CHARS
@@ -41,7 +41,6 @@ def packed(data: bytes) -> str:
 def test_large_label_is_read_as_a_small_one(form: Format) -> None:
     text = json.dumps(form.example)
     problems = OneProblem()
-    assert not is_cheap(text + PADDING)
     large = read_label(text + PADDING, problems=problems)
     assert large == parse_label(text, problems=problems)
 
@@ -92,9 +91,10 @@ def test_label_that_unfolds_hits_the_limit_of_time_once(
 ) -> None:
     monkeypatch.setattr(reading, "LEAST_CPU_S", 0.01)
     monkeypatch.setattr(reading, "CPU_S_PER_CHAR", 0)
-    # A JSON escape can hide packed tests.
-    for text in (label, json.dumps({"inputs": label, "outputs": []}).replace("eN", "\\u0065N", 1)):
-        assert not is_cheap(text)
+    # Escapes can hide packed tests.
+    hidden = json.dumps({"inputs": label, "outputs": []}).replace("eN", "\\u0065N", 1)
+    literal = f"{{'inputs': 'e\\\n{label[1:]}', 'outputs': ()}}"
+    for text in (label, hidden, literal):
         with pytest.raises(LabelError, match=r"reading the tests takes more than 0\.01 s of CPU"):
             read_label(text)
         with pytest.raises(LabelError, match="not tried again for 10 minutes"):
