@@ -19,6 +19,8 @@ end
 
 local function client_of(waiter) return string.match(waiter, '^[^/]*') end
 
+local FIRST_RUN_MS = 1000 -- a lane's first jobs are taken to run so long
+
 local known_alive = {}
 local function is_alive(client)
   if known_alive[client] == nil then
@@ -77,10 +79,9 @@ local function put_in_lane(image, waiter, key, deadline)
   end
 end
 
--- Charge a lane for `slot_ms`; less than 0 to give something back.
-local function charge(image, waiter, slot_ms)
+-- Move a lane's virtual time on, or back if `virtual_ms` is less than 0.
+local function charge(image, waiter, virtual_ms)
   local share = KEY.SHARE .. image .. ':' .. waiter
-  local virtual_ms = slot_ms / tonumber(redis.call('HGET', share, 'weight') or '1')
   if not redis.call('ZADD', KEY.LANES .. image, 'XX', 'INCR', virtual_ms, waiter) then
     redis.call('HINCRBYFLOAT', share, 'tag', string.format('%.3f', virtual_ms))
     redis.call('PEXPIRE', share, args.keep_ms)
@@ -120,19 +121,24 @@ local function keep_suite(digest, ms)
   if redis.call('PTTL', KEY.SUITES_USED) < ms then redis.call('PEXPIRE', KEY.SUITES_USED, ms) end
 end
 
+local WORTH_A_HINT_MS = 20
 local wanting = {}
--- Note that so many jobs of an image wait, for `hints`.
-local function want(image, jobs) wanting[image] = (wanting[image] or 0) + jobs end
+-- Note that so many jobs of an image wait, for `hints`; `run_ms` is what each may take.
+local function want(image, jobs, run_ms)
+  local worth = math.min(1, run_ms / WORTH_A_HINT_MS)
+  wanting[image] = (wanting[image] or 0) + jobs * worth
+end
 
--- Returns how many hints to send: {image, number} of each image. A worker that got one takes jobs
--- until none waits, so more hints than it has threads would be of no use.
+-- Returns how many hints to send: {image, number} of each image. A thread that got one takes jobs
+-- until none waits. So a few are enough for many short jobs, and more than there are threads would
+-- be of no use.
 local function hints()
   local found = {}
-  for image, jobs in pairs(wanting) do
+  for image, worth in pairs(wanting) do
     -- A worker has more threads than slots, but at most twice as many.
     local threads = 2 * tonumber(redis.call('HGET', KEY.SLOTS, image) or '0')
     local lacking = math.max(1, threads) - redis.call('LLEN', KEY.HINTS .. image)
-    if lacking > 0 then found[#found + 1] = {image, math.min(jobs, lacking)} end
+    if lacking > 0 then found[#found + 1] = {image, math.min(math.ceil(worth), lacking)} end
   end
   return found
 end
@@ -150,7 +156,7 @@ local function requeue(key)
     put_in_lane(image, waiter, key, deadline)
   end
   if lane then charge(image, lane, -tonumber(charged)) end
-  want(image, 1)
+  want(image, 1, WORTH_A_HINT_MS)
 end
 
 -- A verdict holds for one edition, so that an upgraded worker's are not those of its predecessor.

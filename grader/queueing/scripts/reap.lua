@@ -122,7 +122,7 @@ end
 count_slots()
 for _, image in ipairs(redis.call('HKEYS', KEY.VIRTUAL)) do
   for _, waiter in ipairs(redis.call('ZRANGE', KEY.LANES .. image, 0, -1)) do
-    want(image, redis.call('ZCARD', lane_of(image, waiter)))
+    want(image, redis.call('ZCARD', lane_of(image, waiter)), WORTH_A_HINT_MS)
   end
 end
 local lost = hints()

@@ -8,7 +8,6 @@
 redis.call('ZADD', KEY.WORKERS, now + args.worker_lease_ms, args.worker)
 local held = KEY.HELD .. args.worker
 
-local FIRST_RUN_MS = 1000 -- a lane's first jobs are taken to run so long
 local MOST_SKIPPED = 1000
 
 local shares = {}
@@ -18,7 +17,7 @@ local function share_of(image, waiter)
     local weight, mean_ms = unpack(redis.call('HMGET', name, 'weight', 'mean_ms'))
     shares[name] = {
       image = image, waiter = waiter, weight = tonumber(weight or '1'),
-      mean_ms = tonumber(mean_ms or FIRST_RUN_MS), owed_ms = 0,
+      mean_ms = tonumber(mean_ms or FIRST_RUN_MS), owed = 0,
     }
   end
   return shares[name]
@@ -27,7 +26,7 @@ end
 -- Charge what the run took in place of what it was taken to take.
 local function settle(image, waiter, charged, started)
   local share, taken_ms = share_of(image, waiter), math.max(1, now - tonumber(started))
-  share.owed_ms = share.owed_ms + taken_ms - tonumber(charged)
+  share.owed = share.owed + taken_ms / share.weight - tonumber(charged)
   share.mean_ms = share.mean_ms + 0.1 * (taken_ms - share.mean_ms)
   share.is_new = true
 end
@@ -72,7 +71,8 @@ local function keep_within_cache()
   end
 end
 
-local has_others = redis.call('ZCOUNT', KEY.WORKERS, now, '+inf') > 1
+local function has_others() return redis.call('ZCOUNT', KEY.WORKERS, now, '+inf') > 1 end
+
 local present, apart = {}, {}
 -- Returns the next job of an image: of the lane that is furthest behind, the earliest deadline.
 local function take(token, image)
@@ -90,19 +90,20 @@ local function take(token, image)
       local state, waiters, deadline, suite, suspect, code, settings, failed_at, apart_until =
         unpack(redis.call('HMGET', job, 'state', 'waiters', 'deadline', 'suite', 'suspect', 'code',
           'settings', 'failed_at', 'apart_until'))
-      if state == STATE.QUEUED and has_others and failed_at == args.worker
-        and tonumber(apart_until) > now then
+      if state == STATE.QUEUED and failed_at == args.worker
+        and tonumber(apart_until) > now and has_others() then
         apart[#apart + 1] = {image, waiter, key, deadline}
       elseif state == STATE.QUEUED and is_wanted(deadline, waiters) then
         local share = share_of(image, waiter)
+        local charged = share.mean_ms / share.weight
         redis.call('HSET', job, 'state', STATE.RUNNING, 'owner', args.worker, 'token', token,
-          'lane', waiter, 'charged', share.mean_ms, 'started', now)
+          'lane', waiter, 'charged', charged, 'started', now)
         redis.call('HSET', held, token, key)
         redis.call('ZREM', KEY.QUEUED, key)
         for _, other in ipairs(waiters_in(waiters)) do
           if other ~= waiter then leave_lane(image, other, key) end
         end
-        redis.call('ZINCRBY', KEY.LANES .. image, share.mean_ms / share.weight, waiter)
+        redis.call('ZINCRBY', KEY.LANES .. image, charged, waiter)
         close_if_empty(image, waiter)
         present[image] = tag
         return {key, suite, suspect, code, settings}
@@ -129,8 +130,10 @@ for i, done in ipairs(args.done) do in_time[i] = finish(done, ARGV[1 + i]) end
 if graded > 0 then count(COUNTER.GRADED, graded) end
 if cached > 0 then keep_within_cache() end
 for name, share in pairs(shares) do
-  charge(share.image, share.waiter, share.owed_ms)
-  if share.is_new then redis.call('HSET', name, 'mean_ms', share.mean_ms) end
+  if share.is_new then
+    charge(share.image, share.waiter, share.owed)
+    redis.call('HSET', name, 'mean_ms', share.mean_ms)
+  end
 end
 
 local taken = {}

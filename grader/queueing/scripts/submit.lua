@@ -39,16 +39,19 @@ local function keep(name)
   return kept[name]
 end
 
+local run_ms = {}
 local function enter_lane(key, image, waiter, deadline)
   local lane = lane_of(image, waiter)
   redis.call('ZADD', lane, deadline, key)
-  want(image, 1)
-  if kept[lane] then return end
-  local share = KEY.SHARE .. image .. ':' .. waiter
-  redis.call('HSET', share, 'weight', args.weights[waiter])
-  redis.call('HSETNX', KEY.VIRTUAL, image, 0)
-  open_lane(image, waiter)
-  for _, name in ipairs({lane, share, KEY.LANES .. image}) do keep(name) end
+  if not run_ms[lane] then
+    local share = KEY.SHARE .. image .. ':' .. waiter
+    redis.call('HSET', share, 'weight', args.weights[waiter])
+    redis.call('HSETNX', KEY.VIRTUAL, image, 0)
+    open_lane(image, waiter)
+    for _, name in ipairs({lane, share, KEY.LANES .. image}) do keep(name) end
+    run_ms[lane] = tonumber(redis.call('HGET', share, 'mean_ms') or FIRST_RUN_MS)
+  end
+  want(image, 1, run_ms[lane])
 end
 
 local submitted, hits, joined = 0, 0, 0
