@@ -1,6 +1,7 @@
 """`make bench`: print rates and ratios measured in one run on this machine, and keep them.
 
-python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [http]
+python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [ledger]
+                     [http]
                      [--rounds N] [--slots N]
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 
 from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
+from benchmarks.ledger import costs, waits
 from benchmarks.measure import Entry, as_json, show, throughput
 from benchmarks.queued import compare as compare_queue
 from benchmarks.rewards import compare, threads_for
@@ -25,7 +27,8 @@ from grader.model.errors import GraderError
 from grader.process.cores import usable_cores
 from grader.sandbox.choice import choose_sandbox
 
-PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue", "http")
+PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue", "ledger", "http")
+_RUN_S = 0.02
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
 AGAINST = (USUAL, DOCKER_RUN, BARE)
 
@@ -54,6 +57,8 @@ def main() -> None:
         )
     if "queue" in arguments.parts:
         results["queue"] = _queue(arguments.rounds, arguments.slots)
+    if "ledger" in arguments.parts:
+        results["ledger"] = _ledger(arguments.rows or 3000, arguments.slots)
     if "http" in arguments.parts:
         results["http"] = _http(arguments.rows or 1000, arguments.rounds, arguments.slots)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +73,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--slots", type=int, default=2, help="samples that every contestant works on at once"
     )
-    parser.add_argument("--rows", type=int, help="of the memory, rewards and http parts")
+    parser.add_argument("--rows", type=int, help="of the memory, rewards, ledger and http parts")
     parser.add_argument("-o", "--output", type=Path, default=REPO / "build/bench.json")
     arguments = parser.parse_args()
     arguments.parts = arguments.parts or ["throughput", "latency"]
@@ -141,6 +146,23 @@ def _queue(rounds: int, slots: int) -> list[dict[str, object]]:
             line += f"; a queued call takes {way.queued_p50_s:.2f} s (p99 {way.queued_p99_s:.2f} s)"
         print(line)
     return [asdict(way) for way in found]
+
+
+def _ledger(rows: int, slots: int) -> dict[str, object]:
+    found = costs(rows=rows, workers=2, slots=slots)
+    for cost in found:
+        print(
+            f"{cost.jobs:,} jobs, {cost.way}: {cost.cpu_us:.0f} us of Redis's CPU and"
+            f" {cost.commands:.0f} commands each, so at most {cost.most_per_second:.0f}/s;"
+            f" {cost.per_second:.0f}/s here"
+        )
+    waited = waits(calls=100, slots=slots, run_s=_RUN_S)
+    for wait in waited:
+        print(
+            f"single call beside {wait.beside}, runs of {1000 * _RUN_S:.0f} ms, {slots} slots:"
+            f" {1000 * wait.p50_s:.0f} ms (p99 {1000 * wait.p99_s:.0f} ms)"
+        )
+    return {"costs": [asdict(each) for each in found], "waits": [asdict(each) for each in waited]}
 
 
 def _http(rows: int, rounds: int, slots: int) -> list[dict[str, object]]:

@@ -38,7 +38,7 @@ class Cost:
     cpu_us: float
     """Redis's CPU time for a job, in microseconds."""
     commands: float
-    """Commands that Redis got for a job; those inside scripts are not counted."""
+    """Commands that Redis executed for a job, those inside scripts included."""
     per_second: float
     """As seen here; client, workers and Redis share the machine."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import contestants, served
 from benchmarks.command import first_verdict_s, peak_memory_bytes
+from benchmarks.ledger import costs
 from benchmarks.measure import Entry, throughput
 from benchmarks.rewards import compare
 from benchmarks.workloads import REPO, Sample, check_samples, pytest_samples, renumbered
@@ -15,6 +16,8 @@ from grader.config.settings import Settings
 from grader.grading.grader import Grader
 from grader.model import MiB
 from grader.sandbox.native.backend import NativeSandbox
+from tests.conftest import missing
+from tests.deployment import redis_program
 from tests.releases import installed
 
 pytestmark = pytest.mark.timeout(60)
@@ -65,6 +68,16 @@ def test_pytest_workload_is_every_pytest_problem_of_the_examples() -> None:
 def test_command_is_measured_from_outside(native_sandbox: NativeSandbox) -> None:
     assert 0 < first_verdict_s(native_sandbox.name, rounds=1)[0] < 60
     assert 10 * MiB < peak_memory_bytes(native_sandbox.name, rows=20) < 150 * MiB
+
+
+@pytest.mark.slow
+@pytest.mark.redis
+def test_ledger_is_measured_without_a_sandbox() -> None:
+    if redis_program() is None:
+        missing("Redis", "there is no redis-server")
+    found = costs(rows=64, workers=1, slots=2)
+    assert [cost.jobs for cost in found] == [64, 64]
+    assert all(cost.cpu_us > 1 and cost.commands > 5 for cost in found)
 
 
 @pytest.mark.slow
