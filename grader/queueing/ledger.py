@@ -36,6 +36,8 @@ _REAP_INTERVAL_S = 0.5
 _DROPPED_AT_ONCE = 5000
 """Verdicts, and suites, that one step drops at most if Redis is nearly full; Redis serves nothing
 meanwhile."""
+_CHECKED_AT_ONCE = 1024
+"""Jobs that one step looks after."""
 _UNUSED_SUITE_S = 30.0
 """A suite may be dropped, too, if no client has named it for so long."""
 
@@ -298,21 +300,21 @@ class Ledger:
         milliseconds, _, number = last.partition("-")
         self._command("XTRIM", Key.OUT + client, "MINID", f"{milliseconds}-{int(number) + 1}")
 
-    def check(self, client: str, keys: Iterable[str]) -> Checked:
-        """Renew a client's lease, and look after its jobs.
+    def check(self, client: str, keys: Sequence[str]) -> Checked:
+        """Renew a client's lease, and look after its jobs, some of them in each atomic step.
 
         Args:
             client: The client.
             keys: Jobs that it waits for.
         """
-        found = self._run(
-            "check",
-            client=client,
-            keys=list(keys),
-        )
-        lost, others = found or ((), ())
-        versions = {int(member.partition(" ")[0]) for member in _texts(others)}
-        return Checked(lost=tuple(_texts(lost)), other_versions=tuple(sorted(versions)))
+        lost: list[str] = []
+        versions: set[int] = set()
+        for start in range(0, max(1, len(keys)), _CHECKED_AT_ONCE):
+            some = list(keys[start : start + _CHECKED_AT_ONCE])
+            found, others = self._run("check", client=client, keys=some) or ((), ())
+            lost += _texts(found)
+            versions = {int(member.partition(" ")[0]) for member in _texts(others)}
+        return Checked(lost=tuple(lost), other_versions=tuple(sorted(versions)))
 
     def has_slot(self, key: str) -> bool:
         """Return whether `begin` was called for a job, and it has not ended yet."""

@@ -87,6 +87,21 @@ def test_script_gets_and_declares_the_arguments_that_it_uses(name: str) -> None:
     assert not {each for each in used if not re.search(rf"\b{each}\b", declared)}
 
 
+def test_client_looks_after_many_jobs_in_steps_of_bounded_size() -> None:
+    ledger, sent = Ledger(Settings(broker="redis://127.0.0.1:1/0")), list[list[str]]()
+
+    def execute(*words: Any) -> list[Any]:
+        keys = json.loads(words[3])["keys"]
+        sent.append(keys)
+        return [[keys[0].encode()], []]
+
+    ledger._execute = execute
+    keys = [str(number) for number in range(5000)]
+    assert ledger.check("client", keys).lost == tuple(step[0] for step in sent)
+    assert [key for step in sent for key in step] == keys
+    assert max(map(len, sent)) <= 1024
+
+
 def test_key_with_a_lone_surrogate_is_sent_as_a_question_mark() -> None:
     arguments = sent_by(lambda ledger: ledger.cancel("client", ["a\ud800"]))[3]
     assert json.loads(arguments)["keys"] == ["a?"]
