@@ -144,6 +144,35 @@ def test_supervisor_that_dies_is_a_retryable_error(sandbox: NativeSandbox) -> No
     slot.close()
 
 
+def test_mount_that_another_one_covers_does_not_matter(native_sandbox: NativeSandbox) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount there")
+    assert native_sandbox.name == "native"
+    code = """
+        import os
+        from grader.config.settings import Settings
+        from grader.model import Limits
+        from grader.sandbox.contract import Program, RunBatch
+        from grader.sandbox.native.backend import NativeSandbox
+        from sandbox_images.harness.kernel import namespaces
+
+        namespaces.unshare(namespaces.CLONE_NEWNS)
+        namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
+        for place in ("/usr/libexec", "/usr/libexec/covered", "/usr/libexec", "/usr/libexec/seen"):
+            os.makedirs(place, exist_ok=True)
+            namespaces.mount("none", place, "tmpfs")
+        slot = NativeSandbox(Settings()).open_slot(image="python", memory_bytes=128 << 20)
+        source = "import os; os.chdir('/usr/libexec'); print(os.listdir(), os.path.ismount('seen'))"
+        batch = RunBatch(program=Program.STDIN, source=source, runs=(b"",), limits=Limits())
+        print(*(outcome.stdout.decode() for outcome in slot.run(batch)))
+        slot.close()
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], check=False, capture_output=True
+    )
+    assert told.stdout == b"['seen'] True\n\n", told.stderr.decode()
+
+
 def test_warden_that_is_killed_takes_the_jail_along(
     sandbox: NativeSandbox, eventually: Eventually
 ) -> None:

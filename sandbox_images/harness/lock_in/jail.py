@@ -203,7 +203,9 @@ def _show(outside: str, target: str, *, mounted: list[str], nothing: str) -> Non
         return
     for place in _topmost_below(outside, mounted):
         inside = target + place.removeprefix(outside)
-        _bind(place, inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
+        # What the overlay lacks was covered by a later mount above it, and is not to be seen.
+        if os.path.exists(inside):
+            _bind(place, inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
 
 
 def _mounted() -> list[str]:
