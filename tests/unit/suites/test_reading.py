@@ -5,6 +5,8 @@ import json
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,7 @@ from grader.suites import FORMATS, Format, ProblemIndex, parse_label, parse_prob
 from grader.suites.cases import MOST_CASES
 from grader.suites.files import check_foreign
 from grader.suites.reading import read_label
+from sandbox_images.harness.wire.frames import FrameReader, encode
 from tests.factories import make_suite
 
 PADDING = " " * reading.CHEAP_CHARS
@@ -136,6 +139,25 @@ def test_label_whose_process_is_killed_is_not_to_blame() -> None:
         with pytest.raises(ReaderLostError, match="ended with -9"):
             waiting.result()
     assert read_label(label, problems=OneProblem()).format == make_suite().format
+
+
+def test_process_that_took_much_memory_frees_nothing_by_itself() -> None:
+    code = (
+        "import atexit; from grader.suites import reading_process as process;"
+        " process._KEPT_BYTES = 0; atexit.register(print, 'tidied'); process.main()"
+    )
+    order = {
+        "kind": reading.Kind.LABEL,
+        "cpu_time_s": reading.MOST_CPU_S,
+        "memory_bytes": reading.MEMORY_BYTES,
+        "has_problems": False,
+    }
+    told = subprocess.run(
+        [sys.executable, "-c", code], input=encode(order, b"{}"), check=True, capture_output=True
+    )
+    ((header, _),) = FrameReader().feed(told.stdout)
+    assert header["op"] == "error"
+    assert b"tidied" not in told.stdout
 
 
 def test_large_labels_that_name_large_problems_do_not_wait_for_each_other(tmp_path: Path) -> None:
