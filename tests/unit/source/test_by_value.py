@@ -50,6 +50,7 @@ def _allowed(source: str, *, setup: str = "") -> bool:
         "try:\n    f(-1)\nexcept (ValueError, OverflowError) as error:\n    assert error.args",
         "total = 0\ndef g(n):\n    global total\n    total += f(n)\ng(1)\nassert total == 1",
         "if (n := f(1)) > 0:\n    assert f'{n:>3}' == '  1' and {**{'a': n}} and [*f(2)]",
+        "if __name__ == '__main__':\n    assert f(1) == 1",
     ],
 )
 def test_plain_assertions_are_judged_apart(source: str) -> None:
@@ -147,6 +148,9 @@ def test_plain_assertions_are_judged_apart(source: str) -> None:
         "assert id(f(1))",
         "def g(f):\n    return f\nassert g(1) == f(2)",
         "assert [f for f in [1]] and f(2)",
+        "if __name__ == '__main__':\n    exec('1')",
+        "if __name__ == '__main__':\n    pass\nelse:\n    exec('1')",
+        "if __name__ != 'x':\n    exec('1')",
     ],
 )
 def test_assertions_that_could_tell_a_copy_or_leave_traces_are_not_judged_apart(
@@ -230,6 +234,12 @@ def test_what_a_script_uses_of_the_submission_is_found(source: str, apart: Apart
             "if __name__ == '__main__':\n    unittest.main()",
             ["f"],
         ),
+        (
+            "from unittest import TestCase, main\nfrom solution import f\n"
+            "class T(TestCase):\n    def test_a(self): self.assertEqual(f(1), 1)\n"
+            "if __name__ == '__main__':\n    main(argv=['x'], exit=False)",
+            ["f"],
+        ),
     ],
 )
 def test_pytest_suites_over_functions_are_judged_apart(source: str, names: list[str]) -> None:
@@ -260,6 +270,13 @@ def test_pytest_suites_over_functions_are_judged_apart(source: str, names: list[
         "class A:\n    def __eq__(self, other): return True\ndef test_a(): assert f(1) == A()",
         "def test_a():\n    a = f(1)\n    a.x = 2",
         "def test_a():\n    with f(1) as x: assert x is x",
+        "if __name__ != '__main__':\n    exec('1')",
+        "if __name__ in [exec('1')]:\n    pass",
+        "if __name__ == '__main__':\n    pass\nelse:\n    exec('1')",
+        "def test_a(__name__='__main__'):\n    if __name__ == '__main__':\n        exec('1')",
+        "import unittest\nunittest.main(module=None, argv=['x', 'gc.disable'])",
+        "from unittest import main as run\nrun(module=None, argv=['x', 'gc.disable'])",
+        "from unittest import main\ndef test_a(run=main): run(f(1))",
     ],
 )
 def test_pytest_suites_that_observe_more_are_not(body: str) -> None:
