@@ -14,6 +14,7 @@ a result that is not plain data, or an argument that was changed in place.
 """
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -62,6 +63,8 @@ class _NotAllowed(Exception):
 _STARTS_TESTS = ("unittest", "main")
 """May be named, but only in code that does not run: it calls any function that a text names."""
 
+_OTHER_ENCODING = re.compile(rb"coding[:=][ \t]*(?!utf-?8)[^ \t]", re.IGNORECASE)
+
 _Loop = frozenset[str] | None
 """Code that may run several times, by the names that have another value each time. None stands for
 the top of a module, which runs once. A function counts as a loop."""
@@ -80,11 +83,19 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         paths = set(tests.test_paths)
         if tests.pytest_args or {file.path for file in tests.files} != paths:
             return None  # other files could be read, or set pytest up
+        if not all(_is_utf8(file.content) for file in tests.files):
+            return None
         trees = [module_tree(file.content.decode("utf-8", "replace")) for file in tests.files]
         solution = tests.solution_path.removesuffix(".py").replace("/", ".")
-        return _Reading([tree for tree in trees if tree], solution=solution).apart()
+        found = [tree for tree in trees if tree]
+        return _Reading(found, solution=solution).apart() if len(found) == len(trees) else None
     except (SuiteError, _NotAllowed):
         return None  # source that does not parse is refused elsewhere
+
+
+def _is_utf8(source: bytes) -> bool:
+    """Tell whether the first two lines name no other encoding, in which it may be other code."""
+    return not any(map(_OTHER_ENCODING.search, source.splitlines()[:2]))
 
 
 class _Reading:
@@ -352,10 +363,6 @@ class _Reading:
             case ast.AnnAssign(target=target, value=value):
                 self._bind(target, value)
                 self._come_from(target, value)
-                parts = [target, *([value] if value else [])]
-                for part in parts:  # without its annotation, which has no effect
-                    self._visit(part, loop)
-                return
             case ast.AugAssign(target=ast.Name() as target):
                 self._change(target)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
@@ -381,7 +388,6 @@ class _Reading:
             case ast.arg(arg=name):
                 self._visit_names([name])
                 self._fresh[name] = False
-                return
             case ast.Subscript():
                 pass
             case _ if not isinstance(node, SYNTAX):
@@ -573,8 +579,8 @@ class _Reading:
         if makes_fixture:
             self._origins[node.name] |= {n for part in node.body for n in self._data_names(part)}
         own = frozenset(bound_names([node]))
-        for part in (*node.decorator_list, node.args, *node.body):
-            self._visit(part, own)
+        returns = [] if node.returns is None else [node.returns]
+        self._visit_all([*node.decorator_list, node.args, *returns, *node.body], own)
 
     def _visit_class(self, node: ast.ClassDef) -> None:
         self._visit_names([node.name])

@@ -151,6 +151,10 @@ def test_plain_assertions_are_judged_apart(source: str) -> None:
         "if __name__ == '__main__':\n    exec('1')",
         "if __name__ == '__main__':\n    pass\nelse:\n    exec('1')",
         "if __name__ != 'x':\n    exec('1')",
+        "x: exec('1') = 1",
+        "x: exec('1')",
+        "def g(x: exec('1')):\n    return f(x)",
+        "def g(x) -> exec('1'):\n    return f(x)",
     ],
 )
 def test_assertions_that_could_tell_a_copy_or_leave_traces_are_not_judged_apart(
@@ -274,6 +278,7 @@ def test_pytest_suites_over_functions_are_judged_apart(source: str, names: list[
         "if __name__ in [exec('1')]:\n    pass",
         "if __name__ == '__main__':\n    pass\nelse:\n    exec('1')",
         "def test_a(__name__='__main__'):\n    if __name__ == '__main__':\n        exec('1')",
+        "class A:\n    x: exec('1') = 1",
         "import unittest\nunittest.main(module=None, argv=['x', 'gc.disable'])",
         "from unittest import main as run\nrun(module=None, argv=['x', 'gc.disable'])",
         "from unittest import main\ndef test_a(run=main): run(f(1))",
@@ -281,6 +286,25 @@ def test_pytest_suites_over_functions_are_judged_apart(source: str, names: list[
 )
 def test_pytest_suites_that_observe_more_are_not(body: str) -> None:
     assert _apart_in_pytest(f"import pytest\nfrom solution import f\n{body}\n") is None
+
+
+@pytest.mark.parametrize(
+    ("head", "is_apart"),
+    [
+        (b"# -*- coding: utf-8 -*-\n", True),
+        (b"#!/usr/bin/python\n# vim: set fileencoding=UTF8 :\n", True),
+        (b"# -*- coding: utf-7 -*-\n", False),
+        (b"\r# coding=unicode_escape\r", False),
+        (b"\n# coding:\traw_unicode_escape\n", False),
+        (b"\xef\xbb\xbf", False),
+        (b"assert (\n", False),
+    ],
+)
+def test_only_a_suite_that_python_reads_alike_is_judged_apart(head: bytes, is_apart: bool) -> None:
+    body = b"# \\u000aexec('1')\nfrom solution import f\ndef test_a(): f(1)\n"
+    test = SuiteFile(path="test_x.py", content=head + body)
+    apart = find_apart(PytestTests(files=(test,), test_paths=("test_x.py",)))
+    assert (apart is not None) == is_apart
 
 
 def test_a_suite_with_other_files_is_not_judged_apart() -> None:
