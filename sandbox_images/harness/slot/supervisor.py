@@ -589,7 +589,7 @@ class Supervisor:
             limits=limits,
             cgroup=self._cgroup,
             idle_memory_bytes=self._idle_memory_bytes(),
-            shared=None if self._slot_memory else self._shared_memory(),
+            shared=self._shared_memory(),
             slot_memory=self._slot_memory,
             harness_pids=self._zygotes.harness_pids,
             host_descriptor=_STDIN,
@@ -602,8 +602,12 @@ class Supervisor:
         return ended
 
     def _shared_memory(self) -> SharedMemory | None:
-        """Return what adds up the memory that a run's processes share, if the kernel tells."""
-        return None if self._lacks else SharedMemory(confinement.WORK)
+        """Return what adds up the memory that a run's processes share.
+
+        None if a control group counts it, or if the kernel does not tell.
+        """
+        counted = self._slot_memory is not None
+        return None if counted or self._lacks else SharedMemory(confinement.WORK)
 
     def _forget_idle_memory(self) -> None:
         # What a run has left behind counts as memory of the next runs of its batch.
