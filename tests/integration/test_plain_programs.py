@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,7 +53,13 @@ def run_plain(folder: Path, source: str) -> subprocess.CompletedProcess[bytes]:
             env={**ENVIRONMENT, "PATH": os.environ["PATH"]},
             timeout=60,
             check=False,
+            preexec_fn=_hear_interrupts,
         )
+
+
+def _hear_interrupts() -> None:
+    """Undo what a shell does to the tests in the background: it has SIGINT ignored there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def assert_agrees(slot: Slot, folder: Path, source: str) -> None:
