@@ -1,7 +1,7 @@
 """`make bench`: print rates and ratios measured in one run on this machine, and keep them.
 
 python -m benchmarks [throughput] [latency] [scaling] [memory] [rewards] [queue] [ledger]
-                     [http]
+                     [http] [languages]
                      [--rounds N] [--slots N]
 """
 
@@ -15,6 +15,8 @@ from typing import Any
 
 from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
+from benchmarks.languages import CASES
+from benchmarks.languages import compare as compare_languages
 from benchmarks.ledger import costs, waits
 from benchmarks.measure import Entry, as_json, show, throughput
 from benchmarks.queued import compare as compare_queue
@@ -27,7 +29,10 @@ from grader.model.errors import GraderError
 from grader.process.cores import usable_cores
 from grader.sandbox.choice import choose_sandbox
 
-PARTS = ("throughput", "latency", "scaling", "memory", "rewards", "queue", "ledger", "http")
+PARTS = (
+    *("throughput", "latency", "scaling", "memory", "rewards", "queue", "ledger", "http"),
+    "languages",
+)
 _RUN_S = 0.02
 USUAL, DOCKER_RUN, BARE = "usual pytest", "docker run", "bare fork"
 AGAINST = (USUAL, DOCKER_RUN, BARE)
@@ -61,6 +66,8 @@ def main() -> None:
         results["ledger"] = _ledger(arguments.rows or 3000, arguments.slots)
     if "http" in arguments.parts:
         results["http"] = _http(arguments.rows or 1000, arguments.rounds, arguments.slots)
+    if "languages" in arguments.parts:
+        results["languages"] = _languages(backends, arguments.rounds, arguments.slots)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(results, indent=2) + "\n")
     print(f"written to {arguments.output}")
@@ -175,6 +182,22 @@ def _http(rows: int, rounds: int, slots: int) -> list[dict[str, object]]:
             f" a request takes {way.p50_s:.2f} s (p99 {way.p99_s:.2f} s)"
         )
     return [asdict(way) for way in found]
+
+
+def _languages(backends: list[SandboxChoice], rounds: int, slots: int) -> list[dict[str, object]]:
+    found = compare_languages(backends, rounds=rounds, slots=slots)
+    for each in found:
+        compiling = f"{each.compile_s:.3f} s"
+        if each.compile_by_hand_s:
+            ratio = each.compile_s / each.compile_by_hand_s
+            compiling += f", {each.compile_by_hand_s:.3f} by hand, ratio {ratio:.2f}"
+        print(
+            f"{each.language}, {each.backend}: compile {compiling};"
+            f" a case {1000 * each.case_s:.1f} ms, {1000 * each.case_by_hand_s:.1f} by hand;"
+            f" with {CASES} cases {each.per_second:.2f}/s, {each.usual_per_second:.2f}/s the usual"
+            f" way, ratio {each.per_second / each.usual_per_second:.2f}"
+        )
+    return [asdict(each) for each in found]
 
 
 def _latency(backends: list[SandboxChoice], rounds: int) -> dict[str, list[float]]:

@@ -3,9 +3,11 @@
 import re
 
 from grader.languages.language import (
+    PREBUILT,
     Assertions,
     ErrorWords,
     Language,
+    Prebuilt,
     SourceFile,
     TranslatedTests,
     ValueDriver,
@@ -150,6 +152,52 @@ _ASSERTIONS = Assertions(
     stub=lambda _begun, _name: "class Solution {}",
 )
 
+_ARCHIVE = "javac.jsa"
+_JAVAC = (
+    *("javac", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData"),
+    *("-J-Xmx512m", "-J-XX:ActiveProcessorCount=2", "-encoding", "UTF-8", "-proc:none"),
+    *("-nowarn", "-XDshould-stop.ifError=FLOW"),
+)
+
+_ARCHIVED = Prebuilt(
+    path=_ARCHIVE,
+    source_path="Archived.java",
+    # What is loaded to compile it is what most programs need.
+    source="""import java.io.*;
+import java.util.*;
+import java.util.function.*;
+import java.util.stream.*;
+
+public class Archived {
+    enum Kind { ODD, EVEN }
+    interface Shape { default int sides() { return 0; } }
+    record Point(int x, int y) implements Shape {}
+    static class Node<T extends Comparable<T>> { T value; Node<T> next; }
+
+    public static void main(String[] args) throws IOException {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        Map<String, List<Integer>> found = new TreeMap<>();
+        int[][] table = new int[2][];
+        for (String line; (line = in.readLine()) != null; ) {
+            found.computeIfAbsent(line.trim(), key -> new ArrayList<>()).add(table.length);
+        }
+        try (PrintWriter out = new PrintWriter(System.out)) {
+            Function<Integer, Kind> kind = n -> n % 2 == 0 ? Kind.EVEN : Kind.ODD;
+            var counted = found.values().stream().flatMap(List::stream).map(kind)
+                .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+            switch (counted.size()) {
+                case 0: out.println("none"); break;
+                default: out.printf("%d %s%n", counted.size(), new Point(1, 2));
+            }
+        } catch (RuntimeException error) {
+            throw new IllegalStateException("failed: " + error.getMessage());
+        }
+    }
+}
+""",
+    command=(*_JAVAC, "-J-XX:ArchiveClassesAtExit={file}", "{source}"),
+)
+
 LANGUAGES = (
     Language(
         name="java",
@@ -160,19 +208,12 @@ LANGUAGES = (
         folders=("/etc/java-*", "/usr/share/java"),
         source="Main.java",
         prepare=prepare,
+        # Java starts without the archive if it is missing, or if another Java made it.
         compile=(
-            *("javac", "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-XX:-UsePerfData"),
-            *("-J-Xmx512m", "-J-XX:ActiveProcessorCount=2", "-encoding", "UTF-8", "-proc:none"),
-            *(
-                "-nowarn",
-                "-XDshould-stop.ifError=FLOW",
-                "-cp",
-                _TUPLES,
-                "-d",
-                "classes",
-                "{source}",
-            ),
+            *(*_JAVAC, f"-J-XX:SharedArchiveFile={PREBUILT}/{_ARCHIVE}"),
+            *("-cp", _TUPLES, "-d", "classes", "{source}"),
         ),
+        prebuilt=_ARCHIVED,
         run=(
             # With its assertions, which every other language checks.
             *("java", "-ea", "-XX:+UseSerialGC", "-XX:-UsePerfData"),

@@ -80,6 +80,10 @@ class Prebuilt(NamedTuple):
     command: tuple[str, ...]
     """What makes `{file}` of `{source}`. No sandbox confines it, so it must read no submission."""
 
+    def command_for(self, *, file: str, source: str) -> list[str]:
+        """Return the command with both paths filled in."""
+        return [part.replace("{file}", file).replace("{source}", source) for part in self.command]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorWords:

@@ -7,6 +7,7 @@ wire must have the same version.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -148,7 +149,7 @@ def build(
         labels = {HARNESS_LABEL: harness_digest()}
         with tempfile.TemporaryFile() as context:
             machine = engine.info().machine
-            _write_context(context, variant, machine, wheels, further, progress)
+            write_context(context, variant, machine, wheels, further, progress=progress)
             context.seek(0)
             for line in engine.build(context, name=name, arguments=arguments, labels=labels):
                 progress(line)
@@ -237,21 +238,40 @@ def _harness_files() -> list[Path]:
     return [_RECIPES / "__init__.py", *sorted((_RECIPES / "harness").rglob("*.py"))]
 
 
-def _write_context(
+def write_context(
     context: IO[bytes],
     variant: str,
     machine: str,
-    wheels: Path | None,
-    further: Sequence[str],
+    wheels: Path | None = None,
+    further: Sequence[str] = (),
+    *,
     progress: Progress,
 ) -> None:
-    """Write the build context: the recipe, the variant's packages and the harness."""
+    """Write the build context: the recipe, the variant's packages and the harness.
+
+    Args:
+        context: Gets it, as a tar archive.
+        variant: One of `all_variants`.
+        machine: What the image is for, as `os.uname().machine` names it.
+        wheels: As of `build`.
+        further: Packages for the image besides those of its lock.
+        progress: As of `build`.
+
+    Raises:
+        ConfigurationError: The host lacks pip.
+        SandboxError: The packages cannot be fetched.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="grader-packages-") as folder,
         tarfile.open(fileobj=context, mode="w") as archive,
     ):
         recipe = _RECIPES / (variant if variant in VARIANTS else "language")
-        archive.add(recipe / "Dockerfile", "Dockerfile", filter=_plain)
+        dockerfile, prebuilt = Path(folder, "Dockerfile"), Path(folder, "prebuilt")
+        steps = _write_prebuilt(variant, prebuilt)
+        dockerfile.write_text((recipe / "Dockerfile").read_text() + steps)
+        archive.add(dockerfile, dockerfile.name, filter=_plain)
+        if steps:
+            archive.add(prebuilt, prebuilt.name, filter=_plain)
         if variant in VARIANTS:
             progress(f"Fetching the packages of the {variant} image")
             packages = Path(folder, "packages")
@@ -267,6 +287,23 @@ def _write_context(
         for path in _harness_files():
             inside = path.relative_to(_RECIPES.parent)
             archive.add(path, str(inside), filter=_plain)
+
+
+def _write_prebuilt(variant: str, folder: Path) -> str:
+    """Write what to make for a variant's compilers beforehand; return the steps that make it."""
+    found = {each.prebuilt for each in languages.in_image(variant) if each.prebuilt is not None}
+    steps = [f"\nCOPY {folder.name} {languages.PREBUILT}\n"] if found else []
+    for each in sorted(found):
+        source = folder / each.source_path
+        for path in (source, folder / each.path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(each.source)
+        command = each.command_for(
+            file=f"{languages.PREBUILT}/{each.path}",
+            source=f"{languages.PREBUILT}/{each.source_path}",
+        )
+        steps.append(f"RUN {json.dumps(command)}\n")
+    return "".join(steps)
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:

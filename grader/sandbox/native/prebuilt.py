@@ -82,12 +82,8 @@ def _make(prebuilt: Prebuilt, folder: Path) -> None:
         each.chmod(0o755)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as aside:
         made = Path(aside, "made")
-        values = {"{file}": str(made), "{source}": str(source)}
-        command = list(prebuilt.command)
-        for name, value in values.items():
-            command = [part.replace(name, value) for part in command]
         subprocess.run(
-            command,
+            prebuilt.command_for(file=str(made), source=str(source)),
             env={"PATH": _PATH, "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -1,5 +1,7 @@
 """Which image a language's submissions run in."""
 
+import io
+import tarfile
 from dataclasses import replace
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from grader import languages
 from grader.config.settings import ImageSettings, Settings
 from grader.model.errors import ImageNotFoundError
-from grader.sandbox.images import all_variants, image_name
+from grader.sandbox.images import all_variants, image_name, write_context
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,32 @@ def test_every_language_has_an_image() -> None:
 def test_unknown_variant_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(ImageNotFoundError, match="'cobol'; expected one of python, science, bash"):
         image_name("cobol", Settings())
+
+
+def context(variant: str) -> tarfile.TarFile:
+    made = io.BytesIO()
+    write_context(made, variant, "x86_64", progress=lambda _line: None)
+    made.seek(0)
+    return tarfile.open(fileobj=made)
+
+
+def text(archive: tarfile.TarFile, path: str) -> str:
+    file = archive.extractfile(path)
+    assert file is not None
+    return file.read().decode()
+
+
+def test_image_is_made_with_what_its_compilers_find_beforehand() -> None:
+    with context("cpp") as archive:
+        made = [line for line in text(archive, "Dockerfile").splitlines() if "c++-header" in line]
+        assert len(made) == 2  # C++17 and C++20
+        assert all(line.startswith('RUN ["g++", ') for line in made)
+        assert '"-o", "/opt/prebuilt/bits/stdc++.h.gch/gnu++17"]' in made[0]
+        assert text(archive, "prebuilt/bits/stdc++.h") == "#include_next <bits/stdc++.h>\n"
+        assert archive.getmember("prebuilt/bits/stdc++.h.gch").isdir()
+
+
+def test_image_of_a_language_with_nothing_to_make_has_the_recipe_as_it_is() -> None:
+    with context("lua") as archive:
+        assert "COPY" not in text(archive, "Dockerfile")
+        assert "prebuilt" not in archive.getnames()
