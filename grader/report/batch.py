@@ -1,6 +1,7 @@
 """Summarise a graded file: counts, distributions, problems, and what deserves a look."""
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ SHOWN = 8
 """Most rows in each list of what deserves a look."""
 SHARE_BINS = 10
 """Bins of the share of a limit; one more bin has the samples that hit it."""
+VALUE_DIGITS = 4
+"""Decimals of rewards, scores and shares in the tables and in searches."""
 _MOST_VALUES = 12
 _VALUE_BINS = 20
 _DIGITS = re.compile(r"\d+|0x[0-9a-f]+|'[^']{0,200}'|\"[^\"]{0,200}\"")
@@ -26,6 +29,8 @@ class Bin:
 
     label: str
     count: int
+    search: str = ""
+    """What finds its samples on the page of the report, such as `reward=1`; "": nothing does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +109,10 @@ def batch_of(entries: Sequence[IndexedRow]) -> Batch:
         mean_reward=_mean(entry.reward for entry in graded),
         mean_score=_mean(entry.score for entry in graded),
         verdicts=tuple((verdict, counts[verdict]) for verdict in Verdict if counts[verdict]),
-        rewards=_values([entry.reward for entry in graded], -1, 1),
-        scores=_values([entry.score for entry in graded], 0, 1),
-        cpu_shares=_shares(entries, _cpu_share),
-        memory_shares=_shares(entries, _memory_share),
+        rewards=_values("reward", [entry.reward for entry in graded], -1, 1),
+        scores=_values("score", [entry.score for entry in graded], 0, 1),
+        cpu_shares=_shares("cpu_share", entries, cpu_share),
+        memory_shares=_shares("memory_share", entries, memory_share),
         pass_at=pass_at,
         problems=problems,
         flaky=tuple(problem for problem in problems if problem.flaky),
@@ -139,44 +144,62 @@ def _top(
 # ---------------------------------------------------------------- distributions
 
 
-def _values(values: Sequence[float], low: float, high: float) -> tuple[Bin, ...]:
+def _values(column: str, values: Sequence[float], low: float, high: float) -> tuple[Bin, ...]:
     """Return a bar per value if there are few values, as with most policies; else equal bins."""
-    counts = Counter(round(value, 6) for value in values)
+    counts = Counter(round(value, VALUE_DIGITS) for value in values)
     if len(counts) <= _MOST_VALUES:
-        return tuple(Bin(label=f"{value:.3g}", count=counts[value]) for value in sorted(counts))
+        return tuple(
+            Bin(label=f"{value:.3g}", count=counts[value], search=f"{column}={value:.10g}")
+            for value in sorted(counts)
+        )
+    # The first and the last bin also have what lies outside of the bounds.
     width = (high - low) / _VALUE_BINS
-    binned = Counter(min(_VALUE_BINS - 1, max(0, int((v - low) / width))) for v in values)
+    edges = [round(low + number * width, VALUE_DIGITS) for number in range(_VALUE_BINS)]
+    binned: Counter[int] = Counter()
+    for value, count in counts.items():
+        binned[max(0, bisect_right(edges, value) - 1)] += count
     return tuple(
-        Bin(label=f"{low + number * width:.2g}", count=binned[number])
-        for number in range(_VALUE_BINS)
+        Bin(label=f"{low:.2g}", count=binned[number], search=_between(column, edges, number))
+        for number, low in enumerate(edges)
     )
 
 
+def _between(column: str, edges: Sequence[float], number: int) -> str:
+    """Return the search for the bin from the edge of a number to the next edge."""
+    from_here = [f"{column}>={edges[number]:.10g}"] if number else []
+    to_next = [f"{column}<{edge:.10g}" for edge in edges[number + 1 : number + 2]]
+    return " ".join(from_here + to_next)
+
+
 def _shares(
-    entries: Sequence[IndexedRow], share: Callable[[IndexedRow], float | None]
+    column: str, entries: Sequence[IndexedRow], share: Callable[[IndexedRow], float | None]
 ) -> tuple[Bin, ...]:
     found = [value for entry in entries if (value := share(entry)) is not None]
     if not found:
         return ()
-    binned = Counter(min(SHARE_BINS, int(value * SHARE_BINS)) for value in found)
+    edges = [number / SHARE_BINS for number in range(SHARE_BINS + 1)]
+    binned = Counter(bisect_right(edges, value) - 1 for value in found)
     labels = [f"{100 * number // SHARE_BINS}" for number in range(SHARE_BINS)]
     return tuple(
-        Bin(label=label, count=binned[number]) for number, label in enumerate([*labels, "hit"])
+        Bin(label=label, count=binned[number], search=_between(column, edges, number))
+        for number, label in enumerate([*labels, "hit"])
     )
 
 
-def _cpu_share(entry: IndexedRow) -> float | None:
-    used = entry.usage.cpu_time_s
-    if used is None or entry.conditions is None:
-        return None
-    return used / entry.conditions.limits.cpu_time_s
+def cpu_share(entry: IndexedRow) -> float | None:
+    """Return the share of the CPU time limit that a sample's longest run used, if known."""
+    limits = entry.conditions.limits if entry.conditions else None
+    return _share(entry.usage.cpu_time_s, limits.cpu_time_s if limits else None)
 
 
-def _memory_share(entry: IndexedRow) -> float | None:
-    used = entry.usage.peak_memory_bytes
-    if used is None or entry.conditions is None:
-        return None
-    return used / entry.conditions.limits.memory_bytes
+def memory_share(entry: IndexedRow) -> float | None:
+    """Return the share of the memory limit that a sample's largest run used, if known."""
+    limits = entry.conditions.limits if entry.conditions else None
+    return _share(entry.usage.peak_memory_bytes, limits.memory_bytes if limits else None)
+
+
+def _share(used: float | None, limit: float | None) -> float | None:
+    return None if used is None or limit is None else round(used / limit, VALUE_DIGITS)
 
 
 # ---------------------------------------------------------------- problems

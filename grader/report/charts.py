@@ -24,7 +24,8 @@ def verdict_mix(batch: Batch) -> "Markup":
     chart.add("samples", [count for _, count in shown])
     classes = [f"v-{verdict}" for verdict, _ in shown]
     words = ", ".join(f"{VERDICTS[v].label} {count}" for v, count in batch.verdicts)
-    return _drawn(chart, f"Samples by verdict: {words}", classes)
+    searches = [f"verdict={verdict}" for verdict, _ in shown]
+    return _drawn(chart, f"Samples by verdict: {words}", classes, searches)
 
 
 def histogram(bins: Sequence[Bin], words: str) -> "Markup":
@@ -34,7 +35,7 @@ def histogram(bins: Sequence[Bin], words: str) -> "Markup":
     chart.add("samples", [each.count for each in bins])
     told = ", ".join(f"{each.label}: {each.count}" for each in bins if each.count)
     classes = ["limit-hit" if each.label == "hit" else "" for each in bins]
-    return _drawn(chart, f"{words}: {told}", classes)
+    return _drawn(chart, f"{words}: {told}", classes, [each.search for each in bins])
 
 
 def pass_at(points: Sequence[PassAt]) -> "Markup":
@@ -62,10 +63,19 @@ def _chart(kind: str, *, height: int, **options: Any) -> Any:
     )
 
 
-def _drawn(chart: Any, told: str, classes: Sequence[str]) -> "Markup":
-    """Return a chart as markup; `classes` gives the CSS class of each bar."""
+def _drawn(chart: Any, told: str, classes: Sequence[str], searches: Sequence[str] = ()) -> "Markup":
+    """Return a chart as markup.
+
+    Args:
+        chart: A chart of pygal.
+        told: What it shows, in words.
+        classes: The CSS class of each bar.
+        searches: What finds the samples of each bar; a click on the bar searches for it.
+    """
     svg = draw(chart, told)
     bars = [each for each in svg.iter("g") if each.get("class") == "bar"]
     for bar, name in zip(bars, classes, strict=False):
         bar.set("class", f"bar {name}".strip())
+    for bar, search in zip(bars, searches, strict=False):
+        bar.set("data-search", search)
     return markup(svg)

@@ -11,8 +11,6 @@ from grader.model.verdict import Verdict
 from grader.report.index import IndexedRow
 from grader.report.reasons import VERDICTS
 
-SHOWN = 100
-"""Most problems in the table of the overview."""
 _CLEAR = 2.0
 """A difference of so many standard errors or fewer may be chance."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from grader.model.wire import json_bytes
 from grader.report import charts
 from grader.report.batch import Batch, batch_of
-from grader.report.comparison import SHOWN, RunComparison, compare
+from grader.report.comparison import RunComparison, compare
 from grader.report.differ import diff
 from grader.report.flips import Flips, flips_of
 from grader.report.index import GradedFile, IndexedRow
@@ -24,10 +24,11 @@ from grader.report.pages import (
 )
 from grader.report.reasons import SUSPICIONS, VERDICTS
 from grader.report.sample import MAX_COMPLETION_CHARS
-from grader.report.tables import Block, tables
+from grader.report.tables import SEARCH_FLAGS, SEARCH_NUMBERS, SEARCH_TEXTS, Block, tables
 from grader.report.trends import Trends, trends_of
+from grader.text.visible import visible
 
-SCRIPTS = ("data.js", "table.js", "report.js")
+SCRIPTS = ("data.js", "table.js", "query.js", "report.js")
 """The page's scripts, in the order in which it loads them."""
 
 MAX_FILE_BYTES = 4_800_000
@@ -42,12 +43,18 @@ _DIFF_LINES = 400
 _GROUPS = (
     ("problem", "problem"),
     ("verdict", "verdict"),
+    ("before", "verdict in the other file"),
+    ("differs", "what else differs"),
     ("suspicion", "sign of an attack"),
     ("limit", "limit that was hit"),
+    ("reward", "reward"),
     ("step", "step"),
     ("dataset", "data set"),
     ("format", "label format"),
     ("language", "language"),
+    ("policy", "policy"),
+    ("image", "image"),
+    ("integrity", "where it was judged"),
 )
 """What samples can be grouped by: a column of theirs and its name."""
 
@@ -100,7 +107,6 @@ class Document:
             batch=batch,
             flips=self.flips,
             comparison=self.comparison,
-            most_problems=SHOWN,
             trends=self.trends,
             has_steps=any(entry.step is not None for entry in self.file.entries),
             charts=_charts(batch),
@@ -109,6 +115,9 @@ class Document:
             groups=_GROUPS,
             ks=json.dumps([point.k for point in batch.pass_at]),
             SUSPICIONS=SUSPICIONS,
+            numbers=SEARCH_NUMBERS,
+            texts=SEARCH_TEXTS,
+            flags=SEARCH_FLAGS,
         )
 
     def read_on(self) -> "Document | None":
@@ -123,10 +132,29 @@ class Document:
 
     def tables(self, blocks: Mapping[int, Block] | None = None) -> dict[str, Any]:
         """Return the tables of samples and problems."""
-        flipped = frozenset(self.flips.found) if self.flips else frozenset()
         return tables(
-            self.file.entries, self.batch, blocks=blocks, flipped=flipped, trends=self.trends
+            self.file.entries,
+            self.batch,
+            blocks=blocks,
+            flips=self.flips,
+            comparison=self.comparison,
+            trends=self.trends,
         )
+
+    def lines_with(self, text: str) -> list[int]:
+        """Return the lines of the samples whose code or completion has a text, in any case.
+
+        Reads all rows again: 20,000 rows take about a second.
+
+        Raises:
+            InputError: The file has changed since it was indexed.
+        """
+        wanted = visible(text).lower()
+        return [
+            entry.line
+            for entry in self.file.entries
+            if any(wanted in visible(found).lower() for found in self.file.texts(entry))
+        ]
 
     def sample(self, entry: IndexedRow) -> str:
         """Return the HTML of one sample.
@@ -203,7 +231,7 @@ class Document:
         entries = self.file.entries
         found = [
             ("limit", "hit a limit", any(entry.limit_hit for entry in entries)),
-            ("suspicion", "suspicious", any(entry.suspicion for entry in entries)),
+            ("hack", "suspicious", any(entry.is_hack for entry in entries)),
             ("ungraded", "not graded", any(not entry.graded for entry in entries)),
             ("flipped", "flipped", bool(self.flips and self.flips.changed)),
         ]

@@ -3,14 +3,10 @@
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
 
 from grader.model import Conditions
 from grader.model.verdict import Verdict
 from grader.report.index import IndexedRow
-
-SHOWN = 100
-"""Most flips in the table of the overview; the filter of the samples finds all."""
 
 ONLY_A_LIMIT = "nothing recorded, but one of them hit a limit"
 NOTHING = "nothing recorded: flaky, or the tests or the grader changed"
@@ -46,11 +42,6 @@ class Flips:
     """By the line in this file."""
     pairs: Mapping[int, IndexedRow]
     """The same sample in the other file, by the line in this file."""
-
-    @property
-    def shown(self) -> list[Flip]:
-        """The first flips, at most `SHOWN`."""
-        return list(islice(self.found.values(), SHOWN))
 
 
 def flips_of(new: Sequence[IndexedRow], old: Sequence[IndexedRow], other: str) -> Flips:

@@ -15,7 +15,7 @@ from grader.model import Conditions, Usage
 from grader.model.errors import InputError
 from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.files import Line, LineFile, files_in
-from grader.report.rows import GradedRow, read_row
+from grader.report.rows import GradedRow, read_row, texts_of
 from grader.report.sample import heaviest
 
 _FEEDBACK_CHARS = 160
@@ -165,6 +165,14 @@ class GradedFile:
             message = f"{entry.file.path} has changed since it was read"
             raise InputError(message)
         return row
+
+    def texts(self, entry: IndexedRow) -> tuple[str, ...]:
+        """Read a row's code and completion again, without checking its report.
+
+        Raises:
+            InputError: The file has changed since it was indexed.
+        """
+        return texts_of(entry.file.read(entry.offset, entry.length))
 
     def _entry(self, line: Line, *, is_folder: bool) -> IndexedRow:
         try:

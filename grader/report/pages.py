@@ -55,6 +55,7 @@ ASSETS: Mapping[str, str] = {
     "controls.css": "text/css; charset=utf-8",
     "data.js": "text/javascript; charset=utf-8",
     "table.js": "text/javascript; charset=utf-8",
+    "query.js": "text/javascript; charset=utf-8",
     "report.js": "text/javascript; charset=utf-8",
 }
 """The static files by name, with their content types."""

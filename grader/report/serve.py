@@ -134,11 +134,22 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         except InputError:
             return respond("The file has changed since it was read.\n", "text/plain", 409)
 
+    def show_found(request: "Request") -> Response:
+        refused = refusal(request)
+        if refused is not None:
+            return refused
+        try:
+            lines = shown.document.lines_with(request.query_params.get("text", ""))
+        except InputError:
+            return respond("The file has changed since it was read.\n", "text/plain", 409)
+        return respond(json_bytes(lines), "application/json")
+
     return Starlette(
         routes=[
             Route("/", show_page),
             Route("/tables.json", show_tables),
             Route("/static/{name}", show_asset),
+            Route("/found", show_found),
             Route("/sample/{line:int}", show_sample),
         ]
     )

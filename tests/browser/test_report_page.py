@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from grader.model import Conditions, ExtractionRule, Limits, MiB, Usage
 from grader.model.verdict import Verdict
 from grader.report.document import Document
 from grader.report.index import GradedFile
@@ -25,6 +26,33 @@ Write = Callable[..., str]
 
 EXAMPLES = 69
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def graded_values() -> list[Row]:
+    """Rows with many different rewards and shares of limits, some of them bounds of bins."""
+    conditions = Conditions(
+        image="python",
+        format="asserts",
+        extraction=ExtractionRule.AUTO,
+        extraction_note="",
+        stop_early=False,
+        limits=Limits(cpu_time_s=1.0, memory_bytes=100 * MiB),
+    )
+    return [
+        Row(
+            id=f"row {n}",
+            completion=f"the answer is {n}",
+            report=make_report(
+                Verdict.FAILED,
+                reward=(n - 20) / 20,
+                score=n / 40,
+                usage=Usage(cpu_time_s=n / 30, peak_memory_bytes=n * MiB * 3),
+                conditions=conditions,
+                code=f"def f(a, b):\n    return a < {n} and 'x'\n",
+            ),
+        )
+        for n in range(41)
+    ]
 
 
 @pytest.fixture
@@ -156,9 +184,15 @@ def test_what_was_chosen_stays_when_the_page_is_reloaded(
     page.get_by_label("Search").fill("s")
     page.locator("#samples th", has_text="Sample").get_by_role("button").click()
     page.locator("#samples th", has_text="Sample").get_by_role("button").click()
+    page.get_by_label("Group samples by").select_option("problem")
+    page.locator("#groups").get_by_role("link", name="stdin/bus").click()
     before, found = names(page), count(page)
     assert before == sorted(before, reverse=True)
+    page.get_by_role("link", name=before[0]).click()
+    page.wait_for_selector("#sample-name")
     page.reload()
+    page.wait_for_selector("#sample-name")
+    page.keyboard.press("Escape")
     page.wait_for_selector("html[data-ready]")
     assert (names(page), count(page)) == (before, found)
     assert page.get_by_label("Search").input_value() == "s"
@@ -192,6 +226,75 @@ def test_samples_that_are_shown_are_grouped_and_a_group_leads_to_its_own(
     assert names(page) == ["stdin/bus#1"]
     page.locator("#group-filter").click()
     assert len(names(page)) == 4
+
+
+def test_each_bar_finds_as_many_samples_as_it_counts(
+    open_page: OpenPage, write: Write, tmp_path: Path
+) -> None:
+    file = write_graded(tmp_path / "values.jsonl", graded_values())
+    page = opened(open_page, write(file))
+    for chart in page.locator(".chart").all()[:4]:
+        told = chart.locator("svg").get_attribute("aria-label") or ""
+        counts = [int(number) for number in re.findall(r" (\d+)(?=,|$)", told)]
+        assert sum(counts) == len(graded_values())
+        found = []
+        for bar in chart.locator("[data-search]").all():
+            bar.dispatch_event("click")
+            found.append(len(page.evaluate("samples.shown")))
+            bar.dispatch_event("click")
+            assert page.get_by_label("Search").input_value() == ""
+        assert [each for each in found if each] == counts
+
+
+SEARCHES = {
+    "reward>=0.9": 3,
+    "reward=-1": 1,
+    "step>=0": 0,  # no row has a value
+    "row reward<0 cpu<0.1": 3,
+    'name="row 7"': 1,
+    "name:ROW verdict=failed ungraded=false": 41,
+    '"row 3"': 11,
+    "odd=1": 0,  # a word, since there is no such column
+    "reward<much": 0,  # a word, since that is no number
+    '\\ ( " [': 0,
+}
+"""What is typed, and how many of the rows of `graded_values` are found."""
+CODE_SEARCHES = {
+    "RETURN a < 7 and": 1,
+    "answer is 3": 11,
+    "b):return": 0,  # not over lines
+    "<span": 0,
+    "'x'": 41,
+}
+"""The same for what is typed into the search in code."""
+
+
+def test_search_takes_conditions_on_columns(
+    open_page: OpenPage, write: Write, tmp_path: Path
+) -> None:
+    page = opened(open_page, write(write_graded(tmp_path / "values.jsonl", graded_values())))
+    found = {}
+    for typed in SEARCHES:
+        page.get_by_label("Search").fill(typed)
+        found[typed] = page.evaluate("samples.shown.length")
+    assert found == SEARCHES
+
+
+def test_code_is_searched_in_the_one_file(
+    open_page: OpenPage, write: Write, tmp_path: Path
+) -> None:
+    page = opened(open_page, write(write_graded(tmp_path / "values.jsonl", graded_values())))
+    found = {}
+    searching = page.locator("#code-told", has_text="searching")
+    for typed in CODE_SEARCHES:
+        page.get_by_label("In code").fill(typed)
+        searching.wait_for()
+        searching.wait_for(state="detached")
+        found[typed] = page.evaluate("samples.shown.length")
+    assert found == CODE_SEARCHES
+    page.get_by_label("In code").fill("answer is 40")
+    page.reload()
+    page.get_by_text("1 of 41 samples", exact=True).wait_for()
 
 
 def test_a_problem_leads_to_its_samples(open_page: OpenPage, write: Write, graded: Path) -> None:
@@ -300,7 +403,12 @@ def test_two_files_show_flips_and_their_reasons(
     shown = count(page)
     assert re.search(rf"^(\d+) of {EXAMPLES} samples$", shown)
     assert f"{shown.split()[0]} with another verdict" in text
-    page.locator("#flips").get_by_role("link", name="stdin/bus#1").click()
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("link", name="Show the samples that flipped").click()
+    assert count(page) == shown
+    page.get_by_label("Group samples by").select_option("what else differs")
+    assert "the extraction rule" in page.locator("#groups tbody tr").first.inner_text()
+    page.locator("#samples").get_by_role("link", name="stdin/bus#1").click()
     page.wait_for_selector("#sample-name")
     flipped = page.locator("#sample .better", has_text="Flipped").inner_text()
     assert "it was CE Compile error with reward" in " ".join(flipped.split())
@@ -313,12 +421,20 @@ def test_two_files_stand_side_by_side_down_to_the_completions(
     new = Row(completion="x = 2\nprint(x)\n<b>", report=make_report(Verdict.FAILED))
     old = Row(completion="x = 1\nprint(x)\n<b>", report=make_report(Verdict.PASSED))
     files = [
-        write_graded(tmp_path / f"{name}.jsonl", [row] * 5)
+        write_graded(tmp_path / f"{name}.jsonl", [*[row] * 5, Row(id="b", report=old.report)])
         for name, row in (("new", new), ("old", old))
     ]
     page = opened(open_page, write(*files))
+    problems = page.locator("#problems tbody tr").all_inner_texts()
+    assert [row.split("\t")[0] for row in problems] == ["a", "b"]
+    assert "\t+1.00\t\N{MINUS SIGN}2.00\tworse" in problems[0]
+    assert names(page) == ["a"] * 5 + ["b"]
+    page.locator("#samples").get_by_role("button", name="Change").click()
+    assert names(page) == ["b"] + ["a"] * 5
+    page.get_by_label("Search").fill("before=passed change<0")
+    assert names(page) == ["a"] * 5
     rows = page.locator("#compared tbody tr").all_inner_texts()
-    assert rows[0].split("\t")[:4] == ["Reward", "1", "-1", "-2"]
+    assert rows[0].split("\t")[:4] == ["Reward", "1", "-0.667", "-1.67"]
     assert rows[0].endswith("worse")
     page.locator("#samples a.open").first.click()
     page.wait_for_selector("#sample-name")

@@ -1,6 +1,7 @@
 "use strict";
 
-// The report: filters, the open sample, keys. The address names the open sample: report.html#NAME.
+// The report: filters, the open sample, keys. The address has all that was chosen, and after it the
+// open sample: report.html?q=WORDS&sort=-reward#NAME.
 
 const PLACES = ["", "main", "overview", "groups", "samples", "problems", "flips", "trends", "compared"];
 
@@ -12,6 +13,10 @@ const size = (value) => (value === null ? "" : `${(value / 1048576).toFixed(1)} 
 const signed = (value) =>
   value === null ? "none" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
+/** Return a difference; nothing if there is none to tell. */
+const moved = (value) => (value === null ? "" : value === 0 ? "0" : signed(value));
+const isCompared = () => byId("compared") !== null;
+
 function badge(verdict) {
   const { code, label } = verdicts[verdict];
   return make("span", { class: `badge v-${verdict}`, title: label }, make("abbr", {}, code));
@@ -20,6 +25,7 @@ function badge(verdict) {
 const verdicts = JSON.parse(byId("verdicts").textContent);
 const noFilters = () => ({
   text: "",
+  code: "",
   verdicts: new Set(),
   only: new Set(),
   group: null,
@@ -27,8 +33,12 @@ const noFilters = () => ({
   last: Infinity,
 });
 const filters = noFilters();
+const CODE_WAIT_MS = 250;
 let samples;
 let groups;
+let kinds;
+/** Lines of the samples whose code has `filters.code`; null while that is not known. */
+let linesWithCode = null;
 let rowsByName;
 let opened = null;
 
@@ -42,29 +52,43 @@ function address(row) {
 
 function flags(row) {
   const shown = [];
-  if (row.flipped) shown.push(make("span", { class: "flag" }, "flipped"));
+  if (row.flipped) shown.push(make("span", { class: "flag" }, "flipped"), `${row.differs}. `);
   if (row.suspicion) shown.push(make("span", { class: "flag alarm" }, row.suspicion));
   if (row.limit) shown.push(make("span", { class: "flag" }, `${row.limit} limit`));
   return shown;
 }
 
-/** Sort samples that did not pass before the others, and then by problem as the file has them. */
+/**
+ * Sort what lost reward against the other file first, then what did not pass, then by problem as the
+ * file has them.
+ */
 function failuresFirst(rows) {
   const places = new Map();
   for (const row of rows) if (!places.has(row.problem)) places.set(row.problem, places.size);
   const passed = (row) => Number(row.verdict === "passed");
+  const lost = (row) => Math.min(row.change ?? 0, 0);
   return rows.sort(
     (a, b) =>
-      passed(a) - passed(b) || places.get(a.problem) - places.get(b.problem) || a.line - b.line,
+      lost(a) - lost(b) ||
+      passed(a) - passed(b) ||
+      places.get(a.problem) - places.get(b.problem) ||
+      a.line - b.line,
   );
 }
 
 function sampleColumns() {
   const hasSteps = byId("first-step") !== null;
   const step = { key: "step", label: "Step", numeric: true, cell: (row) => String(row.step ?? "") };
+  const before = {
+    key: "before",
+    label: "Before",
+    cell: (row) => (row.before ? badge(row.before) : ""),
+  };
+  const change = { key: "change", label: "Change", numeric: true, cell: (row) => moved(row.change) };
   return [
     ...(hasSteps ? [step] : []),
     { key: "verdict", label: "Verdict", cell: (row) => badge(row.verdict) },
+    ...(isCompared() ? [before] : []),
     {
       key: "name",
       label: "Sample",
@@ -72,6 +96,7 @@ function sampleColumns() {
       cell: (row) => make("a", { class: "open", href: address(row) }, row.name),
     },
     { key: "reward", label: "Reward", numeric: true, cell: (row) => signed(row.reward) },
+    ...(isCompared() ? [change] : []),
     { key: "score", label: "Score", numeric: true, cell: (row) => row.score?.toFixed(2) ?? "none" },
     { key: "passed", label: "Cases", numeric: true, cell: (row) => `${row.passed}/${row.total}` },
     { key: "cpu", label: "CPU", numeric: true, cell: (row) => seconds(row.cpu) },
@@ -124,8 +149,18 @@ function problemColumns(rows) {
     ...passAtColumns(),
     ...problemTrends(rows),
     { key: "reward", label: "Mean reward", numeric: true, cell: (row) => signed(row.reward) },
+    ...(isCompared() ? comparedColumns() : []),
     { label: "Verdicts", cell: (row) => mix(row.verdicts) },
     { label: "", cell: marks },
+  ];
+}
+
+function comparedColumns() {
+  const old = (row) => (row.reward_before === null ? "" : signed(row.reward_before));
+  return [
+    { key: "reward_before", label: "Before", numeric: true, cell: old },
+    { key: "gain", label: "Difference", numeric: true, cell: (row) => moved(row.gain) },
+    { key: "effect", label: "Effect", cell: (row) => row.effect },
   ];
 }
 
@@ -151,14 +186,15 @@ function mix(counts) {
 // ------------------------------------------------------------ filters
 
 function applyFilters() {
-  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = matcher(filters.text, kinds);
   const accepts = (row) =>
     (filters.verdicts.size === 0 || filters.verdicts.has(row.verdict)) &&
     (row.step === null
       ? filters.first === -Infinity && filters.last === Infinity
       : filters.first <= row.step && row.step <= filters.last) &&
     [...filters.only].every((flag) => row[flag]) &&
-    words.every((word) => row.haystack.includes(word));
+    (linesWithCode === null || linesWithCode.has(row.line)) &&
+    matches(row);
   const { group } = filters;
   samples.filter((row) => accepts(row) && (group === null || row[group.key] === group.value));
   showGroups(samples.rows.filter(accepts));
@@ -167,12 +203,49 @@ function applyFilters() {
   if (group) chip.textContent = `${group.label} ${titleOf(group)} ×`;
   byId("clear").hidden = !(
     filters.text ||
+    filters.code ||
     filters.verdicts.size ||
     filters.only.size ||
     filters.first > -Infinity ||
     filters.last < Infinity ||
     group !== null
   );
+  keepView();
+}
+
+/** Find the samples whose code has a text, then show them; what was typed since is found instead. */
+async function findCode() {
+  const { code } = filters;
+  const told = byId("code-told");
+  told.textContent = code ? "searching …" : "";
+  keepView();
+  if (code === "") linesWithCode = null;
+  else {
+    await new Promise((resolve) => setTimeout(resolve, CODE_WAIT_MS));
+    if (code !== filters.code) return;
+    try {
+      const lines = await source.linesWith(code.toLowerCase(), samples.rows);
+      if (code !== filters.code) return;
+      linesWithCode = new Set(lines);
+      const without = samples.rows.filter((row) => row.block === null).length;
+      told.textContent = without && byId("blocks") ? `not searched: ${without} without a page` : "";
+    } catch (error) {
+      told.textContent = `Code cannot be searched: ${error.message}.`;
+    }
+  }
+  applyFilters();
+}
+
+/** Add conditions to the search, or take them away if it has them, as a click on a bar does. */
+function search(conditions) {
+  const typed = terms(filters.text);
+  const clicked = terms(conditions);
+  const isOn = clicked.every(({ term }) => typed.some((each) => each.term === term));
+  const columns = clicked.map(({ column }) => column);
+  const others = typed.filter(({ column }) => !columns.includes(column));
+  filters.text = [...others, ...(isOn ? [] : clicked)].map(({ term }) => term).join(" ");
+  byId("search").value = filters.text;
+  applyFilters();
 }
 
 function chooseProblem(id) {
@@ -184,7 +257,7 @@ function chooseProblem(id) {
 // ------------------------------------------------------------ groups
 
 const titleOf = ({ key, value }) =>
-  key === "verdict" ? verdicts[value].label : value === "" || value === null ? "none" : String(value);
+  value === "" || value === null ? "none" : (["verdict", "before"].includes(key) && verdicts[value].label) || String(value);
 
 /** Show the rows in groups of the chosen kind, the largest first. */
 function showGroups(rows) {
@@ -201,7 +274,8 @@ function showGroups(rows) {
   groups.rows = [...found].map(([value, members]) => {
     const rated = members.filter((row) => row.reward !== null);
     const passed = members.filter((row) => row.verdict === "passed").length;
-    const hacks = members.filter((row) => row.suspicion);
+    const hacks = members.filter((row) => row.hack);
+    const changed = members.filter((row) => row.change !== null);
     const mean = rated.reduce((sum, row) => sum + row.reward, 0) / rated.length;
     const group = { key: choice.value, label, value };
     return {
@@ -210,6 +284,9 @@ function showGroups(rows) {
       samples: members.length,
       rate: rated.length ? passed / rated.length : null,
       reward: rated.length ? mean : null,
+      change: changed.length
+        ? changed.reduce((sum, row) => sum + row.change, 0) / changed.length
+        : null,
       hacks: hacks.length,
       paid: hacks.filter((row) => row.verdict === "passed").length,
     };
@@ -240,6 +317,9 @@ function groupColumns() {
     { key: "samples", label: "Samples", numeric: true, cell: (row) => String(row.samples) },
     { key: "rate", label: "Pass rate", numeric: true, cell: (row) => percent(row.rate) },
     { key: "reward", label: "Mean reward", numeric: true, cell: (row) => signed(row.reward) },
+    ...(isCompared()
+      ? [{ key: "change", label: "Mean change", numeric: true, cell: (row) => moved(row.change) }]
+      : []),
     { key: "hacks", label: "Hacks", numeric: true, cell: (row) => String(row.hacks) },
     { key: "paid", label: "paid", numeric: true, cell: (row) => String(row.paid) },
   ];
@@ -253,71 +333,90 @@ function toggle(button, set, value) {
   applyFilters();
 }
 
-/** Keep something for a reload of this page, as far as the browser lets us; see `recall`. */
-function keep(name, value) {
-  try {
-    sessionStorage.setItem(`${location.pathname} ${name}`, JSON.stringify(value));
-  } catch {
-    // It holds nothing for this page; then a reload starts afresh.
-  }
+const inputs = () => [...document.querySelectorAll(".filters input")];
+const chips = () => [...document.querySelectorAll(".chip")];
+const meaning = (chip) => chip.dataset.verdict ?? chip.dataset.only;
+
+/** Put what was chosen into the address, so that it can be reloaded and shared. */
+function keepView() {
+  const view = new URLSearchParams();
+  for (const field of inputs()) if (field.value) view.set(field.name, field.value);
+  for (const chip of [...filters.verdicts, ...filters.only]) view.append("only", chip);
+  if (byId("group").value) view.set("by", byId("group").value);
+  if (filters.group) view.set("group", JSON.stringify([filters.group.key, filters.group.value]));
+  const { column, up } = samples.order ?? {};
+  if (column) view.set("sort", `${up ? "" : "-"}${column.key}`);
+  const query = view.toString();
+  history.replaceState(null, "", `${query ? `?${query}` : location.pathname}${location.hash}`);
 }
 
-function recall(name) {
+/** Choose what the address says, as far as this report has it. */
+function restoreView() {
+  const view = new URLSearchParams(location.search);
+  for (const field of inputs()) {
+    field.value = view.get(field.name) ?? "";
+    readField(field);
+  }
+  for (const chip of chips()) {
+    if (!view.getAll("only").includes(meaning(chip))) continue;
+    (chip.dataset.verdict ? filters.verdicts : filters.only).add(meaning(chip));
+    chip.setAttribute("aria-pressed", "true");
+  }
+  const choice = [...byId("group").options].find((each) => each.value === view.get("by"));
+  if (choice) choice.selected = true;
+  filters.group = groupOf(view.get("group"));
+  const [, down, key] = /^(-?)(\w+)$/.exec(view.get("sort") ?? "") ?? [];
+  const column = key && samples.columns.find((each) => each.key === key);
+  if (column) samples.sortBy(column, down === "");
+  if (filters.code) findCode();
+  applyFilters();
+}
+
+/** Return the group that an address names; null if it names none. */
+function groupOf(text) {
   try {
-    return JSON.parse(sessionStorage.getItem(`${location.pathname} ${name}`));
+    const [key, value] = JSON.parse(text);
+    if (!samples.rows.some((row) => row[key] === value)) return null;
+    const named = [...byId("group").options].find((each) => each.value === key);
+    return { key, label: named?.textContent ?? key, value };
   } catch {
     return null;
   }
 }
 
-const inputs = () => [...document.querySelectorAll(".filters input")];
-const chips = () => [...document.querySelectorAll(".chip")];
-const meaning = (chip) => chip.dataset.verdict ?? chip.dataset.only;
-
-function keepView() {
-  const { column, up } = samples.order ?? {};
-  keep("view", {
-    texts: inputs().map((field) => field.value),
-    pressed: chips().filter((chip) => chip.getAttribute("aria-pressed") === "true").map(meaning),
-    grouped: byId("group").value,
-    group: filters.group,
-    order: column ? { key: column.key, up } : null,
-  });
-}
-
-function restoreView() {
-  const view = recall("view");
-  if (view === null) return;
-  inputs().forEach((field, index) => {
-    field.value = view.texts[index] ?? "";
-    field.dispatchEvent(new Event("input"));
-  });
-  for (const chip of chips()) if (view.pressed.includes(meaning(chip))) chip.click();
-  byId("group").value = view.grouped;
-  filters.group = view.group;
-  const column = samples.columns.find((each) => each.key === view.order?.key);
-  if (view.order && column) samples.sortBy(column, view.order.up);
-  applyFilters();
+/** Take what a field holds into the filters. */
+function readField(field) {
+  if (field.id === "search") filters.text = field.value;
+  else if (field.id === "code") filters.code = field.value;
+  else {
+    const [bound, none] = field.id === "first-step" ? ["first", -Infinity] : ["last", Infinity];
+    filters[bound] = field.value === "" ? none : field.valueAsNumber;
+  }
 }
 
 function clearFilters() {
   Object.assign(filters, noFilters());
+  linesWithCode = null;
+  byId("code-told").textContent = "";
   for (const field of inputs()) field.value = "";
   for (const chip of chips()) chip.setAttribute("aria-pressed", "false");
   applyFilters();
 }
 
 function connectFilters() {
-  byId("search").addEventListener("input", (event) => {
-    filters.text = event.target.value;
-    applyFilters();
-  });
-  for (const [id, bound, none] of [["first-step", "first", -Infinity], ["last-step", "last", Infinity]]) {
-    byId(id)?.addEventListener("input", (event) => {
-      filters[bound] = event.target.value === "" ? none : event.target.valueAsNumber;
-      applyFilters();
+  for (const field of inputs()) {
+    field.addEventListener("input", () => {
+      readField(field);
+      if (field.id === "code") findCode();
+      else applyFilters();
     });
   }
+  byId("overview").addEventListener("click", ({ target }) => {
+    const found = target.closest("[data-search]");
+    if (!found) return;
+    search(found.dataset.search);
+    byId("samples").scrollIntoView();
+  });
   for (const button of chips()) {
     const { verdict, only } = button.dataset;
     button.addEventListener("click", () =>
@@ -430,16 +529,25 @@ function onKey(event) {
   }
 }
 
+const THEME = "grader-theme";
+
 function connectTheme() {
+  try {
+    document.documentElement.dataset.theme = localStorage.getItem(THEME) ?? "";
+  } catch {
+    // The browser keeps nothing for this page.
+  }
   const button = byId("theme");
   button.addEventListener("click", () => {
     const root = document.documentElement;
     const isDark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
     root.dataset.theme = isDark ? "light" : "dark";
-    keep("theme", root.dataset.theme);
+    try {
+      localStorage.setItem(THEME, root.dataset.theme);
+    } catch {
+      // The browser keeps nothing for this page.
+    }
   });
-  const theme = recall("theme");
-  if (theme) document.documentElement.dataset.theme = theme;
 }
 
 // ------------------------------------------------------------ start
@@ -451,6 +559,7 @@ async function start() {
   byId("help-close").addEventListener("click", () => byId("help").close());
   byId("help-open").addEventListener("click", () => byId("help").showModal());
   const tables = await source.tables();
+  kinds = kindsOf(tables.samples);
   rowsByName = new Map();
   for (const row of tables.samples) {
     row.haystack = `${row.name} ${row.problem} ${row.feedback}`.toLowerCase();
@@ -459,10 +568,11 @@ async function start() {
   samples = new Table(byId("samples"), failuresFirst(tables.samples), sampleColumns(), "samples");
   groups = new Table(byId("grouped"), [], groupColumns(), "groups");
   offerGroups();
+  if (isCompared()) tables.problems.sort((a, b) => (a.gain ?? Infinity) - (b.gain ?? Infinity));
   new Table(byId("problems"), tables.problems, problemColumns(tables.problems), "problems");
   connectFilters();
   restoreView();
-  addEventListener("pagehide", keepView);
+  samples.onSort = keepView;
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", show);
   await show();

@@ -27,6 +27,7 @@ class Table {
     this.page = 0;
     this.order = null;
     this.accepts = () => true;
+    this.onSort = () => {};
     this.body = root.querySelector("tbody");
     this.count = root.querySelector(".count");
     this.pager = root.querySelector(".pager");
@@ -65,6 +66,7 @@ class Table {
       else this.heads[index].removeAttribute("aria-sort");
     });
     this.update();
+    this.onSort();
   }
 
   /** Show the rows for which `accepts` is true. */

@@ -188,7 +188,7 @@ def test_flip_names_the_other_differences(
         [Row(report=make_report(AC, **there))],
     )
     assert (found.changed, found.gained, found.lost) == (1, 0, 1)
-    assert found.shown[0].reasons == (reason,)
+    assert found.found[1].reasons == (reason,)
 
 
 def test_samples_of_one_name_are_paired_by_the_rows_they_came_from(tmp_path: Path) -> None:
