@@ -1,5 +1,6 @@
 """`grader report`."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,13 @@ def report(
         typer.Argument(metavar="OTHER", help="Graded rows to compare with, such as older ones."),
     ] = None,
     *,
+    problems: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Problems, as for `grader grade`: their prompts and references are shown.",
+        ),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -51,6 +59,8 @@ def report(
 
         grader report graded.jsonl -o report.html
 
+        grader report graded.jsonl --problems problems.jsonl -o report.html
+
         grader report new.jsonl old.jsonl -o report.html
 
         grader report run/ --serve
@@ -71,13 +81,18 @@ def report(
         message = f"{to} exists; replace it with --force, or name another file with -o"
         raise ConfigurationError(message)
     from grader.offline.output import write_whole
+    from grader.offline.problems import load_problems
     from grader.report.document import Document
+    from grader.report.problems import ProblemReader
 
-    document = Document(open_run(out), None if other is None else open_run(other))
-    if to is None:
-        _serve(document, host, port)
-        return
-    page = _with_progress(document)
+    with ExitStack() as stack:
+        index = None if problems is None else stack.enter_context(load_problems(problems))
+        older = None if other is None else open_run(other)
+        document = Document(open_run(out), older, problems=ProblemReader(index))
+        if to is None:
+            _serve(document, host, port)
+            return
+        page = _with_progress(document)
     write_whole(to, [page.encode()])
     shown, count = document.pages_held, len(document.file.entries)
     left = "" if shown == count else f"; the pages of {count - shown:,} samples had no room"

@@ -42,7 +42,7 @@ def read_result(value: object) -> RewardResult:
             or its reward is not a finite number.
     """
     if not isinstance(value, Mapping):
-        return RewardResult(reward=_reward(value, "it"), form=_form(value))
+        return RewardResult(reward=_reward(value, "the reward"), form=_form(value))
     key = next((name for name in _REWARD_KEYS if name in value), None)
     if key is None:
         names = ", ".join(map(str, value)) or "none"

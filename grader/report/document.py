@@ -22,6 +22,7 @@ from grader.report.pages import (
     render_page,
     sample_fragment,
 )
+from grader.report.problems import ProblemReader
 from grader.report.reasons import SUSPICIONS, VERDICTS
 from grader.report.sample import MAX_COMPLETION_CHARS
 from grader.report.tables import SEARCH_FLAGS, SEARCH_NUMBERS, SEARCH_TEXTS, Block, tables
@@ -67,9 +68,23 @@ _VERDICTS = {
 class Document:
     """The report of a file, and its comparison with another file if one is given."""
 
-    def __init__(self, file: GradedFile, other: GradedFile | None = None) -> None:
+    def __init__(
+        self,
+        file: GradedFile,
+        other: GradedFile | None = None,
+        *,
+        problems: ProblemReader | None = None,
+    ) -> None:
+        """Take the files.
+
+        Args:
+            file: The rows that are reported.
+            other: Rows that they are compared with; None: none.
+            problems: Finds prompts and references; None: only those of labels in rows.
+        """
         self.file = file
         self.other = other
+        self._problems = problems or ProblemReader()
         self.pages_held = 0
         """Number of samples whose pages fit into `one_file`."""
 
@@ -128,7 +143,7 @@ class Document:
         """
         files = [self.file] if self.other is None else [self.file, self.other]
         grown = [file for file in files if file.read_on()]
-        return Document(*files) if grown else None
+        return Document(self.file, self.other, problems=self._problems) if grown else None
 
     def tables(self, blocks: Mapping[int, Block] | None = None) -> dict[str, Any]:
         """Return the tables of samples and problems."""
@@ -164,7 +179,8 @@ class Document:
         """
         row = self.file.read(entry)
         flip = self.flips.found.get(entry.line) if self.flips else None
-        return sample_fragment(row.view(), flip, self._other_completion(entry.line, row.completion))
+        view = row.view(self._problems)
+        return sample_fragment(view, flip, self._other_completion(entry.line, row.completion))
 
     def _other_completion(self, line: int, completion: str) -> OtherCompletion | None:
         there = self.flips.pairs.get(line) if self.flips else None

@@ -11,6 +11,7 @@ from grader.model.wire import report_of
 from grader.offline.recording import AT_KEY, DATASET_KEYS, QUEUE_KEY, STEP_KEYS
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, completion_of, id_of
 from grader.offline.source import parse_object
+from grader.report.problems import ProblemReader, ProblemTexts
 from grader.report.sample import SampleView, view_of
 
 _MOST_STEP = 10**12
@@ -41,15 +42,23 @@ class GradedRow:
     """The name of its data set; "" if the row names none."""
     prompt: str = ""
     """What the model was asked; "" if the row does not say it."""
+    label: object = None
+    """The label in the row; None if it has none."""
 
-    def view(self) -> SampleView:
-        """Return the sample as pages and the terminal show it."""
+    def view(self, problems: ProblemReader | None = None) -> SampleView:
+        """Return the sample as pages and the terminal show it.
+
+        Args:
+            problems: Finds its prompt, unless the row has it, and its reference.
+        """
+        texts = problems.texts_of(self.problem_id, self.label) if problems else ProblemTexts()
         return view_of(
             self.report,
             id=self.name,
             completion=self.completion,
             problem_id=self.problem_id,
-            prompt=self.prompt,
+            prompt=self.prompt or texts.prompt,
+            reference=texts.reference,
         )
 
 
@@ -86,6 +95,7 @@ def read_row(text: bytes, number: int) -> GradedRow:
             queue_s=_number(row.get(QUEUE_KEY)),
             dataset=next((v for key in DATASET_KEYS if isinstance(v := row.get(key), str)), ""),
             prompt=prompt if isinstance(prompt := row.get("prompt"), str) else "",
+            label=row.get("label"),
         )
 
 

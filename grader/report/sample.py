@@ -95,6 +95,8 @@ class SampleView:
     """What the model was asked; "" if that is not known."""
     prompt_cut: int
     """Characters that are left out at the end of the prompt."""
+    reference: str
+    """A right answer; "" if that is not known."""
     code: str | None
     """The extracted code, or the answer that was compared."""
     is_code: bool
@@ -120,6 +122,7 @@ def view_of(
     completion: str,
     problem_id: str | None = None,
     prompt: str = "",
+    reference: str = "",
 ) -> SampleView:
     """Return the view of a sample.
 
@@ -129,6 +132,7 @@ def view_of(
         completion: The completion as the model wrote it.
         problem_id: The sample's problem.
         prompt: What the model was asked, if that is known.
+        reference: A right answer, if one is known.
     """
     cases = sorted(report.cases, key=lambda case: case.verdict is Verdict.PASSED)
     counts = Counter(case.verdict for case in report.cases)
@@ -151,6 +155,7 @@ def view_of(
         completion_cut=max(0, len(completion) - MAX_COMPLETION_CHARS),
         prompt=prompt[:MAX_COMPLETION_CHARS],
         prompt_cut=max(0, len(prompt) - MAX_COMPLETION_CHARS),
+        reference=reference[:MAX_COMPLETION_CHARS],
         code=report.code,
         is_code=is_code(report),
         language=report.conditions.language if report.conditions else PYTHON,

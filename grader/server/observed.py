@@ -146,7 +146,8 @@ class ObservedGrader(FutureGrader):
             GradedSample(
                 id=submission.id,
                 problem_id=submission.suite.problem_id,
-                prompt=submission.prompt,
+                prompt=submission.prompt or submission.suite.prompt,
+                reference=submission.suite.reference or "",
                 completion=submission.completion,
                 report=report,
                 endpoint=endpoint,

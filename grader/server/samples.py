@@ -63,6 +63,8 @@ class GradedSample:
     at: float
     """When its report was finished, in seconds since 1970."""
     took_s: float
+    reference: str = ""
+    """A right answer; empty if the label has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +201,13 @@ def _last(shelf: OrderedDict[str, Kept], most: int) -> list[Kept]:
 def _size(sample: GradedSample) -> int:
     """Return an estimate of the memory that a sample takes, in bytes."""
     report = sample.report
-    texts = (sample.id, sample.problem_id, sample.prompt, sample.completion)
+    texts = (
+        sample.id,
+        sample.problem_id,
+        sample.prompt,
+        sample.reference,
+        sample.completion,
+    )
     return (
         _SAMPLE_BYTES
         + _bytes(*texts, report.feedback, report.code)
@@ -231,13 +239,14 @@ def _fitted(sample: GradedSample, room: int) -> GradedSample:
     report = sample.report
     if len(report.cases) <= _CASES and _size(sample) <= room:
         return sample
-    # Python may take four bytes for a character, and three texts may be long.
-    most = room // 16
+    # Python may take four bytes for a character, and four texts may be long.
+    most = room // 20
     sample = replace(
         sample,
         id=_cut(sample.id, most // 16),
         problem_id=None if sample.problem_id is None else _cut(sample.problem_id, most // 16),
         prompt=_cut(sample.prompt, most),
+        reference=_cut(sample.reference, most),
         completion=_cut(sample.completion, most),
         report=replace(
             report, cases=(), code=None if report.code is None else _cut(report.code, most)

@@ -115,7 +115,12 @@ def _samples(service: Service) -> APIRouter:
             raise HTTPException(404, "this sample is not kept, or no longer")
         found = kept.sample
         shown = view_of(
-            found.report, id=kept.name, completion=found.completion, problem_id=found.problem_id
+            found.report,
+            id=kept.name,
+            completion=found.completion,
+            problem_id=found.problem_id,
+            prompt=found.prompt,
+            reference=found.reference,
         )
         html = await asyncio.to_thread(sample_fragment, shown)
         return HTMLResponse(html, headers=PRIVATE_HEADERS)

@@ -1,6 +1,7 @@
 """A sample's view, from a report and from a row."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,10 @@ from grader.model.overrides import ExtractionRule
 from grader.model.verdict import LimitKind, Verdict
 from grader.model.wire import report_json
 from grader.report.pages import one_file, render, sample_fragment, script_json
+from grader.report.problems import ProblemReader
 from grader.report.rows import read_row
 from grader.report.sample import view_of
+from grader.suites import ProblemIndex
 from tests.factories import make_report
 
 CONDITIONS = Conditions(
@@ -98,8 +101,31 @@ def test_prompt_of_a_row_stands_beside_its_code(prompt: object, shown: str | Non
     report = json.loads(report_json(make_report()))
     row = read_row(json.dumps({"completion": "", "prompt": prompt, "report": report}).encode(), 1)
     html = sample_fragment(row.view())
-    assert ("Prompt</h3>" in html) == (shown is not None)
+    assert ("Prompt</h4>" in html) == (shown is not None)
     assert shown is None or shown in html
+
+
+SUITE = {"inputs": ["1\n"], "outputs": ["2\n"], "solution": "print(<2>)"}
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        pytest.param({"id": "p"}, True, id="by the id"),
+        pytest.param({"id": "q", "label": SUITE}, True, id="by the label"),
+        pytest.param({"id": "q"}, False, id="unknown"),
+        pytest.param({"id": "q", "label": {"odd": 1}}, False, id="bad label"),
+        pytest.param({"id": "q", "label": "[" * 100_000}, False, id="large label"),
+    ],
+)
+def test_reference_of_a_problem_stands_beside_the_code(row: dict[str, Any], shown: bool) -> None:
+    report = json.loads(report_json(make_report()))
+    origin = {"line": 1, "problem": row["id"]}
+    text = json.dumps({"completion": "", **row, "report": report, "_grader": origin})
+    with ProblemIndex.from_rows([{"task_id": "p", "prompt": "Print <2>.", **SUITE}]) as problems:
+        html = sample_fragment(read_row(text.encode(), 1).view(ProblemReader(problems)))
+    assert ('aria-label="Reference"' in html) == shown
+    assert ("Print &lt;2&gt;." in html) == (row["id"] == "p")
 
 
 def test_value_in_a_template_is_escaped_and_visible() -> None:
