@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,22 @@ def test_overview_goes_on_by_itself(open_page: OpenPage, service: Service) -> No
     assert hours.get_attribute("aria-pressed") == "true"
 
 
+def test_unused_service_shows_a_command_that_grades(open_page: OpenPage, tmp_path: Path) -> None:
+    with serving(tmp_path, token=TOKEN) as running:
+        page = open_live(open_page, running)
+        page.get_by_role("heading", name="Nothing was graded yet").wait_for()
+        told = f"export GRADER_URL={running.url}".replace("//", "//any:$GRADER_SERVER_TOKEN@")
+        assert page.locator("#begin-url").inner_text() == told
+        curl, address, *options = shlex.split(page.locator("#begin-command").inner_text())
+        assert (curl, options[::2]) == ("curl", ["-H", "-H", "-d"])
+        assert options[1] == "Authorization: Bearer $GRADER_SERVER_TOKEN"
+        data, kind = options[5].encode(), dict([options[3].split(": ")])
+        answer = running.post(urlsplit(address).path, None, data=data, headers=kind)
+        assert answer.json()["report"]["verdict"] == "passed", answer.text
+        page.locator("#charts svg").first.wait_for()
+        assert not page.locator("#begin").is_visible()
+
+
 def test_page_says_that_all_is_well(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service)
     assert page.locator("#health").inner_text().startswith("All is well.")
@@ -119,6 +136,15 @@ def test_sample_is_found_by_keys_and_explains_its_reward(
     page.keyboard.press("Escape")
     assert names(page) == ["group/bad"]
     assert page.locator("#sample-body").inner_text() == ""
+    page.reload()
+    page.get_by_role("link", name="group/bad").wait_for()
+    assert names(page) == ["group/bad"]
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="group/loop").wait_for()
+    assert page.get_by_label("Search").input_value() == ""
+    for place in (0, 1):
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.textContent") == names(page)[place]
 
 
 def test_samples_of_a_kind_lead_from_one_to_the_next(open_page: OpenPage, service: Service) -> None:
@@ -133,10 +159,10 @@ def test_samples_of_a_kind_lead_from_one_to_the_next(open_page: OpenPage, servic
     page.keyboard.press("n")
     page.get_by_role("heading", name=second).wait_for()
     assert page.locator("#next").get_attribute("href") is None
-    page.keyboard.press("p")
+    page.keyboard.press("k")
     page.get_by_role("heading", name=first).wait_for()
     page.get_by_role("link", name="All samples").click()
-    assert page.url.endswith("#/samples/failed")
+    assert page.url.endswith("#/samples/failed/pair")
     page.get_by_role("link", name="Like an attack").click()
     page.get_by_label("Search").fill("")
     page.get_by_role("link", name="group/exit").wait_for()
@@ -224,8 +250,12 @@ def test_nothing_on_the_page_is_wider_than_a_phone(open_page: OpenPage, service:
     page.locator("#charts svg").nth(5).wait_for()
     for view in ("", "samples", "playground"):
         page.goto(f"{service.url}/#/{view}")
-        page.wait_for_timeout(100)
+        page.locator(f"#{view or 'overview'}").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+        cut = (
+            "[...document.querySelectorAll('.cards')].filter((e) => e.scrollWidth > e.clientWidth)"
+        )
+        assert page.evaluate(f"{cut}.length") == 0, view
     assert page.locator("#samples-list").bounding_box() is None
 
 

@@ -31,6 +31,7 @@ export function el(name, attributes = {}, ...children) {
 export function table(columns, rows) {
   const named = (tag, kind) => (kind ? `${tag}.${kind}` : tag);
   const kinds = Object.values(columns);
+  const names = Object.keys(columns);
   const heads = Object.entries(columns).map(([name, kind]) =>
     el(named("th", kind), { scope: "col" }, name),
   );
@@ -38,7 +39,9 @@ export function table(columns, rows) {
     el(
       "tr",
       {},
-      ...cells.map((cell, index) => el(named("td", kinds[index]), {}, ...[cell].flat())),
+      ...cells.map((cell, index) =>
+        el(named("td", kinds[index]), { "data-label": names[index] }, ...[cell].flat()),
+      ),
     ),
   );
   return el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...lines));

@@ -63,15 +63,15 @@ function linked(state) {
 
 // ---------------------------------------------------------------- views
 
-/** Return the view that the address names, and its argument: a kind, or a key. */
+/** Return the view that the address names, its argument (a kind, or a key), and what is searched. */
 function place() {
-  const [, view = "", detail = ""] = location.hash.split("/");
-  return VIEWS.includes(view) ? [view, detail] : ["overview", ""];
+  const [, view = "", detail = "", words = ""] = location.hash.split("/");
+  return VIEWS.includes(view) ? [view, detail, words] : ["overview", "", ""];
 }
 
 function go() {
   if (following === null) return;
-  const [view, detail] = place();
+  const [view, detail, words] = place();
   for (const each of VIEWS) byId(each).hidden = each !== view;
   const tab = view === "sample" ? "#/samples" : view === "overview" ? "#/" : `#/${view}`;
   for (const link of byId("tabs").children) {
@@ -80,7 +80,7 @@ function go() {
   }
   showReport(view === "playground");
   if (view !== "sample") byId("sample-body").replaceChildren();
-  if (view === "samples") guarded(() => samples.chooseKind(detail));
+  if (view === "samples") guarded(() => samples.chooseList(detail, words));
   if (view === "sample") guarded(() => samples.openSample(detail));
   if (view === "playground") guarded(preparePlayground);
   if (model !== null) show();
@@ -89,15 +89,18 @@ function go() {
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
-  if (event.target.closest("input, textarea, select")) {
-    if (event.key === "Escape") event.target.blur();
+  const [view] = place();
+  if (event.key === "Escape") {
+    event.target.blur();
+    if (view === "sample") location.hash = byId("back").hash;
+    else if (view === "samples") location.hash = "#/samples";
     return;
   }
-  const [view] = place();
+  if (event.target.closest("input, textarea, select")) return;
   if (event.key === "?") byId("help").showModal();
-  else if (view === "sample" && event.key === "n") byId("next").click();
-  else if (view === "sample" && event.key === "p") byId("previous").click();
-  else if (view === "sample" && event.key === "Escape") location.hash = byId("back").hash;
+  else if (view === "sample" && "nj".includes(event.key)) byId("next").click();
+  else if (view === "sample" && "pk".includes(event.key)) byId("previous").click();
+  else if (view === "samples" && "jk".includes(event.key)) samples.moveTo(event.key === "j" ? 1 : -1);
   else if (view === "samples" && event.key === "/") {
     event.preventDefault();
     byId("search").focus();
@@ -110,7 +113,7 @@ function changeTheme() {
   const root = document.documentElement;
   const isDark = getComputedStyle(root).getPropertyValue("--is-dark").trim() === "1";
   root.dataset.theme = isDark ? "light" : "dark";
-  sessionStorage.setItem(THEME, root.dataset.theme);
+  localStorage.setItem(THEME, root.dataset.theme);
 }
 
 // ---------------------------------------------------------------- signing in and out
@@ -167,9 +170,9 @@ byId("sign-out").addEventListener("click", () => {
   signOut();
   end();
 });
-byId("search").addEventListener("input", samples.showList);
+byId("search").addEventListener("input", samples.searchList);
 byId("theme").addEventListener("click", changeTheme);
-if (sessionStorage.getItem(THEME)) document.documentElement.dataset.theme = sessionStorage.getItem(THEME);
+if (localStorage.getItem(THEME)) document.documentElement.dataset.theme = localStorage.getItem(THEME);
 byId("help-open").addEventListener("click", () => byId("help").showModal());
 byId("help-close").addEventListener("click", () => byId("help").close());
 window.addEventListener("hashchange", go);

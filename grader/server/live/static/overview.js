@@ -1,13 +1,29 @@
 /** Alerts and key figures. */
 
 import { bytes, byId, clock, count, el, seconds, share, span } from "./dom.js";
+import { hasToken } from "./session.js";
 
 const THROUGHPUT_INTERVALS = 5;
 
 /** Show the whole page: `model` is the snapshot, updated by each interval. */
 export function showOverview(model) {
   showHealth(model);
+  const isUnused = !model.totals.programs && !Object.values(model.totals.verdicts).some(Boolean);
+  byId("begin").hidden = !isUnused;
+  for (const id of ["over-time", "lately-card"]) byId(id).hidden = isUnused;
+  if (isUnused) showBeginning();
   byId("tiles").replaceChildren(...tiles(model));
+}
+
+/** Show how to grade something here. */
+function showBeginning() {
+  const address = new URL(".", location.href).href;
+  const token = hasToken() ? '-H "Authorization: Bearer $GRADER_SERVER_TOKEN" ' : "";
+  byId("begin-command").textContent =
+    `curl ${address}v1/grade ${token}-H 'Content-Type: application/json' -d ` +
+    `'{"completion": "def add(a, b): return a + b", "label": ["assert add(1, 2) == 3"]}'`;
+  const trainers = hasToken() ? address.replace("//", "//any:$GRADER_SERVER_TOKEN@") : address;
+  byId("begin-url").textContent = `export GRADER_URL=${trainers.replace(/\/$/, "")}`;
 }
 
 function showHealth(model) {

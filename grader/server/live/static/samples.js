@@ -107,26 +107,57 @@ function replaceKeepingFocus(old, child) {
 
 // ---------------------------------------------------------------- the list
 
-/** Choose a kind; "" means all. Fetches the samples of that kind. */
-export async function chooseKind(kind) {
+/** Choose a kind, "" for all, and what is searched, as addresses hold it. Fetches the samples. */
+export async function chooseList(kind, words) {
   chosen = kind in KINDS ? kind : "";
-  byId("kinds").replaceChildren(
-    ...["", ...Object.keys(KINDS)].map((each) =>
-      el(
-        "a",
-        {
-          href: each ? `#/samples/${each}` : "#/samples",
-          "aria-current": each === chosen ? "true" : null,
-        },
-        KINDS[each] ?? "All",
-      ),
-    ),
-  );
+  byId("search").value = decoded(words);
+  showKinds();
   showList();
   const query = chosen ? `?kind=${chosen}` : "";
   const { samples } = await (await request(`live/samples${query}`)).json();
   addSamples(samples);
   showList();
+}
+
+function decoded(words) {
+  try {
+    return decodeURIComponent(words);
+  } catch {
+    return words;
+  }
+}
+
+/** Return the address of the list of a kind, with what is searched. */
+function addressOf(kind) {
+  const words = byId("search").value;
+  const search = words ? `/${encodeURIComponent(words)}` : "";
+  return kind || search ? `#/samples/${kind}${search}` : "#/samples";
+}
+
+function showKinds() {
+  byId("kinds").replaceChildren(
+    ...["", ...Object.keys(KINDS)].map((each) =>
+      el(
+        "a",
+        { href: addressOf(each), "aria-current": each === chosen ? "true" : null },
+        KINDS[each] ?? "All",
+      ),
+    ),
+  );
+}
+
+/** Show what was searched, and put it into the address. */
+export function searchList() {
+  history.replaceState(null, "", addressOf(chosen));
+  showKinds();
+  showList();
+}
+
+/** Move the focus down or up by one sample; to the first if none has it. */
+export function moveTo(step) {
+  const links = [...byId("samples-list").querySelectorAll("a")];
+  const focused = links.indexOf(document.activeElement);
+  links[focused < 0 ? 0 : focused + step]?.focus();
 }
 
 function listed() {
@@ -227,7 +258,7 @@ export function showNeighbours() {
     if (found) byId(id).href = `#/sample/${found.key}`;
     else byId(id).removeAttribute("href");
   }
-  byId("back").href = chosen ? `#/samples/${chosen}` : "#/samples";
+  byId("back").href = addressOf(chosen);
 }
 
 /** Say what is kept, and for how long. */
