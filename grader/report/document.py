@@ -123,6 +123,7 @@ class Document:
             flips=self.flips,
             comparison=self.comparison,
             trends=self.trends,
+            steps=json.dumps(self.trends.steps if self.trends else []),
             has_steps=any(entry.step is not None for entry in self.file.entries),
             charts=_charts(batch),
             looks=any((batch.causes, batch.broken, batch.flaky, batch.suspicion, batch.slowest)),

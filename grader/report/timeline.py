@@ -22,6 +22,8 @@ class Series:
     """Its CSS class, such as "v-passed", which gives it its colour."""
     values: Sequence[float | None]
     """One for each moment; None if unknown."""
+    search: str = ""
+    """What finds its samples on the page of a report; "": nothing does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,6 +86,12 @@ class Trends:
         early, late = self.moments[:middle], self.moments[middle:]
         return tuple(e for m in early for e in m.entries), tuple(e for m in late for e in m.entries)
 
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """The first and the last step of each moment; empty if moments are stretches of time."""
+        found = [[e.step for e in m.entries if e.step is not None] for m in self.moments]
+        return [(min(steps), max(steps)) for steps in found if steps] if self.axis == STEP else []
+
     def _line(self, title: str, value: Callable[[Moment], float | None]) -> Timeline | None:
         values = [value(moment) for moment in self.moments]
         if all(each is None for each in values):
@@ -101,6 +107,7 @@ class Trends:
                 name=VERDICTS[verdict].label,
                 css=f"v-{verdict}",
                 values=[100.0 * count[verdict] / count.total() for count in counts],
+                search=f"verdict={verdict}",
             )
             for verdict in found
         )
@@ -111,11 +118,14 @@ class Trends:
         if not any(values):
             return None
         found = {sign for m in self.moments for entry in m.entries for sign in entry.suspicion}
-        series = [Series(name="any sign", css="v-internal_error", values=values)]
+        series = [
+            Series(name="any sign", css="v-internal_error", values=values, search="hack=true")
+        ]
         for sign, (name, css) in _SIGNS.items():
             if sign in found:
                 shares = [m.share(lambda e, sign=sign: sign in e.suspicion) for m in self.moments]  # type: ignore[misc]
-                series.append(Series(name=name, css=css, values=shares))
+                search = f'suspicion:"{sign.replace("_", " ")}"'
+                series.append(Series(name=name, css=css, values=shares, search=search))
         return self._chart("Signs of an attack, %", _in_words(self.moments, values), tuple(series))
 
     def _datasets(self, title: str, value: Callable[[Moment], float | None]) -> Timeline | None:
@@ -128,7 +138,9 @@ class Trends:
                 Moment(label=m.label, entries=tuple(e for e in m.entries if e.dataset == name))
                 for m in self.moments
             ]
-            parts.append(Series(name=name, css=css, values=[value(m) for m in own]))
+            search = "" if '"' in name else f'dataset="{name}"'
+            values = [value(m) for m in own]
+            parts.append(Series(name=name, css=css, values=values, search=search))
         return self._chart(title, f"{len(counts)} data sets", tuple(parts))
 
     def _chart(

@@ -41,7 +41,21 @@ def test_tasks_of_a_day_are_done_by_their_clicks(open_page: OpenPage, tmp_path: 
     page.wait_for_selector("html[data-ready]")
 
     signs = page.locator("#trends figure", has_text="Signs of an attack, %")
-    assert "ends early" in signs.inner_text()
+    signs.get_by_role("button", name="ends early").click()
+    assert page.locator("#samples .count").inner_text() == "10 of 60 samples"
+    assert page.get_by_label("Search").input_value() == 'suspicion:"early exit"'
+    page.get_by_role("button", name="Clear").click()
+    chart = signs.locator("svg")
+    lines = [line.bounding_box() for line in chart.locator(".axis.x path").all()]
+    places = [box["x"] for box in lines if box is not None]
+    for place, step, count in ((min(places), "30", 3), (max(places), "49", 3)):
+        chart.scroll_into_view_if_needed()
+        box = chart.bounding_box()
+        assert box is not None
+        chart.click(position={"x": place - box["x"], "y": box["height"] / 2})
+        assert page.locator("#samples .count").inner_text() == f"{count} of 60 samples"
+        assert page.locator("#samples tbody td.num").first.inner_text() == step
+    page.get_by_role("button", name="Clear").click()
     for field in ("first-step", "last-step"):
         page.locator(f"#{field}").fill("40")
     assert page.locator("#samples .count").inner_text() == "3 of 60 samples"

@@ -403,6 +403,23 @@ function clearFilters() {
   applyFilters();
 }
 
+/** Show the samples of the steps at a place in a chart. */
+function chooseStepsAt(svg, x) {
+  const steps = JSON.parse(svg.closest("[data-steps]").dataset.steps);
+  if (!steps.length) return;
+  // The axis has a line at the first and at the last of them.
+  const lines = [...svg.querySelectorAll(".axis.x path")].map((line) => line.getBoundingClientRect().x);
+  const [start, end] = [Math.min(...lines), Math.max(...lines)];
+  const place = Math.round(((x - start) / (end - start)) * (steps.length - 1));
+  const chosen = steps[Math.max(0, Math.min(steps.length - 1, place))];
+  for (const [index, id] of ["first-step", "last-step"].entries()) {
+    byId(id).value = chosen[index];
+    readField(byId(id));
+  }
+  applyFilters();
+  byId("samples").scrollIntoView();
+}
+
 function connectFilters() {
   for (const field of inputs()) {
     field.addEventListener("input", () => {
@@ -416,6 +433,10 @@ function connectFilters() {
     if (!found) return;
     search(found.dataset.search);
     byId("samples").scrollIntoView();
+  });
+  byId("trends")?.addEventListener("click", ({ target, clientX }) => {
+    const svg = target.closest("svg");
+    if (svg) chooseStepsAt(svg, clientX);
   });
   for (const button of chips()) {
     const { verdict, only } = button.dataset;
