@@ -37,8 +37,6 @@ from grader.suites.source import image_named_in
 
 _log = logging.getLogger(__name__)
 
-_PLAIN_IMAGE = "python"
-
 BorrowSlot = Callable[[str, int], AbstractContextManager[Slot]]
 """Lends a slot of an image variant with at least so many bytes of memory."""
 
@@ -89,7 +87,9 @@ def grade(
             require=settings.require_integrity,
             language=language,
         )
-        wanted = image_named_in(extraction.code) if language is None else conditions.image
+        wanted = conditions.image
+        if language is None:
+            wanted = languages.joined(wanted, image_named_in(extraction.code))
         lending = _Lending(borrow, conditions.image, wanted=wanted)
         graded, slot_name = _run_with_retries(task, lending, references, settings)
         conditions = replace(conditions, image=lending.image)
@@ -217,7 +217,7 @@ class _Lending:
     def __init__(self, borrow: BorrowSlot, image: str, *, wanted: str) -> None:
         self._borrow = borrow
         self._image = image
-        self.image = wanted if image == _PLAIN_IMAGE else image
+        self.image = wanted
         """The variant that was lent last."""
 
     @contextmanager
@@ -254,16 +254,17 @@ def _memory_bytes(task: Task) -> int:
     """Return the memory that a task's processes may use together."""
     talks = isinstance(task.suite.tests, InteractiveTests)
     running = task.limits.memory_bytes + (interactive.LIMITS.memory_bytes if talks else 0)
-    return running if task.language is None else max(running, COMPILE_LIMITS.memory_bytes)
+    compiles = task.language is not None or languages.of_decider(task.suite) is not None
+    return max(running, COMPILE_LIMITS.memory_bytes) if compiles else running
 
 
 def _run(task: Task, slot: Slot, references: References) -> Graded:
     tests = task.suite.tests
     match tests:
         case StdinTests():
-            return compared.run_stdin(task, tests, slot)
+            return compared.run_stdin(task, tests, slot, references)
         case InteractiveTests():
-            return interactive.run_interactive(task, tests, slot)
+            return interactive.run_interactive(task, tests, slot, references)
         case CallTests():
             return compared.run_calls(task, tests, slot, references)
         case ExpressionTests():

@@ -22,7 +22,7 @@ from grader.languages.language import (
     TranslatedTests,
     ValueDriver,
 )
-from grader.model import TestSuite
+from grader.model import Checker, InteractiveTests, StdinTests, Tests, TestSuite
 from grader.model.errors import LabelError
 
 __all__ = [
@@ -38,12 +38,17 @@ __all__ = [
     "SourceFile",
     "TranslatedTests",
     "ValueDriver",
+    "decider",
     "find",
     "image_of",
     "in_image",
+    "joined",
     "languages",
     "missing",
     "named",
+    "of_decider",
+    "of_file",
+    "parts",
 ]
 
 PYTHON = "python"
@@ -114,15 +119,57 @@ def named(name: object) -> str:
     return language.name
 
 
+def of_decider(suite: TestSuite) -> Language | None:
+    """Return the language of a suite's checker or interactor; None for Python or if it has none."""
+    program = decider(suite.tests)
+    return None if program is None else find(program.language)
+
+
+def decider(tests: Tests) -> Checker | None:
+    """Return the checker or interactor of tests; None if they have none."""
+    if isinstance(tests, InteractiveTests):
+        return tests.interactor
+    return tests.comparison.checker if isinstance(tests, StdinTests) else None
+
+
 def image_of(suite: TestSuite, language: str) -> str:
-    """Return the image variant for submissions to a suite in a language."""
-    found = find(language)
-    return suite.image if found is None else found.image
+    """Return the image variant for submissions to a suite in a language.
+
+    It also has the language of the suite's checker or interactor.
+    """
+    found, decider = find(language), of_decider(suite)
+    own = suite.image if found is None else found.image
+    return own if decider is None else joined(own, decider.image)
+
+
+def joined(*images: str) -> str:
+    """Return the image variant that has all of what some variants have, such as `cpp+java`."""
+    names = {part for image in images for part in parts(image)} - {PYTHON}
+    return "+".join(sorted(names)) or PYTHON
+
+
+def parts(image: str) -> tuple[str, ...]:
+    """Return the variants that a variant joins; itself if it joins none."""
+    return tuple(image.split("+"))
 
 
 def in_image(image: str) -> tuple[Language, ...]:
     """Return the languages of a sandbox image variant; empty if it is for Python."""
-    return tuple(language for language in languages().values() if language.image == image)
+    names = parts(image)
+    return tuple(language for language in languages().values() if language.image in names)
+
+
+def of_file(path: str) -> str | None:
+    """Return the language that the ending of a file's name tells, by its name; None if unknown."""
+    _, dot, ending = path.rpartition(".")
+    if not dot or "/" in ending:
+        return None
+    if ending in PYTHON_NAMES:
+        return PYTHON
+    found = next(
+        (each for each in languages().values() if each.source.endswith(f".{ending}")), None
+    ) or find(ending)
+    return None if found is None else found.name
 
 
 def missing(found: Iterable[Language]) -> dict[str, str]:

@@ -214,6 +214,8 @@ class Language:
     """What compiles the submission or, if the language is interpreted, checks it."""
     prebuilt: Prebuilt | None = None
     """What makes compiling quicker if it is there."""
+    libraries: Mapping[str, bytes] = field(default_factory=dict)
+    """Files by path that lie beside the source of a checker or interactor, such as headers."""
     run: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[str], SourceFile] | None = None

@@ -54,30 +54,45 @@ class CheckerKind(StrEnum):
     7 gives the share of the points that it writes to standard error as `points SHARE`."""
     FUNCTION = "function"
     """Defines `check(input, output, answer)`, or `interact(input, answer)`, which returns whether
-    the output is right, or the share of the points in [0, 1]."""
+    the output is right, or the share of the points in [0, 1]. Python only."""
+    ICPC = "icpc"
+    """Called with the paths of input and answer and of a folder for messages; a checker reads the
+    output on standard input. Exit code 42 accepts, 43 rejects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """A file of the suite: a test module, a helper or data."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    path: str
+    """Relative, with forward slashes, without "..", and not the path of the submission."""
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
-    """A Python program of the suite that decides whether an output is right."""
+    """A program of the suite that decides whether an output is right."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     source: str
     kind: CheckerKind = CheckerKind.FUNCTION
+    language: str = "python"
+    """A name of `grader.languages`, or "python"."""
+    files: tuple[SuiteFile, ...] = ()
+    """Put beside the source if it is compiled, such as headers."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments of the program, after those of its kind. Not for functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interactor:
-    """A Python program of the suite that talks to the submission and decides whether it is right.
+class Interactor(Checker):
+    """A program of the suite that talks to the submission and decides whether it is right.
 
     Each of the two reads what the other prints.
     """
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-    source: str
-    kind: CheckerKind = CheckerKind.FUNCTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,17 +154,6 @@ class ScriptCase:
     source: str
     points: float = 1.0
     group: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteFile:
-    """A file of the suite: a test module, a helper or data."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-
-    path: str
-    """Relative, with forward slashes, without "..", and not the path of the submission."""
-    content: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,14 @@ import re
 
 from grader.judging.compare.result import EQUAL, CheckResult, different, right_in_part
 from grader.judging.report import Trouble
+from grader.model import CheckerKind
 from grader.model.errors import SuiteError
 from grader.text.inert import quote
 
 ACCEPTED, WRONG, PRESENTATION, FAILURE, POINTS = 0, 1, 2, 3, 7
 """The exit statuses of testlib. With `FAILURE` a program says that its suite is wrong."""
+_ICPC = {42: ACCEPTED, 43: WRONG}
+"""The exit statuses of the ICPC's format, and what they are in testlib."""
 
 _WORDS = {WRONG: "refused", PRESENTATION: "refused for its form"}
 _POINTS_LINE = re.compile(rb"^points[ \t]+(\S{1,40})", re.MULTILINE)
@@ -28,11 +31,19 @@ class DeclaredFailureError(SuiteError):
     """
 
 
-def by_status(role: str, status: object, stderr: bytes) -> CheckResult:
+def accepts(kind: CheckerKind, status: int | None) -> bool:
+    """Tell whether an exit status accepts the output, or gives a share of the points."""
+    if kind is CheckerKind.ICPC:
+        return _ICPC.get(status or 0) == ACCEPTED
+    return status in (ACCEPTED, POINTS)
+
+
+def by_status(role: str, kind: CheckerKind, status: object, stderr: bytes) -> CheckResult:
     """Return the answer that an exit status gives.
 
     Args:
         role: "checker" or "interactor".
+        kind: Says what the status means. That of a function is one of testlib.
         status: The program's exit status.
         stderr: What it wrote to standard error.
 
@@ -40,19 +51,22 @@ def by_status(role: str, status: object, stderr: bytes) -> CheckResult:
         DeclaredFailureError: It is `FAILURE`.
         SuiteError: It has no meaning, or it is `POINTS` and there is no share.
     """
-    match status:
+    known = status
+    if kind is CheckerKind.ICPC:
+        known = _ICPC.get(status) if isinstance(status, int) else None
+    match known:
         case 0:
             return EQUAL
         case 1 | 2:
             said = stderr.strip()
-            words = f"{_WORDS[status]} by the suite's {role}"
+            words = f"{_WORDS[known]} by the suite's {role}"
             return different(f"{words}: {quote(said, _SAID_CHARS)}" if said else words)
         case 7:
             return right_in_part(_share(role, stderr))
         case _:
             said = stderr[-_SAID_CHARS:].strip()
             message = f"the suite's {role} ended with exit code {status!r:.20}: {quote(said)}"
-            raise (DeclaredFailureError if status == FAILURE else SuiteError)(message)
+            raise (DeclaredFailureError if known == FAILURE else SuiteError)(message)
 
 
 def by_value(role: str, value: object) -> CheckResult:

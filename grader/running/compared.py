@@ -24,7 +24,7 @@ _LARGE_REPORT_BYTES = 8 << 20
 _TOO_LARGE = b""
 
 
-def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
+def run_stdin(task: Task, tests: StdinTests, slot: Slot, references: References) -> Graded:
     """Run a program once per case and compare what it prints.
 
     Raises:
@@ -54,13 +54,18 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot) -> Graded:
             if budget.is_spent or (cases and is_decided(task, cases[-1])):
                 break
     if checker is not None:
-        cases = _check_outputs(task, tests, checker, outcomes, slot)
+        cases = _check_outputs(task, tests, checker, outcomes, slot, references)
     cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
 
 
 def _check_outputs(
-    task: Task, tests: StdinTests, checker: Checker, outcomes: list[RunOutcome], slot: Slot
+    task: Task,
+    tests: StdinTests,
+    checker: Checker,
+    outcomes: list[RunOutcome],
+    slot: Slot,
+    references: References,
 ) -> list[CaseResult]:
     """Judge the outcomes. The checker gets the outputs of the runs that did not fail."""
     cases, limits, language = tests.cases, task.limits, task.language
@@ -70,7 +75,9 @@ def _check_outputs(
         if verdicts.find_failure(cases[index], outcome, limits, language) is None
     }
     questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
-    answers = run_checker(checker, questions, slot, lambda cases: _find_right(task, cases, slot))
+    answers = run_checker(
+        checker, questions, slot, references, lambda cases: _find_right(task, cases, slot)
+    )
     checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
     return [
         verdicts.judge_stdin(

@@ -30,9 +30,10 @@ from grader.model import (
 )
 from grader.model.errors import SuiteError
 from grader.model.verdict import Verdict
-from grader.running import answers
+from grader.running import answers, deciders
 from grader.running.budget import TimeBudget
 from grader.running.programs import find_uncompiled, stdin_batch
+from grader.running.references import References
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
 from grader.sandbox.contract import Counterpart, Dialogue, RunBatch, RunOutcome, Slot
 from grader.sandbox.payload import text_bytes
@@ -44,9 +45,11 @@ LIMITS = Limits(memory_bytes=256 * MiB, output_bytes=16 * MiB)
 _ROLE = "interactor"
 _LINE_CHARS = 80
 
-_TESTLIB = """
+_WITH_PATHS = """
+import os
 import sys
-sys.argv = ["interactor", "input", "output", "answer"]
+os.makedirs("feedback", exist_ok=True)
+sys.argv = ["interactor", *ARGUMENTS]
 exec(compile(SOURCE, "interactor.py", "exec"), {"__name__": "__main__"})
 """
 
@@ -70,14 +73,15 @@ raise TypeError(f"interact must return a bool, or a number from 0 to 1, but gave
 """
 """Turns the function's value into an exit status of testlib."""
 
-_ADAPTERS = {CheckerKind.TESTLIB: _TESTLIB, CheckerKind.FUNCTION: _FUNCTION}
 
-
-def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
+def run_interactive(
+    task: Task, tests: InteractiveTests, slot: Slot, references: References
+) -> Graded:
     """Have a program talk to the suite's interactor, once per case.
 
     Raises:
-        SuiteError: The suite has no case, or its interactor failed or says that the suite is wrong.
+        SuiteError: The suite has no case, or its interactor does not compile, failed, or says that
+            the suite is wrong.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
@@ -85,7 +89,9 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
     outcomes: list[RunOutcome] = []
     doubts: list[tuple[StdinCase, SuiteError]] = []
     budget = TimeBudget(task)
-    with closing(slot.run(_batch(task, tests.interactor, tests.cases))) as running:
+    kind = tests.interactor.kind
+    interactor = _counterpart(tests.interactor, slot, references)
+    with closing(slot.run(_batch(task, interactor, tests.cases))) as running:
         if (uncompiled := find_uncompiled(task, running)) is not None:
             cases = [uncompiled.result(tests.cases[0])]
             return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
@@ -93,7 +99,7 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
             outcomes.append(outcome)
             budget.take(outcome)
             try:
-                cases.append(_judge(case, outcome, task))
+                cases.append(_judge(case, outcome, task, kind))
             except answers.DeclaredFailureError:
                 raise
             except SuiteError as error:
@@ -102,25 +108,40 @@ def run_interactive(task: Task, tests: InteractiveTests, slot: Slot) -> Graded:
             if budget.is_spent or is_decided(task, cases[-1]):
                 break
     if doubts:
-        _require_health(task, tests.interactor, doubts, slot)
+        _require_health(task, interactor, kind, doubts, slot)
     cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
 
 
-def _batch(task: Task, interactor: Interactor, cases: Sequence[StdinCase]) -> RunBatch:
-    return stdin_batch(
-        task,
-        tuple(text_bytes(case.stdin) for case in cases),
-        interactor=Counterpart(
-            source=_program(interactor),
-            answers=tuple(text_bytes(case.expected) for case in cases),
-            limits=LIMITS,
-        ),
+def _counterpart(interactor: Interactor, slot: Slot, references: References) -> Counterpart:
+    """Return the interactor as a slot runs it, without answers yet."""
+    program = deciders.compiled(_ROLE, interactor, LIMITS, slot, references)
+    if program is None:
+        return Counterpart(
+            source=_adapted(interactor), files=interactor.files, answers=(), limits=LIMITS
+        )
+    return Counterpart(
+        source=program.source.code,
+        source_path=program.source.path,
+        files=program.files,
+        answers=(),
+        limits=program.limits,
+        commands=program.commands,
     )
 
 
+def _batch(task: Task, interactor: Counterpart, cases: Sequence[StdinCase]) -> RunBatch:
+    expected = tuple(text_bytes(case.expected) for case in cases)
+    runs = tuple(text_bytes(case.stdin) for case in cases)
+    return stdin_batch(task, runs, interactor=replace(interactor, answers=expected))
+
+
 def _require_health(
-    task: Task, interactor: Interactor, doubts: list[tuple[StdinCase, SuiteError]], slot: Slot
+    task: Task,
+    interactor: Counterpart,
+    kind: CheckerKind,
+    doubts: list[tuple[StdinCase, SuiteError]],
+    slot: Slot,
 ) -> None:
     """Make sure that an interactor which failed accepts the suite's reference in the same cases.
 
@@ -139,7 +160,7 @@ def _require_health(
             raise first
         for (case, error), outcome in zip(doubts, running, strict=True):
             try:
-                is_healthy = _judge(case, outcome, task).verdict is Verdict.PASSED
+                is_healthy = _judge(case, outcome, task, kind).verdict is Verdict.PASSED
             except SuiteError:
                 is_healthy = False
             if not is_healthy:
@@ -154,11 +175,15 @@ def _blame(case: StdinCase, outcome: RunOutcome, task: Task, error: SuiteError) 
     return verdicts.judge_checked(case, outcome, answers.at_fault(error))
 
 
-def _program(interactor: Interactor) -> str:
-    return f"SOURCE = {interactor.source!r}\n{_ADAPTERS[interactor.kind]}"
+def _adapted(interactor: Interactor) -> str:
+    """Return a program that runs an interactor in Python."""
+    source = f"SOURCE = {interactor.source!r}\n"
+    if interactor.kind is CheckerKind.FUNCTION:
+        return source + _FUNCTION
+    return f"{source}ARGUMENTS = {deciders.arguments(interactor)!r}\n{_WITH_PATHS}"
 
 
-def _judge(case: StdinCase, outcome: RunOutcome, task: Task) -> CaseResult:
+def _judge(case: StdinCase, outcome: RunOutcome, task: Task, kind: CheckerKind) -> CaseResult:
     dialogue = outcome.dialogue
     if dialogue is None:
         raise ValueError(outcome)
@@ -167,16 +192,13 @@ def _judge(case: StdinCase, outcome: RunOutcome, task: Task) -> CaseResult:
     failure = verdicts.find_failure(case, outcome, task.limits, task.language)
     if failure is not None and not dialogue.interactor_first:
         return failure
-    said = _answer(dialogue)
-    if failure is not None and dialogue.interactor.exit_code in (
-        answers.ACCEPTED,
-        answers.POINTS,
-    ):
+    said = _answer(dialogue, kind)
+    if failure is not None and answers.accepts(kind, dialogue.interactor.exit_code):
         return failure
     return verdicts.judge_checked(case, outcome, _with_last_words(said, outcome, dialogue))
 
 
-def _answer(dialogue: Dialogue) -> CheckResult:
+def _answer(dialogue: Dialogue, kind: CheckerKind) -> CheckResult:
     outcome = dialogue.interactor
     report = read_report(outcome.report)
     trouble = report.compile_error or report.uncaught
@@ -186,7 +208,7 @@ def _answer(dialogue: Dialogue) -> CheckResult:
         raise answers.failed(_ROLE, answers.trouble_words(trouble))
     if outcome.exit_code is None:
         raise answers.failed(_ROLE, f"it {exit_words(outcome)}")
-    return answers.by_status(_ROLE, outcome.exit_code, outcome.stderr)
+    return answers.by_status(_ROLE, kind, outcome.exit_code, outcome.stderr)
 
 
 def _with_last_words(said: CheckResult, outcome: RunOutcome, dialogue: Dialogue) -> CheckResult:

@@ -15,7 +15,7 @@ from grader.twins import Site
 
 _REMEMBERED = 20_000
 _REPORT_BYTES = 256 * MiB
-"""The most for all reports that are remembered."""
+"""The most for all reports and compiled programs that are remembered."""
 
 _Key = tuple[Tests, str, str | None]
 _Found = TypeVar("_Found")
@@ -67,7 +67,9 @@ class References:
             run: What the run is given.
             find: Runs the reference; called if nothing is known yet.
         """
-        key = (suite.prelude, suite.reference, sha256(run).digest())
+        return self._remembered((suite.prelude, suite.reference, sha256(run).digest()), find)
+
+    def _remembered(self, key: tuple[str, str | None, bytes], find: Callable[[], bytes]) -> bytes:
         with self._lock:
             if key in self._reports:
                 self._reports.move_to_end(key)
@@ -80,6 +82,15 @@ class References:
                 _, oldest = self._reports.popitem(last=False)
                 self._report_bytes -= len(oldest)
         return found
+
+    def product(self, key: bytes, find: Callable[[], bytes]) -> bytes:
+        """Return what a compiler made of a suite's own program.
+
+        Args:
+            key: All that the compiler's result depends on.
+            find: Runs the compiler; called if nothing is known yet.
+        """
+        return self._remembered(("", None, sha256(key).digest()), find)
 
     def _known(
         self, known: "OrderedDict[_Key, _Found]", suite: TestSuite, find: Callable[[], _Found]

@@ -15,7 +15,14 @@ from typing import Any, Protocol
 from grader.model import Limits, SuiteFile, Usage
 from grader.model.errors import InputError, SandboxUnavailableError, SessionLostError
 from grader.model.verdict import LimitKind
-from grader.sandbox.contract import Dialogue, RunBatch, RunOutcome, SlotSession, StepOutcome
+from grader.sandbox.contract import (
+    Commands,
+    Dialogue,
+    RunBatch,
+    RunOutcome,
+    SlotSession,
+    StepOutcome,
+)
 from grader.sandbox.payload import text_bytes
 from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
 
@@ -282,13 +289,15 @@ class _Session:
 
 
 def _encode_batch(batch: RunBatch, seq: int) -> bytes:
-    header = {
+    header: Header = {
         "op": "run",
         "seq": seq,
         "program": batch.program.value,
         "limits": limits_to_json(batch.limits),
         "source_path": batch.source_path,
         "paths": [file.path for file in batch.files],
+        "runs": len(batch.runs),
+        "run_paths": list(batch.run_files),
         "preload": list(batch.preload),
         "split": batch.split,
         "standing": batch.standing,
@@ -297,17 +306,39 @@ def _encode_batch(batch: RunBatch, seq: int) -> bytes:
     }
     contents = [file.content for file in batch.files]
     blobs = [text_bytes(batch.source), text_bytes(batch.prelude), *contents, *batch.runs]
-    if batch.interactor is not None:
-        header["interactor"] = {"limits": limits_to_json(batch.interactor.limits)}
-        blobs += [text_bytes(batch.interactor.source), *batch.interactor.answers]
+    for column in batch.run_files.values():
+        blobs += column
     if batch.commands is not None:
-        header["commands"] = {
-            "compile": batch.commands.compile,
-            "compile_limits": limits_to_json(batch.commands.compile_limits),
-            "run": batch.commands.run,
-            "environment": dict(batch.commands.environment),
+        header["commands"] = _commands_header(batch.commands)
+        blobs += _product_blobs(batch.commands)
+    if (interactor := batch.interactor) is not None:
+        header["interactor"] = {
+            "limits": limits_to_json(interactor.limits),
+            "source_path": interactor.source_path,
+            "paths": [file.path for file in interactor.files],
+            "commands": None,
         }
+        blobs += [text_bytes(interactor.source), *(file.content for file in interactor.files)]
+        blobs += interactor.answers
+        if interactor.commands is not None:
+            header["interactor"]["commands"] = _commands_header(interactor.commands)
+            blobs += _product_blobs(interactor.commands)
     return encode(header, *blobs)
+
+
+def _commands_header(commands: Commands) -> Header:
+    return {
+        "compile": commands.compile,
+        "compile_limits": limits_to_json(commands.compile_limits),
+        "run": commands.run,
+        "environment": dict(commands.environment),
+        "has_product": commands.product is not None,
+        "keeps_product": commands.keeps_product,
+    }
+
+
+def _product_blobs(commands: Commands) -> list[bytes]:
+    return [] if commands.product is None else [commands.product]
 
 
 @lru_cache
@@ -318,13 +349,14 @@ def limits_to_json(limits: Limits) -> Mapping[str, Any]:
 
 def _decode_outcome(header: Header, blobs: list[bytes], seq: int, name: str) -> RunOutcome:
     told = header.get("dialogue")
-    expected = 3 if told is None else 6
+    product = blobs[3:] if header.get("has_product") else []
+    expected = 3 + len(product[:1]) if told is None else 6
     if header.get("op") != "outcome" or header.get("seq") != seq or len(blobs) != expected:
         message = f"{name}: unexpected frame {header.get('op')!r}"
         raise SandboxUnavailableError(message)
     outcome = _decode_end(header, blobs[:3], header["index"])
     if told is None:
-        return outcome
+        return replace(outcome, product=product[0]) if product else outcome
     dialogue = Dialogue(
         interactor=_decode_end(told["interactor"], blobs[3:], header["index"]),
         interactor_first=told["interactor_first"],

@@ -37,12 +37,19 @@ class Counterpart:
     source: str
     """Run as `__main__`, with the run's bytes in a file `input` and its answer in `answer`.
 
-    If it ends with exit code 0 or 7, the submission still has to end by itself; else it is killed.
+    If it ends with exit code 0, 7 or 42, the submission still has to end by itself; else it is
+    killed.
     """
     answers: tuple[bytes, ...]
     """One for each of `RunBatch.runs`."""
     limits: Limits
     """Its own, apart from the submission's. Wall time counts from the end of the submission."""
+    source_path: str = "interactor.py"
+    files: tuple[SuiteFile, ...] = ()
+    """Put into its work area."""
+    commands: "Commands | None" = None
+    """How it is executed if it is in another language than Python. What compiles it is not run:
+    it needs `Commands.product`, unless it is interpreted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,10 @@ class Commands:
     compile_limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables of both commands, besides those of every run."""
+    product: bytes | None = None
+    """What an earlier batch made of the source, used instead of compiling it."""
+    keeps_product: bool = False
+    """Whether the compiler's outcome is to bring what it made. Then that has a limit of 64 MiB."""
 
 
 COMPILING = -1
@@ -78,6 +89,9 @@ class RunBatch:
     """Executed before the source, in the same module. Line numbers are those of the source."""
     files: tuple[SuiteFile, ...] = ()
     """Put into the work area of every run."""
+    run_files: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
+    """Commands without interactor only: the contents, by path, of files of which each run gets its
+    own. They take the place of other files with these paths."""
     source_path: str = "solution.py"
     preload: tuple[str, ...] = ()
     """Modules that the process should find imported already, such as numpy."""
@@ -122,6 +136,9 @@ class RunOutcome:
     """Names of refused system calls that no honest program needs."""
     dialogue: "Dialogue | None" = None
     """Set if the batch has an interactor. `stdout` is then what the submission told it."""
+    product: bytes = b""
+    """What the compiler made, if `Commands.keeps_product` asks for it and it did not fail. Only a
+    slot can read it, and does not trust it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

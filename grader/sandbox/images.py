@@ -48,9 +48,9 @@ def image_name(variant: str, settings: Settings) -> str:
     """
     if variant in VARIANTS:
         return str(getattr(settings.images, variant))
-    if languages.in_image(variant):
+    if all(part in VARIANTS or languages.in_image(part) for part in languages.parts(variant)):
         # Like the plain image that it is built on, but with the variant's name as the tag.
-        return f"{_without_tag(settings.images.python)}:{variant}"
+        return f"{_without_tag(settings.images.python)}:{variant.replace('+', '-')}"
     message = f"there is no image variant {variant!r}; expected one of {', '.join(all_variants())}"
     raise ImageNotFoundError(message)
 
@@ -109,7 +109,7 @@ def build(
     """Build a variant's image, and its base if that is missing.
 
     Args:
-        variant: One of `all_variants`.
+        variant: One of `all_variants`, or several of them that `languages.joined` has joined.
         progress: Called with each line that the build prints.
         settings: None for the defaults.
         base: The image to build on. It needs Debian's apt, or a Python 3.11. None: for "python",
@@ -174,12 +174,14 @@ def _default_base(engine: Engine, variant: str, settings: Settings, progress: Pr
     if variant == "python":
         _provide_base(engine, progress)
         return DEFAULT_BASE
-    plain = image_name("python", settings)
+    below = next((part for part in languages.parts(variant) if part in VARIANTS), "python")
+    if below == variant:
+        below = "python"
     try:
-        check(engine, "python", settings)
+        check(engine, below, settings)
     except ImageNotFoundError:
-        build("python", progress=progress, settings=settings)
-    return plain
+        build(below, progress=progress, settings=settings)
+    return image_name(below, settings)
 
 
 def _provide_base(engine: Engine, progress: Progress) -> None:

@@ -66,7 +66,7 @@ def checker_of(row: Row) -> Checker | None:
     """Return the row's checker, if it has one.
 
     Raises:
-        LabelError: The checker has an unknown form, or is not in Python.
+        LabelError: The checker has an unknown form.
         SuiteError: The checker does not parse.
     """
     return _generated(row) or _given(row)
@@ -118,11 +118,10 @@ def _given(row: Row) -> Checker | None:
         return None
     if not isinstance(given, str):
         return read_checker(given, "checker")
-    text = fields.clean(given)
-    if "#include" in text:
-        message = "checker: it is a program in C++; only Python is supported"
+    checker = read_checker({"source": fields.clean(given)}, "checker")
+    if checker.language == languages.PYTHON and not source.defines(
+        source.parse(checker.source, "checker"), "check"
+    ):
+        message = "checker must define check(input, output, answer), or be {source, kind, language}"
         raise LabelError(message)
-    if not source.defines(source.parse(text, "checker"), "check"):
-        message = "checker must define check(input, output, answer), or be {source, kind}"
-        raise LabelError(message)
-    return Checker(source=text)
+    return checker

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 
+from grader import languages
 from grader.model import PytestTests, SuiteFile, TestSuite
 from grader.model.errors import LabelError
 from grader.suites.cases import check_cases
@@ -31,19 +32,29 @@ def pytest_tests(
         LabelError: A path leads out of the folder, `solution_path` or a content is not as above,
             or a test file is missing.
     """
-    for path in (*contents, solution_path):
-        _require_inside(path)
+    _require_inside(solution_path)
+    files = suite_files(contents)
     if solution_path in contents:
         message = f"the files hold {solution_path}, where the submission goes"
         raise LabelError(message)
     if missing := [path for path in test_paths if path not in contents]:
         message = f"the files lack the tests {', '.join(missing)}"
         raise LabelError(message)
-    files = tuple(
-        SuiteFile(path=path, content=_bytes(path, content)) for path, content in contents.items()
-    )
     return PytestTests(
         files=files, test_paths=test_paths, solution_path=solution_path, pytest_args=pytest_args
+    )
+
+
+def suite_files(contents: Mapping[str, object]) -> tuple[SuiteFile, ...]:
+    """Return the files of a suite; `contents` are as for `pytest_tests`.
+
+    Raises:
+        LabelError: A path leads out of the folder, or a content is neither text nor base64.
+    """
+    for path in contents:
+        _require_inside(path)
+    return tuple(
+        SuiteFile(path=path, content=_bytes(path, content)) for path, content in contents.items()
     )
 
 
@@ -53,9 +64,13 @@ def check_foreign(suite: TestSuite) -> TestSuite:
     Raises:
         LabelError: The path of a file leads out of the folder, or there are too many cases.
     """
+    paths: list[str] = []
     if isinstance(suite.tests, PytestTests):
-        for path in (*(file.path for file in suite.tests.files), suite.tests.solution_path):
-            _require_inside(path)
+        paths = [*(file.path for file in suite.tests.files), suite.tests.solution_path]
+    elif (program := languages.decider(suite.tests)) is not None:
+        paths = [file.path for file in program.files]
+    for path in paths:
+        _require_inside(path)
     return check_cases(suite)
 
 

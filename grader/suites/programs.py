@@ -1,35 +1,42 @@
 """Reads the programs of a suite that decide about outputs: checkers and interactors."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
-from grader.model import Checker, CheckerKind, Interactor
+from grader import languages
+from grader.model import Checker, CheckerKind, Interactor, SuiteFile
 from grader.model.errors import LabelError
 from grader.suites.fields import require_known
+from grader.suites.files import suite_files
 
-_KEYS = ("source", "kind")
+_KEYS = ("source", "kind", "language", "name", "files", "arguments")
+_FENCED = re.compile(
+    r"\s*```[ \t]*(?P<language>[^\s`]*)[^\n]*\n(?P<source>.*?)\n?```\s*", re.DOTALL
+)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]", re.MULTILINE)
 
 
 def read_checker(given: object, name: str) -> Checker:
     """Return the checker of a label; `name` is its field, for errors.
 
     Raises:
-        LabelError: It is not an object with a `source` and perhaps a `kind`.
+        LabelError: It is not an object with a `source`, or another of its fields is wrong.
     """
-    source, kind = _read(given, name)
-    return Checker(source=source, kind=kind)
+    return Checker(**_read(given, name))
 
 
 def read_interactor(given: object, name: str) -> Interactor:
     """Return the interactor of a label; a bare text is its source.
 
     Raises:
-        LabelError: It is neither text nor an object with a `source` and perhaps a `kind`.
+        LabelError: It is neither text nor an object with a `source`, or another of its fields is
+            wrong.
     """
-    source, kind = _read({"source": given} if isinstance(given, str) else given, name)
-    return Interactor(source=source, kind=kind)
+    return Interactor(**_read({"source": given} if isinstance(given, str) else given, name))
 
 
-def _read(given: object, name: str) -> tuple[str, CheckerKind]:
+def _read(given: object, name: str) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         message = f"{name} must be an object, but is {given!r}"
         raise LabelError(message)
@@ -38,7 +45,64 @@ def _read(given: object, name: str) -> tuple[str, CheckerKind]:
     if not isinstance(source, str):
         message = f"{name}.source must be text, but is {source!r}"
         raise LabelError(message)
-    return source, _kind(given.get("kind", CheckerKind.FUNCTION), name)
+    language = _language(given, source, name)
+    if (fenced := _FENCED.fullmatch(source)) is not None:
+        source = fenced["source"] + "\n"
+    usual = CheckerKind.FUNCTION if language == languages.PYTHON else CheckerKind.TESTLIB
+    kind = _kind(given.get("kind", usual), name)
+    if kind is CheckerKind.FUNCTION and language != languages.PYTHON:
+        message = f"{name}.kind is function, but only Python has these, and not {language}"
+        raise LabelError(message)
+    return {
+        "source": source,
+        "kind": kind,
+        "language": language,
+        "files": _files(given.get("files"), f"{name}.files"),
+        "arguments": _arguments(given.get("arguments"), f"{name}.arguments"),
+    }
+
+
+def _language(given: Mapping[str, object], source: str, name: str) -> str:
+    """Return the language that a program names or, if it names none, that its text shows.
+
+    Raises:
+        LabelError: The language, or the ending of the file's name, is unknown.
+    """
+    if given.get("language") is not None:
+        language = languages.named(given["language"])
+        if language == languages.ANY:
+            message = f"{name}.language must be one language, but is {language!r}"
+            raise LabelError(message)
+        return language
+    if (path := given.get("name")) is not None:
+        found = languages.of_file(path) if isinstance(path, str) else None
+        if found is None:
+            message = f"{name}.name is {path!r:.80}, whose ending tells no language; give language"
+            raise LabelError(message)
+        return found
+    fenced = _FENCED.fullmatch(source)
+    if fenced is not None and fenced["language"]:
+        return languages.named(fenced["language"])
+    # In Python, such a line is a comment, which a checker has little reason to have.
+    return "cpp" if _INCLUDE.search(source) else languages.PYTHON
+
+
+def _files(given: object, name: str) -> tuple[SuiteFile, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        message = f"{name} must be an object of texts by path, but is {given!r:.80}"
+        raise LabelError(message)
+    return suite_files(given)
+
+
+def _arguments(given: object, name: str) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        message = f"{name} must be a list of texts, but is {given!r:.80}"
+        raise LabelError(message)
+    return tuple(given)
 
 
 def _kind(value: object, name: str) -> CheckerKind:

@@ -150,7 +150,10 @@ def _converse(batch: RunBatch, interactor: Counterpart, index: int, work: Path) 
         source_path="interactor.py",
         runs=(b"",),
         limits=interactor.limits,
-        files=tuple(SuiteFile(path=path, content=content) for path, content in files.items()),
+        files=(
+            *interactor.files,
+            *(SuiteFile(path=path, content=content) for path, content in files.items()),
+        ),
     )
     talk = Talk()
     said: list[RunOutcome] = []

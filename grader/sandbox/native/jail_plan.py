@@ -164,12 +164,13 @@ def _add_interpreter(binds: dict[str, str]) -> str:
 
 def _site_folders(image: str) -> list[Path]:
     """Return the folders of the packages that an image variant has."""
-    if image not in _NEEDED and not languages.in_image(image):
+    parts = languages.parts(image)
+    if not all(part in _NEEDED or languages.in_image(part) for part in parts):
         known = [*_NEEDED, *dict.fromkeys(each.image for each in languages.languages().values())]
         message = f"there is no image variant {image!r}; expected one of {', '.join(known)}"
         raise ImageNotFoundError(message)
     folders: dict[Path, None] = {}
-    for name in _NEEDED.get(image, _PYTEST):
+    for name in dict.fromkeys(name for part in parts for name in _NEEDED.get(part, _PYTEST)):
         spec = find_spec(name)
         if spec is None or spec.origin is None:
             message = f"the native sandbox {image!r} needs {name}: pip install {name}"

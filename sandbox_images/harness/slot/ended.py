@@ -25,6 +25,8 @@ class Ended:
     limit_hit: str | None
     oom_killed: bool
     forbidden_calls: tuple[str, ...]
+    product: bytes | None = None
+    """What a compiler made, if the grader has asked for it."""
 
     @property
     def streams(self) -> tuple[bytes, bytes, bytes]:

@@ -4,16 +4,20 @@ It is process 1 of the slot. It never imports, parses or runs anything of a subm
 bytes from the wire to memory files, and sends bytes from pipes back over the wire.
 
     grader -> slot    {"op": "run", "seq", "program", "limits", "source_path", "paths",
+                       "runs", "run_paths",
                        "preload", "split", "standing", "interactor", "commands"}
-                                                           blobs: source, prelude,
-                                                           files.., runs..,
-                                                           perhaps interactor, answers..
+                                                           blobs: source, prelude, files..,
+                                                           runs.., their own files..,
+                                                           perhaps a product; and perhaps
+                                                           interactor, files.., answers..,
+                                                           perhaps its product
                       {"op": "stop", "seq"}                send no more outcomes of this batch
     slot -> grader    {"op": "ready", ...}                 once, when the slot can take batches
                       {"op": "powerless", "kernel", "message"}  the slot ends, because it
                                                            lacks capabilities; see `reduced`
                       {"op": "outcome", "seq", "index", ...}  blobs: stdout, stderr, report,
-                                                           and those of the interactor
+                                                           and those of the interactor or
+                                                           what a compiler made
                       {"op": "end", "seq", "spent"}        the batch is over, its processes are
                                                            gone; `spent` if the slot must be
                                                            replaced before the next batch
@@ -47,6 +51,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import cgroup, signals
@@ -69,6 +74,8 @@ _CGROUP_ROOT = "/sys/fs/cgroup"
 _COMPILE_SOURCE = ("stdin", "call")
 """Programs that each run of a batch would compile anew."""
 _COMPILING = -1
+_MAX_PRODUCT_BYTES = 64 << 20
+"""The most of what a compiler made that the grader can ask for."""
 """The index of the compiler's outcome, which comes before those of a batch's runs."""
 
 
@@ -133,10 +140,25 @@ class HostConnection:
 class _Interactor:
     """The suite's program that a submission talks to."""
 
+    source_path: str
     source: bytes
+    files: list[tuple[str, bytes]]
     limits: dict[str, Any]
     answers: list[bytes]
     """One for each run of the batch. The interactor also gets the bytes of the run."""
+    commands: "_Commands | None"
+
+    @classmethod
+    def parse(cls, header: Header, blobs: Iterator[bytes], runs: int) -> "_Interactor":
+        """Read it from its part of a batch's header, and its blobs."""
+        return cls(
+            source_path=header["source_path"],
+            source=next(blobs),
+            files=[(path, next(blobs)) for path in header["paths"]],
+            limits=header["limits"],
+            answers=list(islice(blobs, runs)),
+            commands=_Commands.parse(header["commands"], blobs),
+        )
 
 
 class _Commands(NamedTuple):
@@ -147,15 +169,22 @@ class _Commands(NamedTuple):
     compile_limits: dict[str, Any]
     run: tuple[str, ...]
     environment: dict[str, str]
+    keeps_product: bool
+    product: bytes | None
+    """What an earlier batch has compiled, used instead of compiling."""
 
     @classmethod
-    def parse(cls, header: Header) -> "_Commands":
-        """Read them from their part of a batch's header."""
+    def parse(cls, header: Header | None, blobs: Iterator[bytes]) -> "_Commands | None":
+        """Read them from their part of a batch's header; None if there is no such part."""
+        if header is None:
+            return None
         return cls(
             compile=tuple(header["compile"]),
             compile_limits=header["compile_limits"],
             run=tuple(header["run"]),
             environment=header["environment"],
+            keeps_product=header["keeps_product"],
+            product=next(blobs) if header["has_product"] else None,
         )
 
     def require(self) -> None:
@@ -185,35 +214,40 @@ class _RunBatch:
     split: bool
     standing: bool
     runs: list[bytes]
+    run_files: tuple[dict[str, bytes], ...] = ()
+    """The files that each run gets besides those of all runs; empty if there are none."""
     interactor: _Interactor | None = None
     commands: _Commands | None = None
 
     @classmethod
     def parse(cls, header: Header, blobs: list[bytes]) -> "_RunBatch":
-        source, prelude, *contents = blobs
-        paths = header["paths"]
-        runs = contents[len(paths) :]
-        interactor = None
-        if header["interactor"] is not None:
-            half = len(runs) // 2
-            runs, (program, *answers) = runs[:half], runs[half:]
-            limits = header["interactor"]["limits"]
-            interactor = _Interactor(source=program, limits=limits, answers=answers)
+        left = iter(blobs)
+        count = header["runs"]
+        # Each value takes its blobs off the rest, so this order is that of the blobs.
         return cls(
             seq=header["seq"],
             program=header["program"],
             limits=header["limits"],
             source_path=header["source_path"],
-            source=source,
-            prelude=prelude,
-            files=list(zip(paths, contents[: len(paths)], strict=True)),
             preload=tuple(header["preload"]),
             split=header["split"],
             standing=header["standing"],
-            runs=runs,
-            interactor=interactor,
-            commands=None if (told := header["commands"]) is None else _Commands.parse(told),
+            source=next(left),
+            prelude=next(left),
+            files=[(path, next(left)) for path in header["paths"]],
+            runs=list(islice(left, count)),
+            run_files=_rows({path: list(islice(left, count)) for path in header["run_paths"]}),
+            commands=_Commands.parse(header["commands"], left),
+            interactor=None
+            if (told := header["interactor"]) is None
+            else _Interactor.parse(told, left, count),
         )
+
+
+def _rows(columns: dict[str, list[bytes]]) -> tuple[dict[str, bytes], ...]:
+    """Return the files of each run, given those of all runs by path."""
+    each_run = zip(*columns.values(), strict=True)
+    return tuple(dict(zip(columns, contents, strict=True)) for contents in each_run)
 
 
 _TEST_BATCH = _RunBatch(
@@ -477,6 +511,8 @@ class Supervisor:
             How the compiler ended (None if there is no compiler), and the files for the runs (None
             if the program does not compile).
         """
+        if commands.product is not None:
+            return None, _known_product(commands.product, held)
         sources = orders.write_bundle(batch.source_path, batch.source, batch.files)
         held.callback(os.close, sources.descriptor)
         if not commands.compile:
@@ -498,11 +534,13 @@ class Supervisor:
             return ended, None
         try:
             parcel = orders.open_product(product)
+            held.callback(os.close, parcel.descriptor)
+            if commands.keeps_product:
+                ended = replace(ended, product=_read_product(parcel.descriptor))
         except ValueError as error:
             words = f"what the compiler made cannot be used: {error}"
             event = {"e": "compile_error", "type": "compiler", "message": words}
             return replace(ended, report=json.dumps(event).encode()), None
-        held.callback(os.close, parcel.descriptor)
         return ended, parcel
 
     def _executions(
@@ -511,17 +549,29 @@ class Supervisor:
         """Return a function that executes the program for one run."""
         zygote = self._zygotes.get("plain", ())
 
-        def execute(index: int) -> Ended:
+        def run(index: int, bundle: orders.Parcel) -> Ended:
             party = Party(
                 zygote,
                 "command",
-                bundle=program,
+                bundle=bundle,
                 command=commands.run,
                 environment=commands.environment,
             )
             return self._run_once(batch, [party], batch.runs[index])
 
-        return execute
+        if not batch.run_files:
+            return lambda index: run(index, program)
+        common = orders.read_files(program.descriptor)
+
+        def run_with_files(index: int) -> Ended:
+            files = common | batch.run_files[index]
+            bundle = orders.write_bundle(batch.source_path, None, list(files.items()))
+            try:
+                return run(index, bundle)
+            finally:
+                os.close(bundle.descriptor)
+
+        return run_with_files
 
     def _alone(self, batch: _RunBatch, held: ExitStack) -> Callable[[int], Ended]:
         """Return a function that carries out one run without an interactor."""
@@ -553,14 +603,26 @@ class Supervisor:
                 submissions, compiled, batch.limits, batch.commands.run, batch.commands.environment
             )
         interactors = self._zygotes.get("interactor", ())
+        common = dict(interactor.files)
+        source: bytes | None = interactor.source
+        command: tuple[str, ...] = ()
+        environment: dict[str, str] = {}
+        if (commands := interactor.commands) is not None:
+            commands.require()
+            command, environment = commands.run, commands.environment
+            if commands.product is not None:
+                source = None
+                common = orders.read_files(_known_product(commands.product, held).descriptor)
 
         def talk(index: int) -> DialogueEnd:
-            files = [("input", batch.runs[index]), ("answer", interactor.answers[index])]
-            program = orders.write_bundle("interactor.py", interactor.source, files)
+            files = common | {"input": batch.runs[index], "answer": interactor.answers[index]}
+            program = orders.write_bundle(interactor.source_path, source, list(files.items()))
             try:
                 return Interaction(
                     submission=submission,
-                    interactor=Talker(interactors, program, interactor.limits),
+                    interactor=Talker(
+                        interactors, program, interactor.limits, command, environment
+                    ),
                     cgroup=self._cgroup,
                     shares=self._shared_memory,
                     harness_pids=self._zygotes.harness_pids,
@@ -636,6 +698,32 @@ class Supervisor:
         return self._host.is_stopped(seq)
 
 
+def _read_product(descriptor: int) -> bytes:
+    """Return what a compiler made.
+
+    Raises:
+        ValueError: It is too large.
+    """
+    size = os.fstat(descriptor).st_size
+    if size > _MAX_PRODUCT_BYTES:
+        raise ValueError(f"it has {size} bytes, and may have {_MAX_PRODUCT_BYTES}")
+    return os.pread(descriptor, size, 0)
+
+
+def _known_product(product: bytes, held: ExitStack) -> orders.Parcel:
+    """Return what an earlier batch has compiled, for reading.
+
+    Raises:
+        SlotBroken: It is not what a slot has made.
+    """
+    descriptor = orders.memory_file("product", product)
+    held.callback(os.close, descriptor)
+    try:
+        return _held(held, orders.open_product(descriptor))
+    except ValueError as error:
+        raise SlotBroken(f"the batch's product cannot be used: {error}") from error
+
+
 def _without_memory(batch: _RunBatch) -> Ended | DialogueEnd:
     ended = without_memory()
     if batch.interactor is None:
@@ -679,6 +767,9 @@ def _outcome(seq: int, index: int, ended: Ended | DialogueEnd) -> tuple[Header, 
     """Return the frame that reports a run."""
     header: Header = {"op": "outcome", "seq": seq, "index": index}
     if isinstance(ended, Ended):
+        if ended.product is not None:
+            header["has_product"] = True
+            return header | _end(ended), *ended.streams, ended.product
         return header | _end(ended), *ended.streams
     header["dialogue"] = {
         "interactor": _end(ended.interactor),

@@ -305,6 +305,15 @@ def _read_head(descriptor: int) -> tuple[str, int]:
         size *= 16
 
 
+def read_files(descriptor: int) -> dict[str, bytes]:
+    """Return all files of a bundle, the source included, by path."""
+    bundle = read_bundle(descriptor)
+    files = {path: read_span(descriptor, span) for path, span in bundle.files.items()}
+    if bundle.source is not None:
+        files[bundle.source_path] = bundle.source.encode("utf-8", "surrogatepass")
+    return files
+
+
 def read_span(descriptor: int, span: Span) -> bytes:
     """Return the content of a file of a bundle."""
     return os.pread(descriptor, span.size, span.start)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from grader.model import CheckerKind
 from grader.model.errors import SuiteError
 from grader.running import answers
 
@@ -23,14 +24,25 @@ from grader.running import answers
 def test_exit_status_means_what_testlib_says(
     status: int, stderr: bytes, equal: bool, share: float | None
 ) -> None:
-    result = answers.by_status("checker", status, stderr)
+    result = answers.by_status("checker", CheckerKind.TESTLIB, status, stderr)
     assert (result.equal, result.share) == (equal, share)
+
+
+@pytest.mark.parametrize(("status", "equal"), [(42, True), (43, False)])
+def test_exit_status_means_what_the_icpc_says(status: int, equal: bool) -> None:
+    assert answers.by_status("checker", CheckerKind.ICPC, status, b"").equal is equal
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, 7, 41, 139, None])
+def test_other_exit_status_in_the_icpcs_way_is_the_suites_fault(status: int | None) -> None:
+    with pytest.raises(SuiteError, match="the suite's checker"):
+        answers.by_status("checker", CheckerKind.ICPC, status, b"points 1")
 
 
 def test_least_of_several_shares_counts() -> None:
     """The program may have repeated lines of the submission."""
     stderr = b"points 0.25 expected 7, got\npoints 1\npoints nan\n"
-    assert answers.by_status("checker", 7, stderr).share == 0.25
+    assert answers.by_status("checker", CheckerKind.TESTLIB, 7, stderr).share == 0.25
 
 
 @pytest.mark.parametrize(
@@ -47,7 +59,7 @@ def test_least_of_several_shares_counts() -> None:
 )
 def test_what_means_nothing_is_the_suites_fault(status: object, stderr: bytes) -> None:
     with pytest.raises(SuiteError, match="the suite's interactor"):
-        answers.by_status("interactor", status, stderr)
+        answers.by_status("interactor", CheckerKind.TESTLIB, status, stderr)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +84,8 @@ def test_other_values_are_the_suites_fault(value: object) -> None:
 
 
 def test_refusal_quotes_what_the_program_said() -> None:
-    result = answers.by_status("checker", 1, b"wrong answer on\nline 3\x1b[31m")
+    result = answers.by_status(
+        "checker", CheckerKind.TESTLIB, 1, b"wrong answer on\nline 3\x1b[31m"
+    )
     assert "wrong answer on\\nline 3" in result.difference
     assert "\x1b" not in result.difference

@@ -68,7 +68,7 @@ def run(*outcomes: RunOutcome, total_time_s: float = 10.0, stop_early: bool = Fa
         cases=tuple(StdinCase(id=str(i), stdin="", expected="1") for i in range(len(outcomes)))
     )
     task = make_task(tests, total_time_s, stop_early=stop_early)
-    return run_stdin(task, tests, TimedSlot(*outcomes))
+    return run_stdin(task, tests, TimedSlot(*outcomes), References())
 
 
 def make_task(tests: Tests, total_time_s: float, *, stop_early: bool = False) -> Task:

@@ -47,9 +47,15 @@ def test_share_is_earned_by_a_program_that_ends_in_order() -> None:
     assert report.score == pytest.approx((1 / 3 + 1 / 4) / 2)
 
 
-@pytest.mark.parametrize("kind", list(CheckerKind))
-def test_crash_after_being_accepted_is_still_a_crash(kind: CheckerKind) -> None:
-    accepts = "def interact(case, answer):\n    return True\n" if kind == "function" else ""
+@pytest.mark.parametrize(
+    ("kind", "accepts"),
+    [
+        (CheckerKind.FUNCTION, "def interact(case, answer):\n    return True\n"),
+        (CheckerKind.TESTLIB, ""),
+        (CheckerKind.ICPC, "raise SystemExit(42)"),
+    ],
+)
+def test_crash_after_being_accepted_is_still_a_crash(kind: CheckerKind, accepts: str) -> None:
     report = grade("import sys\nsys.stdin.read()\n1 / 0", accepts, kind)
     assert report.verdict is Verdict.RUNTIME_ERROR
 
