@@ -170,7 +170,9 @@ def stdin_of(label: object) -> StdinTests:
     [
         pytest.param({"interactor": 1}, "interactor must be an object", id="interactor"),
         pytest.param({"interactor": {"kind": "function"}}, "source must be text", id="no source"),
-        pytest.param({"interactor": {"source": "", "kind": "c"}}, "function, but is", id="kind"),
+        pytest.param(
+            {"interactor": {"source": "", "kind": "c"}}, "function, icpc, but is", id="kind"
+        ),
         pytest.param(
             {"interactor": "", "comparison": {"comparator": "exact"}}, "without a", id="both"
         ),
@@ -232,3 +234,45 @@ def test_prompt_of_an_envelope_does_not_replace_a_code_prompt() -> None:
     suite = parse_label({"label": problem, "prompt": [{"role": "user", "content": "Continue."}]})
     assert suite.continues_prompt
     assert suite.prompt == code
+
+
+@pytest.mark.parametrize(
+    ("checker", "language", "kind"),
+    [
+        pytest.param("def check(i, o, a): ...", "python", "function", id="function"),
+        pytest.param("#include <ios>\nint main() {}", "cpp", "testlib", id="includes"),
+        pytest.param("```rust\nfn main() {}\n```", "rust", "testlib", id="fence"),
+        pytest.param({"source": "x", "name": "a/check.cc"}, "cpp", "testlib", id="name"),
+        pytest.param({"source": "x", "name": "check.py"}, "python", "function", id="python name"),
+        pytest.param({"source": "x", "language": "C++20"}, "cpp20", "testlib", id="language"),
+        pytest.param(
+            {"source": "x", "language": "c", "name": "a.py", "kind": "icpc"}, "c", "icpc", id="all"
+        ),
+    ],
+)
+def test_checker_says_its_language(checker: object, language: str, kind: str) -> None:
+    tests = parse_label({**CASES, "checker": checker}).tests
+    assert isinstance(tests, StdinTests)
+    found = tests.comparison.checker
+    assert found is not None
+    assert (found.language, found.kind) == (language, kind)
+    assert "```" not in found.source
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        pytest.param({"language": "any"}, "one language, but is 'any'", id="any"),
+        pytest.param({"language": "brainfuck"}, "is not graded", id="unknown language"),
+        pytest.param({"name": "check"}, "ending tells no language", id="name without ending"),
+        pytest.param({"name": "x.cpp", "kind": "function"}, "only Python", id="function in C++"),
+        pytest.param({"files": ["a"]}, "object of texts by path", id="files"),
+        pytest.param({"files": {"../a": ""}}, "stay inside", id="path that leaves"),
+        pytest.param({"arguments": "a"}, "list of texts", id="arguments"),
+    ],
+)
+def test_wrong_checker_is_refused_with_what_was_expected(
+    fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(LabelError, match=message):
+        parse_label({**CASES, "checker": {"source": "x", **fields}})
