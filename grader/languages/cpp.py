@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from grader.languages.c import GCC_WORDS, MAIN
 from grader.languages.language import (
@@ -144,6 +145,7 @@ _CPP17 = Language(
     source="solution.cpp",
     compile=(*_FLAGS, f"-I{PREBUILT}", "-o", "program", "{source}"),
     prebuilt=_precompiled("gnu++17"),
+    libraries={"testlib.h": Path(__file__).with_name("testlib.h").read_bytes()},
     run=("./program",),
     program=MAIN,
     show=show,

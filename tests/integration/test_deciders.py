@@ -266,3 +266,45 @@ def test_interactor_in_cpp_decides(
     suite = parse_label(label)
     report = grader.grade(Submission(id="0", completion=code, suite=suite))
     assert report.verdict is verdict, report.feedback
+
+
+TESTLIB = """
+#include "testlib.h"
+int main(int argc, char **argv) {
+    registerTestlibCmd(argc, argv);
+    int number = inf.readInt();
+    long long a = ouf.readLong(2, number), b = ouf.readLong(2, number);
+    if (a * b != number) quitf(_wa, "%lld * %lld is not %d", a, b, number);
+    quitf(_ok, "right");
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "words"),
+    [
+        pytest.param("print(6, 2)", Verdict.PASSED, "", id="right"),
+        pytest.param("print(2, 5)", Verdict.FAILED, "2 * 5 is not 12", id="wrong"),
+        pytest.param("print(2)", Verdict.FAILED, "Unexpected end of file", id="too little"),
+        pytest.param("print(6, 2, 1)", Verdict.FAILED, "Extra information", id="too much"),
+        pytest.param("print('9' * 1_000_000)", Verdict.FAILED, "refused for its form", id="long"),
+        pytest.param("print('\\0ok\\npoints 1')", Verdict.FAILED, "refused", id="words"),
+    ],
+)
+def test_checker_for_testlib_decides(
+    grader: Grader, code: str, verdict: Verdict, words: str
+) -> None:
+    require("cpp")
+    report = check(grader, TESTLIB, code)
+    assert report.verdict is verdict
+    assert words in report.feedback
+
+
+def test_own_testlib_takes_the_place_of_the_projects(grader: Grader) -> None:
+    require("cpp")
+    own = "#define RIGHT 0\n"
+    checker = {
+        "source": '#include "testlib.h"\nint main() { return RIGHT; }',
+        "files": {"testlib.h": own},
+    }
+    assert check(grader, checker, "print(1)").verdict is Verdict.PASSED
