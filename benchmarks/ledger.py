@@ -19,7 +19,7 @@ from grader.config.settings import QueueSettings, Settings
 from grader.model import Submission
 from grader.model.verdict import Verdict
 from grader.opening import open_grader
-from grader.queueing.ledger import connect
+from grader.queueing.broker import connect
 from grader.queueing.status import read_status
 
 _WORKER = ("benchmarks.instant_worker",)

@@ -120,7 +120,9 @@ class Process:
 class RedisServer(Process):
     """A Redis with an append-only file, on a port of its own."""
 
-    def __init__(self, folder: Path, address: str = "", password: str = "") -> None:
+    def __init__(
+        self, folder: Path, address: str = "", password: str = "", options: Sequence[str] = ()
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self._password = password
@@ -129,7 +131,7 @@ class RedisServer(Process):
         command += ["--port", str(self.port), "--protected-mode", "no"]
         if password:
             command += ["--requirepass", password]
-        command += ["--save", "", "--appendonly", "yes", "--dir", str(folder)]
+        command += ["--save", "", "--appendonly", "yes", "--dir", str(folder), *options]
         super().__init__(command, folder / "redis.log", dict(os.environ))
 
     def start(self) -> None:
@@ -180,7 +182,6 @@ class Worker(Process):
     def __init__(
         self,
         name: str,
-        redis: RedisServer,
         folder: Path,
         *,
         place: Place | None = None,
@@ -188,7 +189,7 @@ class Worker(Process):
     ) -> None:
         place = place or Place()
         environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
-        environ |= {"GRADER_BROKER": redis.url, "TMPDIR": str(folder / "tmp"), **place.environ}
+        environ |= {"TMPDIR": str(folder / "tmp"), **place.environ}
         for key, value in {"sandbox": "native", "slots": 2, **settings}.items():
             environ[f"GRADER_{key.upper()}"] = str(value)
         self.name = name
@@ -224,9 +225,12 @@ class Deployment:
         redis_folder: Path | None = None,
         address: str = "",
         password: str = "",
+        options: Sequence[str] = (),
     ) -> None:
         self.folder = folder
-        self.redis = RedisServer(redis_folder or folder / "redis", address, password)
+        self.redis = RedisServer(redis_folder or folder / "redis", address, password, options)
+        self.broker = self.redis.url
+        """The address that workers and clients get."""
         self.workers: list[Worker] = []
         self.temporary_files = folder / "tmp"
         """Where workers would put some."""
@@ -238,9 +242,9 @@ class Deployment:
 
     def add_worker(self, place: Place | None = None, **settings: Any) -> Worker:
         """Start a worker; it need not serve yet."""
-        defaults = {"queue_lease_s": 2, "queue_drain_s": 5}
+        defaults = {"broker": self.broker, "queue_lease_s": 2, "queue_drain_s": 5}
         name = f"worker{len(self.workers)}"
-        worker = Worker(name, self.redis, self.folder, place=place, **{**defaults, **settings})
+        worker = Worker(name, self.folder, place=place, **{**defaults, **settings})
         worker.start()
         self.workers.append(worker)
         return worker

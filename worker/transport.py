@@ -46,6 +46,10 @@ class HintChannel(redis.Channel):
             return True
 
 
+class SentinelHintChannel(HintChannel, redis.SentinelChannel):
+    """Such a channel to the Redis that sentinels name."""
+
+
 class HintTransport(redis.Transport):
     """The transport with these channels."""
 
@@ -69,7 +73,13 @@ class HintTransport(redis.Transport):
         super()._deliver(message, queue)  # type: ignore[no-untyped-call]
 
 
+class SentinelHintTransport(HintTransport):
+    """The transport over sentinels."""
+
+    Channel = SentinelHintChannel
+
+
 def use() -> None:
-    """Have this process connect to Redis by this transport."""
-    for scheme in ("redis", "rediss"):
-        transport.TRANSPORT_ALIASES[scheme] = f"{__name__}:{HintTransport.__name__}"
+    """Have this process connect to Redis by these transports."""
+    for scheme, used in (("redis", HintTransport), ("sentinel", SentinelHintTransport)):
+        transport.TRANSPORT_ALIASES[scheme] = f"{__name__}:{used.__name__}"

@@ -211,7 +211,11 @@ class Settings:
     images: ImageSettings = ImageSettings()
     broker: Annotated[
         str | None,
-        Setting("redis:// address of the queue; wins over url", default="none", shown=redacted),
+        Setting(
+            "redis://, rediss:// or sentinel:// address of the queue; wins over url",
+            default="none",
+            shown=redacted,
+        ),
     ] = field(default=None, repr=False)
     url: Annotated[
         str | None,

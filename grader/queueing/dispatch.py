@@ -7,6 +7,7 @@ from typing import Any
 
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
+from grader.queueing.broker import celery_broker
 from grader.queueing.ledger import Hint
 from grader.queueing.names import GRADE_TASK, queue_name
 
@@ -21,16 +22,16 @@ def make_app(settings: Settings) -> Any:
     Raises:
         ConfigurationError: No broker is set, or Celery is not installed.
     """
-    if settings.broker is None:
-        message = "no broker is set; expected GRADER_BROKER=redis://..."
-        raise ConfigurationError(message)
     try:
         from celery import Celery
     except ImportError as error:
         message = "a broker needs the extra: pip install 'grader-rl[worker]'"
         raise ConfigurationError(message) from error
-    app = Celery("grader", broker=settings.broker, set_as_current=False)
+    broker = celery_broker(settings)
+    app = Celery("grader", set_as_current=False)
     app.conf.update(
+        broker_url=broker.url,
+        broker_use_ssl=broker.tls,
         accept_content=["json"],
         task_serializer="json",
         event_serializer="json",
@@ -47,6 +48,7 @@ def make_app(settings: Settings) -> Any:
         # Redis refuses commands while its disk is full, and while it is a replica.
         broker_channel_error_retry=True,
         broker_transport_options={
+            **broker.transport_options,
             # Otherwise Celery keeps each message in Redis until it is acknowledged, and a worker
             # ends if a full Redis refuses that. The ledger finds lost hints.
             "ack_emulation": False,

@@ -5,33 +5,22 @@ and in a process that was forked from one that used it. docs/operations.md descr
 """
 
 import json
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from grader.config.settings import ServiceClass, Settings
-from grader.model.errors import ConfigurationError, QueueUnavailableError
+from grader.model.errors import QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
-from grader.process.repeats import Repeats
 from grader.queueing import names
+from grader.queueing.broker import connect, execute
 from grader.queueing.names import AnswerKind, Key
 from grader.queueing.scripts import SCRIPTS
-from grader.text.hosts import is_loopback
-from grader.text.redaction import redacted
-
-if TYPE_CHECKING:
-    from redis import Redis
-
-_log = logging.getLogger(__name__)
-
-_WARNINGS = Repeats(every_s=86_400.0)
 
 CLIENT_LEASE_S = 60.0
 """A client that was silent for so long counts as dead: its jobs are no longer wanted."""
 
-_SOCKET_TIMEOUT_S = 5.0
-_CONNECT_TIMEOUT_S = 3.0
 _REAP_INTERVAL_S = 0.5
 _DROPPED_AT_ONCE = 5000
 """Verdicts, and suites, that one step drops at most if Redis is nearly full; Redis serves nothing
@@ -173,61 +162,6 @@ class Message:
     body: bytes
 
 
-def connect(settings: Settings) -> "Redis":
-    """Return a client for the broker that the settings name; nothing is sent yet.
-
-    Raises:
-        ConfigurationError: No broker is set, its address is unusable, or redis is not installed.
-    """
-    if settings.broker is None:
-        message = "no broker is set; expected GRADER_BROKER=redis://..."
-        raise ConfigurationError(message)
-    try:
-        from redis import Redis
-        from redis.backoff import ConstantBackoff
-        from redis.exceptions import ConnectionError as DisconnectedError
-        from redis.exceptions import TimeoutError as SilenceError
-        from redis.retry import Retry
-    except ImportError as error:
-        message = "a broker needs the extra: pip install 'grader-rl[worker]'"
-        raise ConfigurationError(message) from error
-    try:
-        client = Redis.from_url(
-            settings.broker,
-            socket_timeout=_SOCKET_TIMEOUT_S,
-            socket_connect_timeout=_CONNECT_TIMEOUT_S,
-            socket_keepalive=True,
-            protocol=2,
-            # The server may have closed an idle connection: try once more with a new one.
-            retry=Retry(ConstantBackoff(0.05), 1),
-            retry_on_error=[DisconnectedError, SilenceError],
-        )
-    except ValueError:
-        # The library's message may quote a part of the password.
-        message = (
-            f"the broker's address {redacted(settings.broker)} is not usable; "
-            "expected redis://[:password@]host:port/number, percent-encoded if needed"
-        )
-        raise ConfigurationError(message) from None
-    _warn_if_open(client, settings.broker)
-    return client
-
-
-def _warn_if_open(client: "Redis", broker: str) -> None:
-    """Warn if other machines can reach the broker, and it is used without a secret."""
-    options = client.connection_pool.connection_kwargs
-    has_secret = options.get("password") or options.get("ssl_certfile")
-    if has_secret or "path" in options or is_loopback(options.get("host", "localhost")):
-        return
-    message = (
-        f"the broker {redacted(broker)} is used without a password: everyone who can connect to it"
-        " reads all submissions and decides their verdicts; set a password, or keep the network"
-        " closed (docs/threat-model.md)"
-    )
-    if _WARNINGS.is_due(message):
-        _log.warning(message)
-
-
 class Ledger:
     """The scripts as methods. Each raises `QueueUnavailableError` if Redis fails, and no other."""
 
@@ -238,7 +172,7 @@ class Ledger:
             ConfigurationError: As `connect`.
         """
         self._redis = connect(settings)
-        self._execute: Callable[..., Any] = self._redis.execute_command
+        self._execute: Callable[..., Any] = partial(execute, self._redis)
         self._queue = settings.queue
         self._times = {
             "worker_lease_ms": _ms(settings.queue.lease_s),
@@ -288,7 +222,7 @@ class Ledger:
 
         An answer is read again until `acknowledge` drops it.
         """
-        found = self._command(
+        found = self._execute(
             "XREAD", "COUNT", MAX_READ, "BLOCK", max(1, _ms(block_s)),
             "STREAMS", Key.OUT + client, "0",
         )  # fmt: skip
@@ -298,7 +232,7 @@ class Ledger:
     def acknowledge(self, client: str, last: str) -> None:
         """Drop the answers up to the id `last`."""
         milliseconds, _, number = last.partition("-")
-        self._command("XTRIM", Key.OUT + client, "MINID", f"{milliseconds}-{int(number) + 1}")
+        self._execute("XTRIM", Key.OUT + client, "MINID", f"{milliseconds}-{int(number) + 1}")
 
     def check(self, client: str, keys: Sequence[str]) -> Checked:
         """Renew a client's lease, and look after its jobs, some of them in each atomic step.
@@ -318,7 +252,7 @@ class Ledger:
 
     def has_slot(self, key: str) -> bool:
         """Return whether `begin` was called for a job, and it has not ended yet."""
-        return bool(self._command("HGET", Key.JOB + key, "has_slot") == b"1")
+        return bool(self._execute("HGET", Key.JOB + key, "has_slot") == b"1")
 
     def cancel(self, client: str, keys: Iterable[str]) -> None:
         """Stop waiting for jobs. Those that no other client waits for are stopped."""
@@ -326,8 +260,8 @@ class Ledger:
 
     def leave(self, client: str) -> None:
         """Forget a client that no longer waits for anything."""
-        self._command("DEL", Key.OUT + client)
-        self._command("ZREM", Key.CLIENTS, client)
+        self._execute("DEL", Key.OUT + client)
+        self._execute("ZREM", Key.CLIENTS, client)
 
     # ------------------------------------------------------------ workers
 
@@ -373,7 +307,7 @@ class Ledger:
 
     def suite(self, digest: str) -> bytes | None:
         """Return a suite that was stored; None if it is gone."""
-        found: bytes | None = self._command("GET", Key.SUITE + digest)
+        found: bytes | None = self._execute("GET", Key.SUITE + digest)
         return found
 
     def ask_again(self, worker: str, token: str, key: str) -> None:
@@ -473,20 +407,11 @@ class Ledger:
             errors="replace"
         )
         try:
-            return self._command("EVALSHA", script.digest, 0, encoded, *payloads)
+            return self._execute("EVALSHA", script.digest, 0, encoded, *payloads)
         except QueueUnavailableError as error:
             if not isinstance(error.__cause__, NoScriptError):
                 raise
-            return self._command("EVAL", script.source, 0, encoded, *payloads)
-
-    def _command(self, *words: Any) -> Any:
-        from redis.exceptions import RedisError
-
-        try:
-            return self._execute(*words)
-        except (RedisError, OSError) as error:
-            message = f"Redis failed at {words[0]}: {type(error).__name__}: {error}"
-            raise QueueUnavailableError(message) from error
+            return self._execute("EVAL", script.source, 0, encoded, *payloads)
 
 
 def _versions_member(worker: str) -> str:

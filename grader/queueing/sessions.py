@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from grader.config.settings import Settings
@@ -28,7 +29,7 @@ from grader.model.errors import (
     WireError,
 )
 from grader.model.limits import Limits
-from grader.queueing.ledger import connect
+from grader.queueing.broker import connect, execute
 from grader.queueing.names import Key, SessionKey
 from grader.queueing.programs import (
     ProgramResult,
@@ -63,53 +64,44 @@ class SessionLists:
         """Connect to nothing yet.
 
         Raises:
-            ConfigurationError: As `grader.queueing.ledger.connect`.
+            ConfigurationError: As `grader.queueing.broker.connect`.
         """
         self._redis = connect(settings)
-        self._execute: Callable[..., Any] = self._redis.execute_command
+        self._execute: Callable[..., Any] = partial(execute, self._redis)
 
     def ask(self, key: str, request: Mapping[str, Any]) -> bytes:
         """Add a request to a list, and return it as it is stored."""
         body = json.dumps(request).encode()
-        self._command("RPUSH", key, body)
-        self._command("EXPIRE", key, _REQUEST_TTL_S)
+        self._execute("RPUSH", key, body)
+        self._execute("EXPIRE", key, _REQUEST_TTL_S)
         return body
 
     def withdraw(self, key: str, body: bytes) -> bool:
         """Take a request back; False if a worker has it."""
-        return bool(self._command("LREM", key, 1, body))
+        return bool(self._execute("LREM", key, 1, body))
 
     def take(self, keys: Sequence[str]) -> bytes | None:
         """Wait a moment for the next element of any of these lists."""
-        found = self._command("BLPOP", *keys, _TICK_S)
+        found = self._execute("BLPOP", *keys, _TICK_S)
         return None if found is None else bytes(found[1])
 
     def answer(self, id: str, answer: Mapping[str, Any]) -> None:
         """Answer a request."""
         key = SessionKey.ANSWER + id
-        self._command("RPUSH", key, json.dumps(answer))
-        self._command("EXPIRE", key, _ANSWER_TTL_S)
+        self._execute("RPUSH", key, json.dumps(answer))
+        self._execute("EXPIRE", key, _ANSWER_TTL_S)
 
     def has_worker(self, worker: str) -> bool:
         """Return whether a worker's lease runs."""
-        return bool(self._command("EXISTS", Key.WORKER + worker))
+        return bool(self._execute("EXISTS", Key.WORKER + worker))
 
     def forget(self, worker: str) -> None:
         """Drop the requests to a worker that ends."""
-        self._command("DEL", SessionKey.WORKER + worker)
+        self._execute("DEL", SessionKey.WORKER + worker)
 
     def close(self) -> None:
         """Close the connections. Repeats harmlessly."""
         self._redis.close()
-
-    def _command(self, *words: Any) -> Any:
-        from redis.exceptions import RedisError
-
-        try:
-            return self._execute(*words)
-        except (RedisError, OSError) as error:
-            message = f"Redis failed at {words[0]}: {type(error).__name__}: {error}"
-            raise QueueUnavailableError(message) from error
 
 
 # ---------------------------------------------------------------- the client's side

@@ -12,7 +12,7 @@ from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
-from grader.queueing.ledger import connect
+from grader.queueing.broker import connect
 from grader.queueing.names import Key
 
 

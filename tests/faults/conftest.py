@@ -51,7 +51,7 @@ def deployment(deploy: Callable[..., Deployment]) -> Deployment:
 def client_settings(deployed: Deployment, **queue: float) -> Settings:
     """Return the settings of a client of the deployment, which waits long and keeps nothing."""
     values = {"deadline_s": max(240.0, SUBMISSIONS), "lease_s": 2.0, **queue}
-    return Settings(broker=deployed.redis.url, queue=QueueSettings(**values))  # type: ignore[arg-type]
+    return Settings(broker=deployed.broker, queue=QueueSettings(**values))  # type: ignore[arg-type]
 
 
 class Batch:

@@ -25,8 +25,8 @@ from grader.model.verdict import Verdict
 from grader.opening import open_grader
 from grader.process.release import build_id
 from grader.queueing import names
+from grader.queueing.broker import connect
 from grader.queueing.grader import QueueGrader
-from grader.queueing.ledger import connect
 from grader.queueing.status import read_status
 from tests.conftest import missing
 from tests.deployment import REPO, Deployment, RedisServer, redis_program, wait_until
@@ -321,7 +321,9 @@ def test_worker_refuses_to_start_where_it_cannot_grade(
 ) -> None:
     from tests.deployment import Worker
 
-    worker = Worker("unable", deployment.redis, tmp_path, queue_images="fortran", sandbox="docker")
+    worker = Worker(
+        "unable", tmp_path, broker=deployment.broker, queue_images="fortran", sandbox="docker"
+    )
     worker.start()
     assert worker.wait(30) == 3
     assert "cannot grade" in worker.log()

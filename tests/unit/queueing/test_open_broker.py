@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from grader.config.settings import Settings
-from grader.queueing.ledger import connect
+from grader.queueing.broker import connect
 
 
 @pytest.mark.parametrize(

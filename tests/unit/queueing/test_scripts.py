@@ -13,6 +13,7 @@ from grader.config.settings import Settings
 from grader.queueing.ledger import Handover, Ledger, LedgerEntry, Wanted
 from grader.queueing.names import AnswerKind, Counter, JobState, Key
 from grader.queueing.scripts import SCRIPTS
+from tests.deployment import REPO
 
 FILES = {
     file.name.removesuffix(".lua"): file.read_text()
@@ -20,6 +21,8 @@ FILES = {
     if file.name.endswith(".lua")
 }
 ENTRY = LedgerEntry(key="k", suite="s", image="python", timeout_s=1, settings="{}", code=b"\xff")
+CLIENTS_SCRIPTS = {"submit", "store_suite", "check", "cancel"}
+USERS = (REPO / "deploy/redis/users.acl").read_text().splitlines()
 DELIVERY = "token"
 HANDOVER = Handover(token=DELIVERY, key="k", report=b"\xff", error="", keep=True, edition="e")
 WANTED = Wanted(token=DELIVERY, images=["python"])
@@ -114,3 +117,17 @@ def test_script_begins_with_its_flags_and_runs_without_memory_unless_it_needs_so
     first = SCRIPTS[name].source.partition("\n")[0]
     needs_memory = name in {"submit", "store_suite"}
     assert first == ("#!lua" if needs_memory else "#!lua flags=allow-oom")
+
+
+@pytest.mark.parametrize("user", ["client", "worker"])
+def test_user_may_run_every_command_of_its_scripts(user: str) -> None:
+    """A script that is refused in its middle has done half of its step."""
+    rights = next(line for line in USERS if line.startswith(f"user {user} "))
+    scripts = CLIENTS_SCRIPTS if user == "client" else FILES.keys() - CLIENTS_SCRIPTS
+    used = {
+        command.lower()
+        for name in scripts
+        for command in re.findall(r"redis\.call\('(\w+)'", FILES[name])
+    }
+    assert used
+    assert used <= set(re.findall(r"\+(\S+)", rights))

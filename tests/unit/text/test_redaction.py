@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from grader.config.server import ServerSettings
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError
-from grader.queueing.ledger import connect
+from grader.queueing.broker import connect
 from grader.remote.address import Address
 from grader.text.redaction import redacted
 
