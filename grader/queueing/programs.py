@@ -150,7 +150,8 @@ def encode_result(result: ProgramResult) -> bytes:
     outcome = result.outcome
     if outcome is None:
         return json.dumps({"reason": result.reason}).encode()
-    told = {name: value for name, value in asdict(outcome).items() if name != "dialogue"}
+    # A program has no interactor, and nothing asks for what its compiler made.
+    told = {n: value for n, value in asdict(outcome).items() if n not in ("dialogue", "product")}
     for name in _STREAMS:
         told[name] = text_of(told[name])
     return json.dumps({"outcome": told}).encode()
