@@ -61,7 +61,12 @@ def make_app(settings: Settings) -> FastAPI:
         strict_content_type=False,
     )
     app.state.service = service
-    app.add_middleware(RequestMiddleware, settings=settings.server, metrics=metrics)
+    app.add_middleware(
+        RequestMiddleware,
+        settings=settings.server,
+        metrics=metrics,
+        collection=service.collection,
+    )
     for router in (
         grade.make_router(service),
         rewards.make_router(service),

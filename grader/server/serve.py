@@ -46,6 +46,7 @@ def serve(settings: Settings) -> None:
     _give_back_memory()
     with _listen(settings.server) as listener:
         app = make_app(settings)
+        app.state.service.collection.begin()
         config = uvicorn.Config(
             app,
             http=Connection,

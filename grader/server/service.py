@@ -17,6 +17,7 @@ from grader.model import GradeReport, Submission
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
+from grader.process.garbage import RareCollection
 from grader.process.logs import error_kind
 from grader.process.threads import Threads
 from grader.queueing.diagnosis import obstacle as queue_obstacle
@@ -63,6 +64,8 @@ class Service:
         self.open_requests = OpenRequests()
         self.idempotency = IdempotencyStore(settings.server)
         self.samples = SampleStore(settings.keep)
+        self.collection = RareCollection()
+        """Begun only by a process that has no other purpose than this service."""
         with contextlib.ExitStack() as held:
             problems = None
             if settings.problems is not None:

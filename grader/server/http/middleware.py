@@ -25,6 +25,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader.config.server import ServerSettings
+from grader.process.garbage import RareCollection
 from grader.process.tracing import span, trace_fields
 from grader.server.http.bodies import BodyRoom, Refusal, read_body
 from grader.server.http.request_context import RequestContext, enter_request
@@ -48,9 +49,16 @@ _ID_CHARS = 128
 class RequestMiddleware:
     """The middleware; see the module."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        metrics: Metrics,
+        collection: RareCollection,
+    ) -> None:
         """Wrap `app`."""
         self._app = app
+        self._collection = collection
         self._settings = settings
         self._metrics = metrics
         self._token = None if settings.token is None else settings.token.encode()
@@ -125,6 +133,7 @@ class RequestMiddleware:
             raise Refusal(413, f"{reason} (server.body_bytes)")
         lease = held.enter_context(self._room.lease())
         body = await read_body(receive, lease, self._settings)
+        self._collection.count(lease.held)
         return _BufferedReceive(body, receive)
 
 

@@ -10,6 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from grader.config.server import ServerSettings
 from grader.model import MiB
 from grader.model.errors import ConfigurationError
+from grader.process.garbage import RareCollection
 from grader.server.http.middleware import RequestMiddleware
 from grader.server.metrics import Metrics
 from grader.server.serve import check_exposure
@@ -52,7 +53,7 @@ def call(
         "path": path,
         "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
     }
-    asyncio.run(RequestMiddleware(app, settings, Metrics())(scope, receive, send))
+    asyncio.run(RequestMiddleware(app, settings, Metrics(), RareCollection())(scope, receive, send))
     return sent[0]["status"], sent[1]["body"], dict(sent[0]["headers"])
 
 
