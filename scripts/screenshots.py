@@ -1,21 +1,23 @@
 """Make the pictures of the documentation, from real runs: `make screenshots`.
 
 Grades the examples twice, the second time without looking for code blocks, and takes pictures of
-their report in the system's Chromium; then has a service grade them for a minute, and takes
-pictures of its page.
+their report in the system's Chromium; then has a service with a queue grade them for a minute, and
+takes pictures of its page.
 """
 
 import json
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 import requests
 from playwright.sync_api import Browser, sync_playwright
@@ -59,27 +61,37 @@ def take(browser: Browser, address: str, name: str, scheme: str, height: int) ->
 
 # ---------------------------------------------------------------- the live page
 
-SERVED_S = 75.0
-"""How long the service grades before its picture is taken."""
+SERVED_S = 60.0
+TRAINED_S = 15.0
+"""How long the service grades before its picture is taken, alone and beside another client."""
 PAUSE_S = 0.4
 """Longest pause between two submissions."""
+MANY = 100
+"""How often another client has the examples graded."""
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Run a service that knows the problems of the examples; yield its address."""
+def serving(folder: Path) -> Iterator[tuple[str, str]]:
+    """Run a service with a queue and a worker; yield its address and that of the queue."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    broker = f"redis://127.0.0.1:{port}/0"
     log = folder / "service.log"
     settings = {"SANDBOX": "native", "SERVER_PORT": "0", "PROBLEMS": "examples/problems.jsonl"}
-    settings |= {"LIMITS_CPU_TIME_S": "1", "LIMITS_WALL_TIME_S": "3"}
+    settings |= {"LIMITS_CPU_TIME_S": "1", "LIMITS_WALL_TIME_S": "3", "BROKER": broker}
     environ = {**os.environ, **{f"GRADER_{name}": value for name, value in settings.items()}}
-    with log.open("wb") as output:
-        command = [sys.executable, "-m", "grader", "serve"]
-        service = subprocess.Popen(command, cwd=REPO, env=environ, stderr=output)
-    try:
-        yield f"http://127.0.0.1:{port_of(log)}"
-    finally:
-        service.terminate()
-        service.wait()
+    command = [sys.executable, "-m", "grader"]
+    with ExitStack() as stack, log.open("wb") as output:
+
+        def start(*arguments: str, said: int | IO[bytes] = subprocess.DEVNULL) -> None:
+            process = subprocess.Popen(arguments, cwd=REPO, env=environ, stdout=said, stderr=said)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+
+        start("redis-server", "--port", str(port), "--save", "", "--dir", str(folder))
+        start(*command, "worker")
+        start(*command, "serve", said=output)
+        yield f"http://127.0.0.1:{port_of(log)}", broker
 
 
 def port_of(log: Path) -> int:
@@ -104,12 +116,29 @@ def keep_busy(address: str, seconds: float) -> None:
         time.sleep(chance.random() * PAUSE_S)
 
 
+@contextmanager
+def trainer(folder: Path, broker: str) -> Iterator[None]:
+    """Have another client grade a long file over the queue, so that submissions wait."""
+    samples, log = folder / "many.jsonl", folder / "trainer.log"
+    samples.write_text((REPO / "examples/samples.jsonl").read_text() * MANY)
+    files = (str(samples), "--problems", "examples/problems.jsonl", "-o", str(folder / "many.out"))
+    command = [sys.executable, "-m", "grader", "grade", *files, "--broker", broker]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=REPO, stdout=output, stderr=output)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def take_live(browser: Browser, address: str) -> None:
     """Take the pictures of the service's page."""
     page = browser.new_page(viewport={"width": 1280, "height": 1150})
     page.goto(f"{address}/")
     page.locator("#charts svg").nth(5).wait_for()
-    page.screenshot(path=IMAGES / "live.png")
+    page.get_by_text("Waiting, by client and class").wait_for()
+    page.screenshot(path=IMAGES / "live.png", full_page=True)
     page.set_viewport_size({"width": 1280, "height": 1000})
     page.goto(f"{address}/#/playground")
     page.get_by_label("Label format").select_option("test_cases")
@@ -132,15 +161,17 @@ def main() -> None:
         grade(graded)
         grade(before, "--set", "extraction=verbatim", "--limit", "24")
         page, flips = Path(folder, "report.html"), Path(folder, "flips.html")
-        grader("report", str(graded), "-o", str(page))
+        grader("report", str(graded), "--problems", "examples/problems.jsonl", "-o", str(page))
         grader("report", str(graded), str(before), "-o", str(flips))
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, sample, scheme, height in SHOTS:
             take(browser, f"{page.as_uri()}#{sample}", name, scheme, height)
-        take(browser, flips.as_uri(), "flips", "light", 900)
-        with serving(Path(folder)) as address:
+        take(browser, f"{flips.as_uri()}?q=flipped%3Dtrue#samples", "flips", "light", 900)
+        with serving(Path(folder)) as (address, broker):
             keep_busy(address, SERVED_S)
-            take_live(browser, address)
+            with trainer(Path(folder), broker):
+                keep_busy(address, TRAINED_S)
+                take_live(browser, address)
         browser.close()
 
 
