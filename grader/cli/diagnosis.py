@@ -1,11 +1,12 @@
 """The diagnostics of `grader doctor`: machine, Docker engine, isolation layers, languages."""
 
 import sys
-from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.cli.machine import Diagnostic, DiagnosticStatus, examine
-from grader.config.settings import Settings
+from grader.config.settings import SandboxChoice, Settings
 from grader.languages import Language, languages, missing
 from grader.model import MiB
 from grader.model.errors import GraderError
@@ -20,8 +21,8 @@ def diagnose(settings: Settings) -> dict[str, list[Diagnostic]]:
     sections = {
         "Machine": examine(),
         "Docker engine": _engine(settings),
-        "Sandbox native": _layers(_native, settings),
-        "Sandbox docker": _layers(_docker, settings),
+        "Sandbox native": _layers(settings, SandboxChoice.NATIVE),
+        "Sandbox docker": _layers(settings, SandboxChoice.DOCKER),
     }
     if sys.platform == "linux":
         sections["Languages (native)"] = [find_language(each) for each in languages().values()]
@@ -30,15 +31,10 @@ def diagnose(settings: Settings) -> dict[str, list[Diagnostic]]:
 
 def conclude(settings: Settings) -> Diagnostic:
     """Open a slot as a grading would, and say in one sentence whether submissions can run here."""
-    from grader.sandbox.choice import choose_sandbox
-
     name = "grading"
     try:
-        sandbox = choose_sandbox(settings)
-        try:
+        with _opened(settings) as sandbox:
             sandbox.open_slot(image="python", memory_bytes=256 * MiB).close()
-        finally:
-            sandbox.close()
     except GraderError as error:
         remedy = "see what is missing above; or grade elsewhere, by --url or --broker"
         state = f"Not ready: {error}"
@@ -122,31 +118,18 @@ def _runtime(info: "EngineInfo", name: str) -> str:
     return f"{name} ({', '.join(about)})" if about else name
 
 
-def _native(settings: Settings) -> "Sandbox":
-    from grader.sandbox.native.backend import NativeSandbox
+def _opened(settings: Settings) -> "AbstractContextManager[Sandbox]":
+    from grader.sandbox.choice import choose_sandbox
 
-    return NativeSandbox(settings)
-
-
-def _docker(settings: Settings) -> "Sandbox":
-    from grader.sandbox.docker.backend import DockerSandbox
-
-    return DockerSandbox(settings)
+    return closing(choose_sandbox(settings))
 
 
-def _layers(make: Callable[[Settings], "Sandbox"], settings: Settings) -> list[Diagnostic]:
+def _layers(settings: Settings, choice: SandboxChoice) -> list[Diagnostic]:
     try:
-        sandbox = make(settings)
-        try:
-            return _diagnostics(sandbox.layers())
-        finally:
-            sandbox.close()
+        with _opened(replace(settings, sandbox=choice)) as sandbox:
+            return [_layer(name, state) for name, state in sandbox.layers().items()]
     except GraderError as error:
         return [Diagnostic(name="backend", health=DiagnosticStatus.MISSING, state=str(error))]
-
-
-def _diagnostics(layers: Mapping[str, str]) -> list[Diagnostic]:
-    return [_layer(name, state) for name, state in layers.items()]
 
 
 def _layer(name: str, state: str) -> Diagnostic:

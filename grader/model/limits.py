@@ -74,12 +74,7 @@ class Limits:
 
     def override(self, overrides: "LimitOverrides") -> "Limits":
         """Return these limits with every value that `overrides` gives."""
-        given = {
-            f.name: value
-            for f in fields(overrides)
-            if (value := getattr(overrides, f.name)) is not None
-        }
-        return replace(self, **given)
+        return replace(self, **_given(overrides))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +99,15 @@ class LimitOverrides:
             if value is not None and not value > 0:
                 message = f"limits.{field.name} must be above 0, but is {value!r}"
                 raise ValueError(message)
+
+    def override(self, overrides: "LimitOverrides") -> "LimitOverrides":
+        """Return these limits with every value that `overrides` gives."""
+        return replace(self, **_given(overrides))
+
+
+def _given(overrides: LimitOverrides) -> dict[str, Any]:
+    values = ((field.name, getattr(overrides, field.name)) for field in fields(overrides))
+    return {name: value for name, value in values if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,6 @@ from grader.model.verdict import Verdict
 from grader.offline.attacks import PLAIN, Attack, attacks_on
 from grader.offline.checked import Change, Effort, Mutation, Paid, ProblemCheck, ProblemHealth
 from grader.offline.mutants import Mutant, mutants_of
-from grader.offline.rows import overridden
 from grader.offline.run import Grades
 from grader.scoring.calibration import Measured, key_of
 from grader.suites import ProblemIndex
@@ -77,7 +76,7 @@ def check_problems(
                 yield ProblemCheck(id=problem_id, health=ProblemHealth.BROKEN, feedback=str(error))
                 continue
             assert suite is not None, problem_id  # noqa: S101 - the ids are the index's own
-            suite = replace(suite, limits=overridden(suite.limits, winning))
+            suite = replace(suite, limits=suite.limits.override(winning))
             trials.append(_Trial(id=problem_id, suite=suite, limits=limits, effort=effort))
         for trial in _graded(trials, grader, _Trial.references):
             if not trial.goes_on():

@@ -8,7 +8,7 @@ list, each item is a sample of the problem and becomes its own output row.
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grader import languages
@@ -176,12 +176,6 @@ def completion_of(row: Mapping[str, Any]) -> str:
     return next((text for key in keys if (text := _text(row.get(key))) is not None), "")
 
 
-def overridden(suite: LimitOverrides, given: LimitOverrides) -> LimitOverrides:
-    """Return the limits of a suite, overridden by the given ones."""
-    values = {f.name: v for f in fields(given) if (v := getattr(given, f.name)) is not None}
-    return replace(suite, **values)
-
-
 # ---------------------------------------------------------------- inside
 
 
@@ -216,7 +210,7 @@ def _suite(
     suite = finder.find(row if tests is row.get("label") else {**row, "label": tests}, size)
     if rules.limits == LimitOverrides():
         return suite
-    return replace(suite, limits=overridden(suite.limits, rules.limits))
+    return replace(suite, limits=suite.limits.override(rules.limits))
 
 
 def _in_language(suite: TestSuite, row: Mapping[str, Any], completions: list[str]) -> TestSuite:

@@ -75,7 +75,7 @@ class RemoteGrader(FutureGrader):
         delivery = Delivery(self._connections, cancellation, deadline=deadline)
         late = f"no report within {round(timeout_s, 1):g} s from {self.address}"
         alarm = self._deadlines.add(
-            deadline, lambda: deliver(future, self._not_graded(_why(late, delivery)))
+            deadline, lambda: deliver(future, not_graded(_why(late, delivery), self.settings))
         )
 
         def settled(_: ReportFuture) -> None:
@@ -91,7 +91,7 @@ class RemoteGrader(FutureGrader):
         try:
             self._threads.submit(self._deliver, delivery, job.conditions, body, future, late)
         except RuntimeError:
-            deliver(future, self._not_graded("the grader is closed"))
+            deliver(future, not_graded("the grader is closed", self.settings))
         return future
 
     def look(self) -> str:
@@ -116,7 +116,7 @@ class RemoteGrader(FutureGrader):
         with self._lock:
             waiting = list(self._open)
         for future in waiting:
-            deliver(future, self._not_graded("the grader was closed"))
+            deliver(future, not_graded("the grader was closed", self.settings))
         self._threads.shutdown(wait=True)
         self._deadlines.close()
         self._connections.close()
@@ -161,19 +161,16 @@ class RemoteGrader(FutureGrader):
             answer = delivery.post(_PATH, body, headers)
             report = conditions.add_to(report_of(answer["report"]))  # type: ignore[index]
         except RequestCancelledError:
-            report = self._not_graded(_why(late, delivery))
+            report = not_graded(_why(late, delivery), self.settings)
         except RefusedError as error:
-            report = self._not_graded(f"{self.address} refuses: {error}")
+            report = not_graded(f"{self.address} refuses: {error}", self.settings)
         except (GraderError, LookupError, TypeError) as error:
             reason = f"{self.address} sent no valid report: {type(error).__name__}: {error}"
-            report = self._not_graded(reason)
+            report = not_graded(reason, self.settings)
         except Exception as error:  # noqa: BLE001 - logged; fails only this submission
             _log.exception("grading a submission failed because of a bug in the client")
-            report = self._not_graded(f"{type(error).__name__}: {error}")
+            report = not_graded(f"{type(error).__name__}: {error}", self.settings)
         deliver(future, report)
-
-    def _not_graded(self, reason: str) -> GradeReport:
-        return not_graded(reason, self.settings)
 
 
 def _why(late: str, delivery: Delivery) -> str:

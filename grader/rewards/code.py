@@ -139,7 +139,7 @@ class CodeRater:
     def _begin(self, sample: Sample, label: object, deadline: float) -> "_Call | Rating":
         began = time.monotonic()
         if began >= deadline:
-            return self._ungraded("no time was left to read the label")
+            return ungraded("no time was left to read the label", self._settings.reward)
         try:
             submission = self._submission(sample, label)
             # Trainers call with one sample from many threads. While the queue's client sends one
@@ -148,11 +148,11 @@ class CodeRater:
                 submission, timeout_s=max(0.001, deadline - began), is_bulk=True
             )
         except GraderError as error:
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
         except Exception as error:  # noqa: BLE001 - logged; fails only this call
             # A bad label or a bug in the client must not stop the training.
             _log.exception("rating a sample failed because of a bug in the grader")
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
         current_call().hold(future)
         return _Call(future=future, problem_id=submission.suite.problem_id, began=began)
 
@@ -165,12 +165,12 @@ class CodeRater:
             return self._rating(report, time.monotonic() - call.began)
         except TimeoutError:
             call.future.cancel()
-            return self._ungraded("no report by the deadline")
+            return ungraded("no report by the deadline", self._settings.reward)
         except CancelledError:
-            return self._ungraded("the call was cancelled")
+            return ungraded("the call was cancelled", self._settings.reward)
         except Exception as error:  # noqa: BLE001 - logged; fails only this call
             _log.exception("rating a sample failed because of a bug in the grader")
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
 
     def _submission(self, sample: Sample, label: object) -> Submission:
         suite = self._parse_text(label) if isinstance(label, str) else self._parse(label)
@@ -193,7 +193,7 @@ class CodeRater:
 
     def _rating(self, report: GradeReport, elapsed_s: float) -> Rating:
         if not report.graded:
-            return self._ungraded(report.feedback)
+            return ungraded(report.feedback, self._settings.reward)
         right = report.verdict is Verdict.PASSED
         fraction = fraction_of(report)
         score = float(right) if self._settings.reward.score is ScoreMode.BINARY else fraction
@@ -219,9 +219,6 @@ class CodeRater:
             note=f"{report.verdict} {report.passed}/{report.total}: {report.feedback}",
             report=report,
         )
-
-    def _ungraded(self, reason: str) -> Rating:
-        return ungraded(reason, self._settings.reward.neutral)
 
     def _state_of_queue(self) -> str:
         """Return what may be wrong with the queue; "" if there is none, or nothing is found."""

@@ -140,7 +140,9 @@ class ConversationRater:
                 for future in futures.values():
                     current_call().hold(future)
         except (GraderError, RuntimeError) as error:
-            return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
+            return [
+                ungraded(f"{type(error).__name__}: {error}", self._settings.reward) for _ in samples
+            ]
         return [
             self._end(sample, futures, deadline)
             for sample, futures in zip(samples, waiting, strict=True)
@@ -200,12 +202,12 @@ class ConversationRater:
         except TimeoutError:
             for future in futures.values():
                 future.cancel()
-            return self._ungraded("a model did not answer by the deadline")
+            return ungraded("a model did not answer by the deadline", self._settings.reward)
         except CancelledError:
-            return self._ungraded("the call was cancelled")
+            return ungraded("the call was cancelled", self._settings.reward)
         except Exception as error:  # noqa: BLE001 - logged; fails only this call
             _log.exception("rating a conversation failed because of a bug in the grader")
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
 
     def _rating(self, sample: Sample, found: dict[str, float]) -> Rating:
         settings = self._settings.conversation
@@ -241,9 +243,6 @@ class ConversationRater:
             answer=response,
             note=f"quality {quality:.3f}{others}{', short' if is_short else ''}",
         )
-
-    def _ungraded(self, reason: str) -> Rating:
-        return ungraded(reason, self._settings.reward.neutral)
 
 
 def _choices(settings: ConversationSettings) -> dict[str, ModelChoice]:

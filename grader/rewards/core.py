@@ -75,7 +75,9 @@ class RewardCore:
             deadline_s: Seconds after which grading is given up; None: as in the settings.
         """
         if self._closed:
-            return [self._ungraded("the reward function is closed") for _ in samples]
+            return [
+                ungraded("the reward function is closed", self.settings.reward) for _ in samples
+            ]
         deadline = time.monotonic() + (deadline_s or self.settings.reward.deadline_s)
         try:
             plans = [self._plan(sample, task or self.settings.task) for sample in samples]
@@ -89,7 +91,9 @@ class RewardCore:
             _log.exception(
                 "rating %d samples failed because of a bug in the reward function", len(samples)
             )
-            return [self._ungraded(f"{type(error).__name__}: {error}") for _ in samples]
+            return [
+                ungraded(f"{type(error).__name__}: {error}", self.settings.reward) for _ in samples
+            ]
 
     def record(
         self,
@@ -145,7 +149,7 @@ class RewardCore:
         try:
             return plan_for(sample.label, task)
         except GraderError as error:
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self.settings.reward)
 
     def _rate(
         self, samples: list[Sample], plans: list[GradingPlan | Rating], deadline: float
@@ -239,9 +243,6 @@ class RewardCore:
         return [
             replace(rating, reward=next(values)) if rating.graded else rating for rating in ratings
         ]
-
-    def _ungraded(self, reason: str) -> Rating:
-        return ungraded(reason, self.settings.reward.neutral)
 
 
 def _verdict(ratings: list[Rating]) -> Verdict | None:

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from grader.config.rewards import RewardTask
+from grader.config.rewards import RewardSettings, RewardTask
 from grader.model.errors import ConfigurationError
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
@@ -56,8 +56,10 @@ def rewards_for(
         `reward.drop_ungraded` is set and the sample could not be graded.
     """
     queries, prompts, labels = _listed(queries), _listed(prompts), _listed(labels)
+    settings = RewardSettings()
     try:
         core = core or shared_core()
+        settings = core.settings.reward
         samples = [
             Sample(query=_text(query), prompt=_text(_at(prompts, i)), label=_at(labels, i))
             for i, query in enumerate(queries)
@@ -67,11 +69,9 @@ def rewards_for(
             _show(samples, ratings)
     except Exception as error:  # noqa: BLE001 - logged; fails only this call
         _log.exception("the reward function failed for %d samples", len(queries))
-        neutral = core.settings.reward.neutral if core else 0.0
-        ratings = [ungraded(f"{type(error).__name__}: {error}", neutral) for _ in queries]
+        ratings = [ungraded(f"{type(error).__name__}: {error}", settings) for _ in queries]
     complaints.add(ratings)
-    drop = core is not None and core.settings.reward.drop_ungraded
-    columns = _columns(ratings, drop_ungraded=drop)
+    columns = _columns(ratings, drop_ungraded=settings.drop_ungraded)
     return columns["rewards"] if _takes_rewards_alone() else columns
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from grader.config.rewards import RewardSettings
 from grader.model import GradeReport
 from grader.model.verdict import Verdict
 
@@ -109,14 +110,14 @@ class Rater(Protocol):
         """
 
 
-def ungraded(reason: str, neutral: float) -> Rating:
-    """Return the rating of a sample that could not be graded."""
+def ungraded(reason: str, settings: RewardSettings) -> Rating:
+    """Return the rating of a sample that could not be graded: the neutral reward."""
     # With a score of 0, dynamic filtering drops a group in which nothing was graded.
     return Rating(
-        reward=neutral,
+        reward=settings.neutral,
         score=0.0,
         graded=False,
         verdict=Verdict.INTERNAL_ERROR,
-        logs={"raw_reward": neutral},
+        logs={"raw_reward": settings.neutral},
         note=f"not graded: {reason}",
     )

@@ -32,7 +32,7 @@ class RepairAgent(Agent):
         try:
             plan = plan_for(label, RewardTask.CODE)
         except GraderError as error:
-            rating = ungraded(str(error), self._core.settings.reward.neutral)
+            rating = ungraded(str(error), self._core.settings.reward)
             return Attempt(rating=rating, solved=False, words="")
         tests = next((part.label for part in plan.parts if part.task is RewardTask.CODE), label)
         (rating,) = self._core.code.rate([sample], [tests], deadline)

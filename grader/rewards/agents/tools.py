@@ -46,7 +46,7 @@ class ToolAgent(Agent):
         try:
             plan = plan_for(episode.label, self._core.settings.task)
         except GraderError as error:
-            rating = ungraded(str(error), self._core.settings.reward.neutral)
+            rating = ungraded(str(error), self._core.settings.reward)
             return Attempt(rating=rating, solved=False, words="")
         text = response_of(sample.query, sample.prompt).text
         answer = _handed_in(text, plan)
@@ -68,7 +68,7 @@ class ToolAgent(Agent):
             outcome = self._notebooks.run(episode.notebook, code)
         except GraderError as error:
             reason = f"{type(error).__name__}: {error}"
-            rating = ungraded(reason, self._core.settings.reward.neutral)
+            rating = ungraded(reason, self._core.settings.reward)
             return Attempt(rating=rating, solved=False, words="")
         lost = "" if outcome.lives else "\nNothing of this code was kept."
         lines = "\n".join(inert(line, 500) for line in outcome.text.splitlines())

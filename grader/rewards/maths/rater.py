@@ -58,24 +58,24 @@ class MathRater:
 
     def _rate(self, sample: Sample, label: object, deadline: float) -> Rating:
         if current_call().is_cancelled:
-            return self._ungraded("the call was cancelled")
+            return ungraded("the call was cancelled", self._settings.reward)
         try:
             expected = gold_text(label)
             if not expected:
                 reason = f"the label holds no answer, but {label!r:.100}; expected text or a number"
-                return self._ungraded(reason)
+                return ungraded(reason, self._settings.reward)
             if len(expected) > MAX_ANSWER_CHARS:
                 reason = (
                     f"the label has {len(expected):,} characters;"
                     f" a final answer has at most {MAX_ANSWER_CHARS:,}"
                 )
-                return self._ungraded(reason)
+                return ungraded(reason, self._settings.reward)
             return self._compare(sample, expected, deadline)
         except GraderError as error:
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
         except Exception as error:  # noqa: BLE001 - logged; fails only this sample
             _log.exception("rating an answer failed because of a bug in the math grader")
-            return self._ungraded(f"{type(error).__name__}: {error}")
+            return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
 
     def _compare(self, sample: Sample, expected: str, deadline: float) -> Rating:
         settings = self._settings.math
@@ -89,7 +89,9 @@ class MathRater:
         if is_right(expected, answer.text, tolerance=settings.tolerance, same=same):
             return self._rating(settings.right, Verdict.PASSED, answer.text, answer.note, expected)
         if comparisons.hit_limit and self._is_endless(expected, deadline):
-            return self._ungraded(f"the label takes too long to compare: {expected:.100}")
+            return ungraded(
+                f"the label takes too long to compare: {expected:.100}", self._settings.reward
+            )
         return self._rating(settings.wrong, Verdict.FAILED, answer.text, answer.note, expected)
 
     def _rating(
@@ -140,9 +142,6 @@ class MathRater:
                     processes=settings.processes, cpu_time_s=settings.symbolic_s
                 )
             return self._algebra
-
-    def _ungraded(self, reason: str) -> Rating:
-        return ungraded(reason, self._settings.reward.neutral)
 
 
 class _LaterComparisons:

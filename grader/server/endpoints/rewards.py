@@ -152,8 +152,8 @@ async def _rate(
     except TimeoutError:
         if context is not None:
             await asyncio.to_thread(context.cancel)
-        neutral = service.settings.reward.neutral
-        return [ungraded("not graded by the deadline", neutral) for _ in samples]
+        settings = service.settings.reward
+        return [ungraded("not graded by the deadline", settings) for _ in samples]
 
 
 def _columns(ratings: list[Rating], *, drop_ungraded: bool) -> dict[str, Any]:

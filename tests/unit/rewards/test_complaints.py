@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from grader.config.rewards import RewardSettings
 from grader.model.verdict import Verdict
 from grader.rewards.complaints import Complaints
 from grader.rewards.sample import Rating, ungraded
@@ -14,7 +15,7 @@ from grader.rewards.sample import Rating, ungraded
 def lines_of(caplog: pytest.LogCaptureFixture, reasons: list[str]) -> list[str]:
     caplog.clear()
     with caplog.at_level(logging.ERROR):
-        Complaints().add(ungraded(reason, 0.0) for reason in reasons)
+        Complaints().add(ungraded(reason, RewardSettings()) for reason in reasons)
     return [record.getMessage() for record in caplog.records]
 
 
