@@ -34,7 +34,7 @@ from worker.heartbeat import Heartbeat
 from worker.job_runner import Finished, JobRunner, is_of_sandbox, origin_of, runs_program
 from worker.locks import ReadersWriterLock
 from worker.sessions import SessionHost
-from worker.steps import Outcome, Steps
+from worker.steps import Steps, StepShare
 from worker.throughput import Throughput
 
 _log = logging.getLogger(__name__)
@@ -183,7 +183,7 @@ class Executor:
         # Threads that wait for a slot to be opened are released, too.
         self._grader.close()
 
-    def _step(self, report: _Report | None, following: Delivery | None) -> Outcome:
+    def _step(self, report: _Report | None, following: Delivery | None) -> StepShare:
         handover = None if report is None else report.handover
         token = None if following is None else following.token
         return self._insist(lambda: self._steps.make(handover, token))

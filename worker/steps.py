@@ -14,8 +14,8 @@ _BYTES_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a step did for one thread."""
+class StepShare:
+    """One thread's share of a step."""
 
     in_time: bool
     """False if the worker no longer held the job that was handed in."""
@@ -29,7 +29,7 @@ class _Request:
     wanted: Wanted | None
     woken: threading.Event = field(default_factory=threading.Event)
     """Set when the request is settled, or when its thread has to make the next step."""
-    outcome: Outcome | None = None
+    outcome: StepShare | None = None
     error: BaseException | None = None
 
 
@@ -56,7 +56,7 @@ class Steps:
         self._waiting: list[_Request] = []
         self._is_busy = False
 
-    def make(self, handover: Handover | None, token: str | None) -> Outcome:
+    def make(self, handover: Handover | None, token: str | None) -> StepShare:
         """Hand in a report, and take a job.
 
         Args:
@@ -121,7 +121,7 @@ class Steps:
         stepped = self._ledger.step(self._worker, handovers, wanted)
         in_time, taken = iter(stepped.in_time), iter(stepped.taken)
         for request in requests:
-            request.outcome = Outcome(
+            request.outcome = StepShare(
                 in_time=request.handover is not None and next(in_time),
                 taken=None if request.wanted is None else next(taken),
             )

@@ -9,7 +9,7 @@ from typing import assert_never
 from grader import languages
 from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
-from grader.extract.choose import Choice, Chooser, Grade, Wanted
+from grader.extract.choose import Choice, Chooser, Grade, WantedCode
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
 from grader.extract.programs import find_program, language_of, mention
 from grader.extract.source import SourceReader, SourceReading
@@ -91,7 +91,7 @@ class _Extractor:
         self._stub = read_stub(continues) if continues.strip() else None
         if entry_point is None and self._stub is not None:
             entry_point = self._stub.entry_point
-        self._wanted = Wanted(
+        self._wanted = WantedCode(
             entry_point=entry_point, stub=self._stub, prompt=prompt, is_program=is_program
         )
 

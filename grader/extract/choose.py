@@ -56,7 +56,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedCode:
     """What the answer should contain."""
 
     entry_point: str | None
@@ -82,7 +82,7 @@ class _Candidate:
 class Chooser:
     """Chooses among the candidates of one text."""
 
-    def __init__(self, text: str, wanted: Wanted, reader: SourceReader) -> None:
+    def __init__(self, text: str, wanted: WantedCode, reader: SourceReader) -> None:
         self._text = text
         self._wanted = wanted
         self._reader = reader

@@ -20,7 +20,7 @@ from grader.queueing.intake import Intake
 from grader.queueing.jobs import ClientConditions, QueuedJob
 from grader.remote.address import Address
 from grader.remote.connections import Cancellation, Connections, RequestCancelledError
-from grader.remote.delivery import Delivery, RefusedError
+from grader.remote.repeated_request import RefusedError, RepeatedRequest
 from grader.scoring.own import load_policy, policy_to_send
 from grader.scoring.policies import find_policy
 
@@ -72,10 +72,10 @@ class RemoteGrader(FutureGrader):
         if isinstance(job, GradeReport):
             future.set_result(job)
             return future
-        delivery = Delivery(self._connections, cancellation, deadline=deadline)
+        request = RepeatedRequest(self._connections, cancellation, deadline=deadline)
         late = f"no report within {round(timeout_s, 1):g} s from {self.address}"
         alarm = self._deadlines.add(
-            deadline, lambda: deliver(future, not_graded(_why(late, delivery), self.settings))
+            deadline, lambda: deliver(future, not_graded(_why(late, request), self.settings))
         )
 
         def settled(_: ReportFuture) -> None:
@@ -89,7 +89,7 @@ class RemoteGrader(FutureGrader):
         future.add_done_callback(settled)
         body = self._body(submission, job, timeout_s)
         try:
-            self._threads.submit(self._deliver, delivery, job.conditions, body, future, late)
+            self._threads.submit(self._deliver, request, job.conditions, body, future, late)
         except RuntimeError:
             deliver(future, not_graded("the grader is closed", self.settings))
         return future
@@ -97,11 +97,11 @@ class RemoteGrader(FutureGrader):
     def look(self) -> str:
         """Send one request without submissions; see `FutureGrader.look`."""
         deadline = time.monotonic() + _LOOK_S
-        delivery = Delivery(self._connections, Cancellation(), deadline=deadline, tries=1)
+        request = RepeatedRequest(self._connections, Cancellation(), deadline=deadline, tries=1)
         try:
-            delivery.post(_PATH, b'{"submissions": []}', {})
+            request.post(_PATH, b'{"submissions": []}', {})
         except RequestCancelledError as error:
-            message = f"{self.address} does not answer: {delivery.last_fault}"
+            message = f"{self.address} does not answer: {request.last_fault}"
             raise ServiceUnavailableError(message) from error
         except RefusedError as error:
             message = f"{self.address} refuses: {error}"
@@ -147,7 +147,7 @@ class RemoteGrader(FutureGrader):
 
     def _deliver(
         self,
-        delivery: Delivery,
+        request: RepeatedRequest,
         conditions: ClientConditions,
         body: bytes,
         future: ReportFuture,
@@ -158,10 +158,10 @@ class RemoteGrader(FutureGrader):
         # One key for all tries, so that a repeated request is not graded again.
         headers = {"Idempotency-Key": secrets.token_hex(16)}
         try:
-            answer = delivery.post(_PATH, body, headers)
+            answer = request.post(_PATH, body, headers)
             report = conditions.add_to(report_of(answer["report"]))  # type: ignore[index]
         except RequestCancelledError:
-            report = not_graded(_why(late, delivery), self.settings)
+            report = not_graded(_why(late, request), self.settings)
         except RefusedError as error:
             report = not_graded(f"{self.address} refuses: {error}", self.settings)
         except (GraderError, LookupError, TypeError) as error:
@@ -173,5 +173,5 @@ class RemoteGrader(FutureGrader):
         deliver(future, report)
 
 
-def _why(late: str, delivery: Delivery) -> str:
-    return f"{late}; {delivery.last_fault}" if delivery.last_fault else late
+def _why(late: str, request: RepeatedRequest) -> str:
+    return f"{late}; {request.last_fault}" if request.last_fault else late

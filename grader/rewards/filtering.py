@@ -62,8 +62,3 @@ def forecast(
 ) -> FilterForecast:
     """Return what the filter does with many groups; see `fate_of`."""
     return FilterForecast(fates=tuple(fate_of(group, low=low, high=high) for group in groups))
-
-
-def in_groups(scores: Sequence[float], size: int) -> list[Sequence[float]]:
-    """Cut the scores of consecutive samples into groups of `size`; the last may be smaller."""
-    return [scores[start : start + size] for start in range(0, len(scores), size)]

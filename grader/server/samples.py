@@ -25,7 +25,7 @@ _CASE_BYTES = 1024
 _SAMPLE_BYTES = 2048
 
 
-class Kind(StrEnum):
+class SampleKind(StrEnum):
     """Why a sample deserves a look; if there are several reasons, the most serious."""
 
     ATTACK = "attack"
@@ -37,15 +37,15 @@ class Kind(StrEnum):
     PASSED = "passed"
 
 
-def kind_of(report: GradeReport) -> Kind:
+def kind_of(report: GradeReport) -> SampleKind:
     """Return the kind of a report's sample."""
     if report.suspicion or report.verdict is Verdict.TAMPERED:
-        return Kind.ATTACK
+        return SampleKind.ATTACK
     if not report.graded:
-        return Kind.UNGRADED
+        return SampleKind.UNGRADED
     if report.verdict in LIMIT_VERDICTS:
-        return Kind.LIMIT
-    return Kind.PASSED if report.verdict is Verdict.PASSED else Kind.FAILED
+        return SampleKind.LIMIT
+    return SampleKind.PASSED if report.verdict is Verdict.PASSED else SampleKind.FAILED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Kept:
 
     key: str
     """Unique, also among the samples of earlier processes."""
-    kind: Kind
+    kind: SampleKind
     sample: GradedSample
     size: int
     """Estimated bytes of memory."""
@@ -95,7 +95,7 @@ class Kept:
 class StoreCounts:
     """How many samples a store keeps, and their size."""
 
-    by_kind: dict[Kind, int]
+    by_kind: dict[SampleKind, int]
     size: int
     """Estimated bytes."""
 
@@ -108,8 +108,10 @@ class SampleStore:
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
-        self._shelves: dict[Kind, OrderedDict[str, Kept]] = {kind: OrderedDict() for kind in Kind}
-        self._sizes = dict.fromkeys(Kind, 0)
+        self._shelves: dict[SampleKind, OrderedDict[str, Kept]] = {
+            kind: OrderedDict() for kind in SampleKind
+        }
+        self._sizes = dict.fromkeys(SampleKind, 0)
         self._boot = secrets.token_hex(4)
         self._count = 0
 
@@ -118,13 +120,13 @@ class SampleStore:
         """Which samples it keeps, how many and for how long."""
         return self._settings
 
-    def wants(self, kind: Kind) -> bool:
+    def wants(self, kind: SampleKind) -> bool:
         """Tell whether samples of a kind are kept."""
         match self._settings.samples:
             case KeepSamples.NONE:
                 return False
             case KeepSamples.FAILED:
-                return kind is not Kind.PASSED
+                return kind is not SampleKind.PASSED
             case KeepSamples.ALL:
                 return True
 
@@ -152,7 +154,7 @@ class SampleStore:
                 self._drop_oldest(kind)
             while sum(self._sizes.values()) > self._settings.total_bytes:
                 # From the largest kind, so that a flood of one kind does not displace the others.
-                self._drop_oldest(max(Kind, key=self._sizes.__getitem__))
+                self._drop_oldest(max(SampleKind, key=self._sizes.__getitem__))
         return kept
 
     def get(self, key: str) -> Kept | None:
@@ -161,7 +163,7 @@ class SampleStore:
             self._expire(self._clock())
             return next((shelf[key] for shelf in self._shelves.values() if key in shelf), None)
 
-    def newest(self, kinds: Iterable[Kind], most: int) -> list[Kept]:
+    def newest(self, kinds: Iterable[SampleKind], most: int) -> list[Kept]:
         """Return the newest samples of some kinds, the newest first."""
         with self._lock:
             self._expire(self._clock())
@@ -185,7 +187,7 @@ class SampleStore:
             while shelf and next(iter(shelf.values())).expires <= now:
                 self._drop_oldest(kind)
 
-    def _drop_oldest(self, kind: Kind) -> None:
+    def _drop_oldest(self, kind: SampleKind) -> None:
         _, oldest = self._shelves[kind].popitem(last=False)
         self._sizes[kind] -= oldest.size
 

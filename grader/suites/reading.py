@@ -64,7 +64,7 @@ _OWN_FAULTS = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
 """Exit codes that a label can cause besides limits: it overflows a stack in C."""
 
 
-class Kind(StrEnum):
+class LabelKind(StrEnum):
     """What a text is."""
 
     LABEL = "label"
@@ -94,7 +94,7 @@ def read_label(
         ReaderLostError: The process that read the label was killed.
     """
     label = plain(label)
-    kind = Kind.LABEL if isinstance(label, str) else Kind.DATA
+    kind = LabelKind.LABEL if isinstance(label, str) else LabelKind.DATA
     order = _Order(kind=kind, problems=problems, most_values=most_values)
     return _read(order, label, lambda: parse_label(label, problems=problems))
 
@@ -107,7 +107,7 @@ def read_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
         SuiteError: As `read_label`.
         ReaderLostError: As `read_label`.
     """
-    order = _Order(kind=Kind.ROW, problems=problems, most_values=None)
+    order = _Order(kind=LabelKind.ROW, problems=problems, most_values=None)
     return _read(order, plain(row), lambda: parse_problem(row, problems=problems))
 
 
@@ -124,7 +124,7 @@ def end_readers() -> None:
 class _Order:
     """How a text is to be read."""
 
-    kind: Kind
+    kind: LabelKind
     problems: Problems | None
     most_values: int | None
 

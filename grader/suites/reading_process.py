@@ -16,7 +16,7 @@ from typing import NoReturn
 from grader.model import MiB, TestSuite, wire
 from grader.model.errors import LabelError, SuiteError, WireError
 from grader.suites.parse import parse_label, parse_problem
-from grader.suites.reading import OUT_OF_MEMORY, Kind, suite_of
+from grader.suites.reading import OUT_OF_MEMORY, LabelKind, suite_of
 from grader.text import integers
 from grader.text.json_values import count_values
 from sandbox_images.harness.wire.frames import FrameReader, Header, encode
@@ -61,7 +61,7 @@ def _frames() -> Iterator[tuple[Header, list[bytes]]]:
 def _answer(header: Header, text: bytes, frames: Iterator[tuple[Header, list[bytes]]]) -> bytes:
     problems = _AskedProblems(frames) if header["has_problems"] else None
     try:
-        suite = _read(Kind(header["kind"]), text.decode("utf-8", "surrogatepass"), problems)
+        suite = _read(LabelKind(header["kind"]), text.decode("utf-8", "surrogatepass"), problems)
         message = wire.encode_suite(suite)
         most = header["most_values"]
         if most is not None and count_values(message) > most:
@@ -77,13 +77,13 @@ def _answer(header: Header, text: bytes, frames: Iterator[tuple[Header, list[byt
         return encode({"op": "error", "kind": "", "message": f"{type(error).__name__}: {error}"})
 
 
-def _read(kind: Kind, text: str, problems: "_AskedProblems | None") -> TestSuite:
+def _read(kind: LabelKind, text: str, problems: "_AskedProblems | None") -> TestSuite:
     match kind:
-        case Kind.LABEL:
+        case LabelKind.LABEL:
             return parse_label(text, problems=problems)
-        case Kind.DATA:
+        case LabelKind.DATA:
             return parse_label(integers.load_json(text), problems=problems)
-        case Kind.ROW:
+        case LabelKind.ROW:
             return parse_problem(integers.load_json(text), problems=problems)
 
 

@@ -82,7 +82,7 @@ class Algebra:
         """Return whether two expressions are equal; see `Comparisons.same`."""
         return self.comparisons().same(left, right, tolerance)
 
-    def ask(self, question: "Question", deadline: float) -> "Outcome | None":
+    def ask(self, question: "Question", deadline: float) -> "ComparisonResult | None":
         """Compare once; None if a limit was hit.
 
         Raises:
@@ -120,7 +120,9 @@ class Algebra:
             message = "no process for comparisons was free by the deadline"
             raise AlgebraUnavailableError(message) from None
 
-    def _ask(self, seat: "_Seat", question: "Question", deadline: float) -> "Outcome | None":
+    def _ask(
+        self, seat: "_Seat", question: "Question", deadline: float
+    ) -> "ComparisonResult | None":
         worker = seat.worker or self._start()
         seat.worker = None
         try:
@@ -207,7 +209,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ComparisonResult:
     """The result of a comparison."""
 
     is_equal: bool
@@ -252,7 +254,7 @@ class _Worker:
             message = f"a process for comparisons did not start within {_START_S:g} s"
             raise AlgebraUnavailableError(message)
 
-    def ask(self, question: Question, deadline: float) -> Outcome | None:
+    def ask(self, question: Question, deadline: float) -> ComparisonResult | None:
         """Return the result of a comparison; None if it hit a limit, which killed the process.
 
         Raises:
@@ -269,7 +271,7 @@ class _Worker:
             answer = json.loads(self._line(min(wall_time_s, left_s)) or "null")
             if isinstance(answer, list):
                 is_equal, took_s = answer
-                return Outcome(is_equal is True, float(took_s))
+                return ComparisonResult(is_equal is True, float(took_s))
             if answer in _LIMIT_CODES:
                 _log.info(
                     "a comparison hit a limit: %.100r and %.100r", question.left, question.right

@@ -11,7 +11,7 @@ from grader.server.live.alerts import Alert, Situation, find_alerts
 from grader.server.live.intervals import History, Interval, Observation
 from grader.server.live.subscribers import Subscribers
 from grader.server.live.worker_history import WorkerHistory
-from grader.server.samples import Kept, Kind
+from grader.server.samples import Kept, SampleKind
 from grader.server.service import Service
 from grader.server.state import ServiceState
 
@@ -91,7 +91,8 @@ class Monitor:
                 "keep": view.keep_fields(self._store.settings),
                 "intervals": [view.interval_fields(interval) for interval in self.intervals],
                 "samples": [
-                    view.sample_fields(kept) for kept in self._store.newest(Kind, _FIRST_SAMPLES)
+                    view.sample_fields(kept)
+                    for kept in self._store.newest(SampleKind, _FIRST_SAMPLES)
                 ],
                 **self._now(),
             },
@@ -141,7 +142,7 @@ class Monitor:
 
     def _new_samples(self) -> list[Kept]:
         """Return the samples that came since the last call, the newest first."""
-        newest = self._store.newest(Kind, _NEW_SAMPLES)
+        newest = self._store.newest(SampleKind, _NEW_SAMPLES)
         keys = [kept.key for kept in newest]
         known = keys.index(self._newest_key) if self._newest_key in keys else len(keys)
         if keys:

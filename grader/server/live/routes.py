@@ -21,7 +21,7 @@ from grader.server.live.assets import HEADERS, PRIVATE_HEADERS, find_asset
 from grader.server.live.charts import ChartCache, ChartSpan
 from grader.server.live.monitor import Monitor
 from grader.server.live.playground import Trial, examples, try_out
-from grader.server.samples import Kind
+from grader.server.samples import SampleKind
 from grader.server.service import Service
 
 _LISTED = 200
@@ -101,8 +101,8 @@ def _samples(service: Service) -> APIRouter:
     store = service.samples
 
     @router.get("/samples")
-    async def samples(kind: Annotated[list[Kind] | None, Query()] = None) -> dict[str, Any]:
-        newest = store.newest(kind or Kind, _LISTED)
+    async def samples(kind: Annotated[list[SampleKind] | None, Query()] = None) -> dict[str, Any]:
+        newest = store.newest(kind or SampleKind, _LISTED)
         return {
             "samples": [view.sample_fields(kept) for kept in newest],
             "kept": view.kept_fields(store.counts()),

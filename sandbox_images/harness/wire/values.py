@@ -195,22 +195,6 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, int], Json]] = {
 }
 
 
-LEAF_TYPES = (
-    int,
-    float,
-    complex,
-    bytes,
-    bytearray,
-    Decimal,
-    Fraction,
-    dt.datetime,
-    dt.date,
-    dt.time,
-    dt.timedelta,
-)
-"""Types without parts, besides those that JSON has itself."""
-
-
 def decode(encoded: Json, *, max_nodes: int = MAX_NODES) -> Any:
     """Return the value that `encode` was given, or its plain equivalent.
 

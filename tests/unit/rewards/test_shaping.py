@@ -7,7 +7,7 @@ import pytest
 
 from grader.config.rewards import ResponseFormat
 from grader.rewards.batching import MicroBatcher
-from grader.rewards.filtering import GroupFate, fate_of, forecast, in_groups
+from grader.rewards.filtering import GroupFate, fate_of, forecast
 from grader.rewards.heuristics import refusal, relevance, repetition
 from grader.rewards.normalise import RunningNormaliser
 from grader.rewards.response import response_of
@@ -39,7 +39,7 @@ def test_filter_refuses_an_empty_group() -> None:
 
 
 def test_forecast_tells_shares() -> None:
-    found = forecast(in_groups([0, 0, 1, 0, 1, 1, 1], 2))
+    found = forecast([[0, 0], [1, 0], [1, 1], [1]])
     assert found.fates == (
         GroupFate.TOO_HARD,
         GroupFate.KEPT,

@@ -14,7 +14,7 @@ from grader.server.live import view
 from grader.server.live.charts import draw_charts
 from grader.server.live.intervals import Interval, Latency
 from grader.server.live.worker_history import WorkerHistory
-from grader.server.samples import Kind, SampleStore
+from grader.server.samples import SampleKind, SampleStore
 from tests.factories import make_lane, make_queue, make_report, make_worker
 from tests.unit.server.test_intervals import make_interval, make_state
 from tests.unit.server.test_samples import make_sample
@@ -65,7 +65,7 @@ def test_sample_without_an_id_has_a_name_of_its_own() -> None:
     store = SampleStore(KeepSettings())
     for sample_id, problem_id in (("", None), ("", "p"), ("s", None)):
         store.add(make_sample(id=sample_id, problem_id=problem_id))
-    names = [view.sample_fields(kept)["name"] for kept in store.newest(Kind, 10)]
+    names = [view.sample_fields(kept)["name"] for kept in store.newest(SampleKind, 10)]
     assert names == ["s", "p", "sample 1"]
 
 

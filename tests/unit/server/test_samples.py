@@ -10,7 +10,7 @@ from grader.config.server import KeepSamples, KeepSettings
 from grader.model import CaseResult, Evidence, GradeReport, KiB, MiB
 from grader.model.errors import ConfigurationError
 from grader.model.verdict import Suspicion, Verdict
-from grader.server.samples import GradedSample, Kind, SampleStore, kind_of
+from grader.server.samples import GradedSample, SampleKind, SampleStore, kind_of
 from tests.factories import make_report
 
 
@@ -41,24 +41,24 @@ def make_store(**settings: Any) -> SampleStore:
     return SampleStore(KeepSettings(**settings))
 
 
-def ids(store: SampleStore, *kinds: Kind) -> list[str]:
-    return [kept.sample.id for kept in store.newest(kinds or Kind, 1000)]
+def ids(store: SampleStore, *kinds: SampleKind) -> list[str]:
+    return [kept.sample.id for kept in store.newest(kinds or SampleKind, 1000)]
 
 
 @pytest.mark.parametrize(
     ("report", "kind"),
     [
-        pytest.param(make_report(), Kind.PASSED, id="passed"),
-        pytest.param(make_report(Verdict.NO_CODE), Kind.FAILED, id="no code"),
-        pytest.param(make_report(Verdict.MEMORY_LIMIT), Kind.LIMIT, id="limit"),
-        pytest.param(make_report(Verdict.INTERNAL_ERROR), Kind.UNGRADED, id="our fault"),
-        pytest.param(make_report(Verdict.TAMPERED), Kind.ATTACK, id="tampered"),
+        pytest.param(make_report(), SampleKind.PASSED, id="passed"),
+        pytest.param(make_report(Verdict.NO_CODE), SampleKind.FAILED, id="no code"),
+        pytest.param(make_report(Verdict.MEMORY_LIMIT), SampleKind.LIMIT, id="limit"),
+        pytest.param(make_report(Verdict.INTERNAL_ERROR), SampleKind.UNGRADED, id="our fault"),
+        pytest.param(make_report(Verdict.TAMPERED), SampleKind.ATTACK, id="tampered"),
         pytest.param(
-            make_report(suspicion=(Suspicion.NETWORK,)), Kind.ATTACK, id="passed, suspicious"
+            make_report(suspicion=(Suspicion.NETWORK,)), SampleKind.ATTACK, id="passed, suspicious"
         ),
     ],
 )
-def test_kind_is_the_most_serious_reason_to_look(report: GradeReport, kind: Kind) -> None:
+def test_kind_is_the_most_serious_reason_to_look(report: GradeReport, kind: SampleKind) -> None:
     assert kind_of(report) is kind
 
 
@@ -84,8 +84,8 @@ def test_newest_of_each_kind_stay() -> None:
     for number in range(10):
         store.add(make_sample(id=str(number)))
     assert ids(store) == ["9", "8", "7", "limit"]
-    assert ids(store, Kind.FAILED) == ["9", "8", "7"]
-    assert [kept.sample.id for kept in store.newest([Kind.FAILED], 2)] == ["9", "8"]
+    assert ids(store, SampleKind.FAILED) == ["9", "8", "7"]
+    assert [kept.sample.id for kept in store.newest([SampleKind.FAILED], 2)] == ["9", "8"]
 
 
 def test_flood_of_one_kind_leaves_the_few_of_another() -> None:
@@ -96,7 +96,7 @@ def test_flood_of_one_kind_leaves_the_few_of_another() -> None:
     counts = store.counts()
     assert "attack" in ids(store)
     assert counts.size <= 200 * KiB
-    assert 10 < counts.by_kind[Kind.FAILED] < 20
+    assert 10 < counts.by_kind[SampleKind.FAILED] < 20
 
 
 def test_sample_is_forgotten_in_time() -> None:

@@ -147,7 +147,7 @@ def test_process_that_took_much_memory_frees_nothing_by_itself() -> None:
         " process._KEPT_BYTES = 0; atexit.register(print, 'tidied'); process.main()"
     )
     order = {
-        "kind": reading.Kind.LABEL,
+        "kind": reading.LabelKind.LABEL,
         "cpu_time_s": reading.MOST_CPU_S,
         "memory_bytes": reading.MEMORY_BYTES,
         "has_problems": False,

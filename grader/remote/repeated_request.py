@@ -21,7 +21,7 @@ class RefusedError(Exception):
     """The service refuses the request, and would refuse it again."""
 
 
-class Delivery:
+class RepeatedRequest:
     """One request, repeated until it is answered. For one thread; any thread may cancel it."""
 
     def __init__(
