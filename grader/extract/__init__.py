@@ -48,7 +48,7 @@ def extract(
     Args:
         completion: Raw model output, or a query that starts with `prompt` or with its end.
         prompt: The text that the model was given. It tells the prompt's words from the model's.
-            Its code is not taken, except at its end, if the model continues that.
+            Code in it is not taken, unless it is at the end and the model continues it.
         rule: Which of several candidates is the code.
         entry_point: The function or class that the tests use, or `Class.method`.
         continues: The suite's code prompt, which the completion may continue.
@@ -147,7 +147,7 @@ class _Extractor:
         return found
 
     def _continued(self, code: str) -> str:
-        """Return code in another language, after the prompt's code if it continues that."""
+        """Return code in another language, after the prompt's code if it continues that code."""
         entry_point = self._wanted.entry_point
         if not self._continues or entry_point is None or mention(entry_point).search(code):
             return code
@@ -237,7 +237,10 @@ class _Extractor:
 
 
 def _pool(blocks: list[Block]) -> list[Block]:
-    """Return the blocks to choose from by position: closed ones and Python's, if there are any."""
+    """Return the blocks to choose from by position.
+
+    If any are closed, only these; and if any of these are Python, only those.
+    """
     for candidates in ([b for b in blocks if b.closed], blocks):
         python = [block for block in candidates if block.tag is not Tag.OTHER]
         if python or candidates:

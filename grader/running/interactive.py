@@ -1,9 +1,11 @@
 """Programs that talk to an interactor of the suite, each in a run of its own.
 
 Neither is trusted, and neither may touch the other's process; see
-sandbox_images/harness/slot/interaction.py. The one that ended first decides the verdict: a program
-that crashed has crashed, however the interactor then took its silence, and a program that was
-refused was refused, whatever the end of the conversation did to it.
+sandbox_images/harness/slot/interaction.py. The one that ended first decides the verdict. If the
+program crashed first, the verdict is that of the crash, and it does not matter what the interactor
+then said. If the interactor refused first, the verdict is the refusal, although the program may
+have crashed when the conversation broke off. If it accepted first, the program must still end in
+order.
 
 An interactor that crashes or gives no answer is a fault of the suite. But if it accepts the suite's
 reference in the same case, the program is at fault. Otherwise a program could turn its own failure
@@ -143,10 +145,10 @@ def _require_health(
     doubts: list[tuple[StdinCase, SuiteError]],
     slot: Slot,
 ) -> None:
-    """Make sure that an interactor which failed accepts the suite's reference in the same cases.
+    """If the interactor failed, require that it accepts the reference in the same cases.
 
     Raises:
-        SuiteError: It does not, or there is no reference.
+        SuiteError: It does not accept the reference, or there is none.
         SandboxUnavailableError: The slot broke.
     """
     (_, first), *_ = doubts
@@ -168,7 +170,7 @@ def _require_health(
 
 
 def _blame(case: StdinCase, outcome: RunOutcome, task: Task, error: SuiteError) -> CaseResult:
-    """Return the result of a program on whose output a sound interactor failed."""
+    """Return the result of a case in which the interactor failed, if the program is at fault."""
     failure = verdicts.find_failure(case, outcome, task.limits, task.language)
     if failure is not None and outcome.dialogue and not outcome.dialogue.interactor_first:
         return failure

@@ -26,7 +26,7 @@ def stdin_batch(
         task: The submission.
         runs: The inputs.
         source: Code in the same language to run instead of the submission's.
-        interactor: A program to talk to instead. It gets the inputs.
+        interactor: The program to talk to, if there is one. It gets the inputs instead.
     """
     code = task.code if source is None else source
     if task.language is None:
@@ -56,7 +56,7 @@ class Uncompiled:
     """A program that does not compile."""
 
     outcome: RunOutcome
-    """The compiler's, without the calls that it made: these are not the submission's."""
+    """How the compiler ended. Forbidden calls are left out: the compiler made them."""
     why: Finding
 
     def result(self, case: StdinCase) -> CaseResult:
@@ -65,7 +65,9 @@ class Uncompiled:
 
 
 def find_uncompiled(task: Task, running: Iterator[RunOutcome]) -> Uncompiled | None:
-    """Take the compiler's outcome, if any, off those of a batch; None if the program can run.
+    """Return why a program cannot run; None if it compiles, or needs no compiler.
+
+    If there is a compiler, its outcome is taken from `running`; those of the cases remain.
 
     Args:
         task: The submission.
@@ -93,7 +95,7 @@ def commands(language: Language, source: languages.SourceFile, *, memory_bytes: 
     Args:
         language: The program's language.
         source: Its file.
-        memory_bytes: What it may use, without what the runtime uses itself.
+        memory_bytes: The memory limit less what the language's runtime needs.
     """
     values = {
         "{source}": source.path,

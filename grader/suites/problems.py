@@ -21,8 +21,11 @@ from grader.suites.parse import problem_id_of
 from grader.suites.reading import read_problem
 
 MAX_LINE_BYTES = 256 * MiB
-"""Longest line of JSONL and longest element of an array. Rows with tests for each edge have some
-tens of megabytes; more is a file of another kind, and would fill the memory."""
+"""Longest line of JSONL and longest element of an array.
+
+Rows with the most thorough tests have some tens of megabytes. A longer line shows that the file is
+of another kind; reading it could fill the memory.
+"""
 
 _GZIP = b"\x1f\x8b"
 
@@ -36,16 +39,19 @@ class _Named:
 
     spans: Mapping[str, Span]
     clashes: Mapping[str, tuple[int, ...]]
-    """The lines with an id that different rows have. In `spans` each has its line added."""
+    """By each id that several different rows have: their lines. In `spans`, the id of each has its
+    line added.
+    """
     unnamed: int
-    """How many rows have no id; in `spans` each is named after its line."""
+    """The number of rows without an id. In `spans`, each is named after its line."""
 
 
 class ProblemIndex(Closing):
     """Problems by id, each parsed when it is first needed. Safe to share between threads.
 
-    It holds the place of each problem in the file, and the suites used last. The rows stay in the
-    file or, if that is compressed, in an unnamed temporary copy. `close` it, or use it in `with`.
+    Memory holds the place of each problem in the file, and the suites that were used last. The rows
+    stay in the file or, if the file is compressed, in a temporary copy without a name. `close` the
+    index, or use it in `with`.
 
     A row without an id is named after its line. If different rows have one id, each is named after
     its line as well, and nothing is found by the id alone.

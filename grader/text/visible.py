@@ -16,8 +16,8 @@ _KEPT = "\n\t"
 _MARKS_PER_LETTER = 4
 """No script stacks more combining marks on a letter; more would grow into the lines around it."""
 
-# Printable by Python's rules, but invisible: Unicode's default ignorable code points outside the
-# category of format characters, and blanks outside the category of blanks.
+# Invisible characters for which `str.isprintable` is true: code points that Unicode calls "default
+# ignorable" but does not put into category Cf, and blanks that it does not put into category Zs.
 _UNSEEN = frozenset(
     "\N{COMBINING GRAPHEME JOINER}\N{HANGUL CHOSEONG FILLER}\N{HANGUL JUNGSEONG FILLER}"
     "\N{HANGUL FILLER}\N{HALFWIDTH HANGUL FILLER}\N{BRAILLE PATTERN BLANK}"
@@ -46,8 +46,8 @@ def visible(text: str) -> str:
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Yield `text` in pieces, each with whether it is a symbol in place of a character.
 
-    A terminal or page can so set symbols apart from the same characters in the text. Joined, the
-    pieces equal the result of `visible`.
+    So a terminal or page can show a symbol differently from the same character in the text. The
+    joined pieces are what `visible` returns.
     """
     start = marks = 0
     for index, char in enumerate(text):

@@ -1,7 +1,7 @@
 """Fetch files that a program has written.
 
-The work area of a run ends with the run. So `fetch_program.py` runs inside the sandbox around the
-program, and prints its files after its end.
+A run's work area is gone when the run has ended. So the sandbox runs `fetch_program.py`, which
+starts the program, waits for its end, and prints the files that it has written.
 """
 
 import json
@@ -19,7 +19,7 @@ from grader.sandbox.payload import text_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedRun:
-    """A run with its files; the outcome is that of the program alone."""
+    """A program's outcome and files. The outcome does not include what printed the files."""
 
     outcome: RunOutcome
     compile_error: Trouble | None = None

@@ -41,8 +41,8 @@ class CgroupReader(NamedTuple):
     def memory_bytes(self) -> int:
         """Return the memory in use now, without what the kernel can drop.
 
-        That is pages of files and, in version 2, what it remembers of names and files that were
-        looked at. Version 1 does not count the latter apart.
+        The kernel can drop cached pages of files, and its cache of file names and inodes. Version 1
+        has no count of the latter, so they are included there.
         """
         names = _CACHE_V1 if self.version == 1 else _CACHE_V2
         stat = _read(self.memory, "memory.stat")
