@@ -106,5 +106,5 @@ def _choose(
 
 
 def mention(name: str) -> re.Pattern[str]:
-    """Return a pattern that finds a name in code of any language."""
-    return re.compile(rf"\b{re.escape(name)}\b")
+    """Return a pattern that finds a function, or the name of a `Class.method`, in any language."""
+    return re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")

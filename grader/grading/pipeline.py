@@ -27,7 +27,7 @@ from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundE
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Suspicion, Verdict
 from grader.process.tracing import span
-from grader.running import compared, expressions, interactive, judged
+from grader.running import compared, expressions, foreign_calls, interactive, judged
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
@@ -265,6 +265,8 @@ def _run(task: Task, slot: Slot, references: References) -> Graded:
             return compared.run_stdin(task, tests, slot, references)
         case InteractiveTests():
             return interactive.run_interactive(task, tests, slot, references)
+        case CallTests() if task.language is not None:
+            return foreign_calls.run_foreign_calls(task, tests, slot)
         case CallTests():
             return compared.run_calls(task, tests, slot, references)
         case ExpressionTests():

@@ -39,6 +39,7 @@ from grader.model import (
 from grader.model.verdict import LimitKind, Verdict, overall
 from grader.sandbox.contract import RunOutcome
 from grader.source.pytest_tests import ExpectedTests, find_tests
+from grader.text import integers
 from grader.text.inert import FEEDBACK_CHARS, inert, quote, shorten, show
 from sandbox_images.harness.wire import values
 
@@ -52,6 +53,7 @@ __all__ = [
     "judge_checked",
     "judge_pytest",
     "judge_script",
+    "judge_shown_call",
     "judge_stdin",
     "judge_uncompiled",
     "not_run",
@@ -71,6 +73,11 @@ _NODES_PER_VALUE = 4
 
 _ARRAY = Finding(
     verdict=Verdict.FAILED, feedback="returned an array, which `==` compares item by item"
+)
+
+_NOT_RETURNED = Finding(
+    verdict=Verdict.RUNTIME_ERROR,
+    feedback="the program ended with exit code 0 before the call returned",
 )
 
 _Case = StdinCase | CallCase
@@ -122,7 +129,7 @@ def judge_stdin(
 
 
 def find_failure(
-    case: StdinCase, outcome: RunOutcome, limits: Limits, language: Language | None = None
+    case: _Case, outcome: RunOutcome, limits: Limits, language: Language | None = None
 ) -> CaseResult | None:
     """Return the result of a run that fails whatever it printed, or None if the output decides.
 
@@ -134,7 +141,7 @@ def find_failure(
     return None if fault is None else _result(case, outcome, fault)
 
 
-def judge_uncompiled(case: StdinCase, compiled: RunOutcome, why_not: Finding) -> CaseResult:
+def judge_uncompiled(case: _Case, compiled: RunOutcome, why_not: Finding) -> CaseResult:
     """Return the result of the first case of a program that does not compile.
 
     Args:
@@ -163,6 +170,40 @@ def judge_call(case: CallCase, comparison: Comparison, run: ReadRun, limits: Lim
         return _result(case, outcome, finding)
     checked, got = _compare(case, comparison, report.values[0], room)
     return judge_checked(case, outcome, checked, got)
+
+
+def judge_shown_call(
+    case: CallCase,
+    comparison: Comparison,
+    outcome: RunOutcome,
+    limits: Limits,
+    language: Language,
+    shown: str | None,
+) -> CaseResult:
+    """Judge a run that made one call in another language than Python.
+
+    Args:
+        case: The case.
+        comparison: How to compare.
+        outcome: The outcome of the run.
+        limits: The limits of the run, for feedback.
+        language: The language of the program.
+        shown: The result as JSON; None if the program showed none.
+
+    Raises:
+        ValueError: As `judge_call`.
+    """
+    failure = find_failure(case, outcome, limits, language)
+    if failure is not None:
+        return failure
+    if shown is None:
+        return _result(case, outcome, _NOT_RETURNED)
+    try:
+        got = integers.load_json(shown)
+    except (ValueError, RecursionError):
+        words = f"what it returned is not plain data: {quote(shown)}"
+        return _result(case, outcome, Finding(verdict=Verdict.FAILED, feedback=words))
+    return judge_checked(case, outcome, *_compare_value(case, comparison, got))
 
 
 def judge_calls(
@@ -241,6 +282,13 @@ def _compare(
     except values.ValueDecodeError as error:
         words = f"what it returned cannot be read: {inert(str(error))}"
         return CheckResult(equal=False, difference=words), None
+    return _compare_value(case, comparison, got)
+
+
+def _compare_value(
+    case: CallCase, comparison: Comparison, got: Any
+) -> tuple[CheckResult, str | None]:
+    """Compare a value; return the result and, if it differs, the text for evidence."""
     checked = compare_value(comparison, expected=case.expected, got=got)
     if not checked.equal and any(
         compare_value(comparison, expected=other, got=got).equal for other in case.alternatives
@@ -275,8 +323,7 @@ def _find_no_value(report: Report, calls: int) -> Finding | None:
         words = f"reported {count} results for {wanted}"
         return Finding(verdict=Verdict.FAILED, feedback=words)
     if count < calls:
-        words = "the program ended with exit code 0 before the call returned"
-        return Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
+        return _NOT_RETURNED
     return None
 
 

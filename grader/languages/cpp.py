@@ -8,12 +8,14 @@ from grader.languages.c import GCC_WORDS, MAIN
 from grader.languages.language import (
     PREBUILT,
     Assertions,
+    CallDriver,
     ErrorWords,
     Language,
     Prebuilt,
     TranslatedTests,
     ValueDriver,
     call_first,
+    driver_source,
 )
 
 _SHOW = """
@@ -100,6 +102,18 @@ def show(values: ValueDriver) -> str:
     return "\n".join([_SHOW + values.code, "#undef main", values.head, statements])
 
 
+_CALL = driver_source("call.cpp")
+
+
+def call(driver: CallDriver) -> str:
+    """Read arguments as the parameters of the function want them, and show what it returns."""
+    kind, called = "function", driver.function
+    if driver.holder is not None:
+        kind, called = "method", f"{driver.holder}::{driver.function}"
+    main = f'int main() {{ shown_for_tests::{kind}("\\n{driver.mark} 0 ", &{called}); }}'
+    return "\n".join([_CALL + driver.code, "#undef main", main, ""])
+
+
 _TESTS = TranslatedTests(
     start="assert(",
     split=call_first(");"),
@@ -149,6 +163,7 @@ _CPP17 = Language(
     run=("./program",),
     program=MAIN,
     show=show,
+    call=call,
     tests=_TESTS,
     assertions=_ASSERTIONS,
     compile_words=GCC_WORDS,

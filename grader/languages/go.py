@@ -2,7 +2,14 @@
 
 import re
 
-from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
+from grader.languages.language import (
+    Assertions,
+    CallDriver,
+    ErrorWords,
+    Language,
+    ValueDriver,
+    driver_source,
+)
 
 _PACKAGE = re.compile(r"^package[ \t]+\w+[ \t]*;?", re.MULTILINE)
 _IMPORT = re.compile(
@@ -12,6 +19,10 @@ _IMPORTED = re.compile(r"""(?:(?<![\w.])(?!import\b)([\w.]+)[ \t]+)?["`]([^"`\n]
 _MAIN = re.compile(r"\bfunc[ \t]+main[ \t]*\(")
 _TEST = re.compile(r"^func[ \t]+(Test\w*)[ \t]*\(\w+ \*testing\.T\)", re.MULTILINE)
 _REPORTER = re.compile(r"^[ \t]*assert[ \t]*:=[ \t]*assert\.New\(t\)[ \t]*;?$", re.MULTILINE)
+_USUAL_IMPORTS = (
+    'import ("container/heap"; "fmt"; "math"; "math/bits"; "sort"; "strconv"; "strings")'
+)
+"""What may be used without an import in calls, as on LeetCode."""
 _NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//[^\n]*|/\*.*?\*/', re.DOTALL)
 """Texts and comments, which may mention packages that are not used."""
 _BODY = re.compile(r"(?P<body>^func[ \t]+Test.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -30,9 +41,21 @@ def show(values: ValueDriver) -> str:
     Go compiles no import that is not used, so those of the problem, the submission and the tests
     are taken together, as far as their names occur.
     """
-    code = _MAIN.sub("func mainOfTheAnswer(", values.code)
     tests = values.statements('shownForTests("{mark} {number}", {expression})')
-    found = _IMPORT.findall(values.head) + _IMPORT.findall(code)
+    return _program(values.code, values.head, f'import shownfmt "fmt"\n{_SHOW}', tests)
+
+
+def _program(code: str, head: str, own: str, tests: str) -> str:
+    """Put a program together.
+
+    Args:
+        code: The submission.
+        head: The problem's imports.
+        own: Our functions, after their imports.
+        tests: What uses both.
+    """
+    code = _MAIN.sub("func mainOfTheAnswer(", code)
+    found = _IMPORT.findall(head) + _IMPORT.findall(code)
     imports = {
         path: name
         for clause in found
@@ -50,12 +73,24 @@ def show(values: ValueDriver) -> str:
         if name in ("_", ".")
         or re.search(rf"\b{re.escape(name or path.rpartition('/')[2])}\s*\.", read)
     ]
-    head = ["package main", 'import shownfmt "fmt"', *used, _SHOW, "//line solution.go:1:1"]
-    return "\n".join([*head, code, "//line tests.go:1:1", tests])
+    start = ["package main", *used, own, "//line solution.go:1:1"]
+    return "\n".join([*start, code, "//line tests.go:1:1", tests])
 
 
 def _lines_alone(clause: re.Match[str]) -> str:
     return "\n" * clause[0].count("\n")
+
+
+_CALL = driver_source("call.go")
+
+
+def call(driver: CallDriver) -> str:
+    """Read arguments as the parameters of the function want them, and show its first result."""
+    called = driver.function
+    if driver.holder is not None:
+        called = f"(&{driver.holder}{{}}).{called}"
+    main = f'func main() {{ callForTests("{driver.mark}", {called}) }}\n'
+    return _program(driver.code, _USUAL_IMPORTS, _CALL, main)
 
 
 def call_tests(source: str) -> str:
@@ -112,6 +147,7 @@ LANGUAGES = (
         },
         program=_MAIN,
         show=show,
+        call=call,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.go:\d+:\d+: (?P<message>.+)"),

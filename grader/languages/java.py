@@ -5,12 +5,14 @@ import re
 from grader.languages.language import (
     PREBUILT,
     Assertions,
+    CallDriver,
     ErrorWords,
     Language,
     Prebuilt,
     SourceFile,
     TranslatedTests,
     ValueDriver,
+    driver_source,
     end_of_call,
 )
 from grader.model import MiB
@@ -61,6 +63,7 @@ def _usable(name: str) -> str:
     return name if len(name.encode()) <= _MOST_NAME_BYTES else _MAIN_CLASS
 
 
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+[\w.* \t]+;", re.MULTILINE)
 _CLASS = re.compile(r"\bclass\b")
 _NAMED = re.compile(r"\bclass\s+Problem\b")
 _PUBLIC_CLASS = re.compile(r"^([ \t]*)public[ \t]+(?=(?:final[ \t]+)?class\b)", re.MULTILINE)
@@ -129,6 +132,30 @@ def show(values: ValueDriver) -> str:
     tests = values.statements('line("\\n{mark} {number} ", {expression})', end=";")
     main = f"public static void main(String[] args) {{\n{tests}\n}}"
     return f"{code}\nclass Main extends Problem {{\n{_SHOW}\n{main}\n}}"
+
+
+_CALL = driver_source("call.java")
+
+
+def call(driver: CallDriver) -> str:
+    """Read arguments as the parameters of the method want them, and show what it returns.
+
+    A method outside of any class is taken into one. What LeetCode imports stands in the first line.
+    """
+    code = _PUBLIC_CLASS.sub(
+        r"\1", _MAIN.sub("void mainOfTheAnswer(", _PACKAGE.sub("", driver.code))
+    )
+    holder = driver.holder
+    if holder is None:
+        holder, imports = "Solution", " ".join(_IMPORT.findall(code))
+        code = f"{imports} class Solution {{ {_IMPORT.sub('', code)}\n}}"
+    return (
+        "import java.util.*; import java.util.function.*; import java.util.stream.*; "
+        + f"{code}\n"
+        + _CALL.replace("{holder}", holder)
+        .replace("{function}", driver.function)
+        .replace("{mark}", driver.mark)
+    )
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:
@@ -226,6 +253,7 @@ LANGUAGES = (
         start_up_s=0.5,
         runtime_memory_bytes=128 * MiB,
         show=show,
+        call=call,
         tests=_TESTS,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(

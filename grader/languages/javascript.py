@@ -4,12 +4,14 @@ import re
 
 from grader.languages.language import (
     Assertions,
+    CallDriver,
     ErrorWords,
     Language,
     SourceFile,
     TranslatedTests,
     ValueDriver,
     call_first,
+    driver_source,
 )
 from grader.model import MiB
 
@@ -71,6 +73,17 @@ def show(values: ValueDriver) -> str:
     return "\n".join([values.code, _SHOW, statements])
 
 
+_CALL = driver_source("call.js")
+
+
+def call(driver: CallDriver) -> str:
+    """Read arguments, call the function and show what it returns, or what a promise resolves to."""
+    called = (
+        driver.function if driver.holder is None else f"new {driver.holder}().{driver.function}"
+    )
+    return f"{driver.code}\n" + _CALL.replace("{call}", called).replace("{mark}", driver.mark)
+
+
 _TESTS = TranslatedTests(
     start="assert.deepEqual(",
     split=call_first(");"),
@@ -102,6 +115,7 @@ JAVASCRIPT = Language(
     start_up_s=0.2,
     runtime_memory_bytes=64 * MiB,
     show=show,
+    call=call,
     tests=_TESTS,
     assertions=_ASSERTIONS,
     compile_words=ErrorWords(

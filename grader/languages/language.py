@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from grader.model import LimitOverrides, Limits, MiB
@@ -63,6 +64,52 @@ class ValueDriver(NamedTuple):
             return "\n".join([self.setup, *(f"{statement}{end}" for statement in shown)])
         first, *rest = self.around
         return first + "".join(f"{one}{part}" for one, part in zip(shown, rest, strict=True))
+
+
+class CallDriver(NamedTuple):
+    """A call whose arguments a program reads, and whose result it shows."""
+
+    code: str
+    """The submission."""
+    holder: str | None
+    """The class that has the method to call on a new instance; None: a plain function is called."""
+    function: str
+    mark: str
+    """The program reads a JSON list of the arguments from standard input, and prints a line of its
+    own with this, " 0 " and the result as JSON. NaN and Infinity are numbers there."""
+
+
+def driver_source(name: str) -> str:
+    """Return the source of a program that makes a call, for `Language.call` to complete."""
+    return (Path(__file__).parent / "drivers" / name).read_text()
+
+
+def call_driver(code: str, entry_point: str, mark: str) -> CallDriver:
+    """Return the call of a submission's function or method.
+
+    A method may also be a plain function, and a plain function a method of the class `Solution`;
+    and it may be called `two_sum` instead of `twoSum`, or the other way round, as is usual in the
+    submission's language.
+
+    Args:
+        code: The submission.
+        entry_point: As in `grader.model.CallTests`.
+        mark: As in `CallDriver`.
+    """
+    holder, _, function = entry_point.rpartition(".")
+    holder = holder or "Solution"
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", function).lower()
+    camel = re.sub(r"(?<=[A-Za-z0-9])_([a-z0-9])", lambda found: found[1].upper(), function)
+    spellings = (
+        each for each in (function, snake, camel) if re.search(rf"\b{re.escape(each)}\b", code)
+    )
+    has_holder = re.search(rf"\b(?:class|struct|impl|type)\s+{re.escape(holder)}\b", code)
+    return CallDriver(
+        code=code,
+        holder=holder if has_holder else None,
+        function=next(spellings, function),
+        mark=mark,
+    )
 
 
 PREBUILT = "/opt/prebuilt"
@@ -223,6 +270,8 @@ class Language:
     show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows what expressions are worth, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""
+    call: Callable[[CallDriver], str] | None = None
+    """Makes a program that makes a call; None: calls cannot be graded."""
     tests: TranslatedTests | None = None
     """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
     assertions: Assertions | None = None

@@ -4,11 +4,13 @@ import re
 
 from grader.languages.language import (
     Assertions,
+    CallDriver,
     ErrorWords,
     Language,
     TranslatedTests,
     ValueDriver,
     call_first,
+    driver_source,
 )
 
 _SHOW = """#[allow(unused)]
@@ -73,6 +75,21 @@ def show(values: ValueDriver) -> str:
     return "\n".join([code, _SHOW, statements])
 
 
+_CALL = driver_source("call.rs")
+
+
+def call(driver: CallDriver) -> str:
+    """Read arguments as the parameters of the function want them, and show what it returns."""
+    code = _MAIN.sub(r"#[cfg(any())] \g<0>", driver.code)
+    called, holder = driver.function, ""
+    if driver.holder is not None:
+        called = f"{driver.holder}::{called}"
+        if not re.search(rf"\b(?:struct|enum)\s+{driver.holder}\b", code):
+            holder = f"struct {driver.holder};"  # LeetCode defines it
+    main = f'fn main() {{ calls_for_tests::call("{driver.mark}", {called}); }}'
+    return "\n".join([code, holder, _CALL, main, ""])
+
+
 _TESTS = TranslatedTests(
     start="assert_eq!(",
     split=call_first(");"),
@@ -102,6 +119,7 @@ LANGUAGES = (
         run=("./program",),
         program=re.compile(r"\bfn\s+main\s*\("),
         show=show,
+        call=call,
         tests=_TESTS,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(

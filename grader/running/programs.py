@@ -8,7 +8,7 @@ from grader.judging import verdicts
 from grader.judging.ending import Finding
 from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language
-from grader.model import CaseResult, MiB, StdinCase
+from grader.model import CallCase, CaseResult, MiB, StdinCase
 from grader.running.task import Task
 from grader.sandbox.contract import Commands, Counterpart, Program, RunBatch, RunOutcome
 
@@ -59,7 +59,7 @@ class Uncompiled:
     """How the compiler ended. Forbidden calls are left out: the compiler made them."""
     why: Finding
 
-    def result(self, case: StdinCase) -> CaseResult:
+    def result(self, case: StdinCase | CallCase) -> CaseResult:
         """Return the result of its first case."""
         return verdicts.judge_uncompiled(case, self.outcome, self.why)
 

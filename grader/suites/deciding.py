@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from grader import languages
 from grader.model import (
+    CallTests,
     Checker,
     Comparator,
     Comparison,
@@ -94,13 +95,37 @@ def with_language(suite: TestSuite, language: object) -> TestSuite:
     name = languages.named(language)
     if name == suite.language or isinstance(suite.tests, ExpressionTests):
         return suite  # the format has set the language of expressions
-    if not isinstance(suite.tests, StdinTests | InteractiveTests):
+    if isinstance(suite.tests, CallTests):
+        _require_callable(suite.tests, name)
+    elif not isinstance(suite.tests, StdinTests | InteractiveTests):
         message = (
             f"language is {language!r:.80}: with tests in the format {suite.format!r}, only Python "
-            "is graded; other languages are for programs that read standard input"
+            "is graded; other languages are for programs that read standard input, and for calls"
         )
         raise LabelError(message)
     return replace(suite, language=name, image=languages.image_of(suite, name))
+
+
+def _require_callable(tests: CallTests, language: str) -> None:
+    """Refuse calls that cannot be made in a language.
+
+    Raises:
+        LabelError: They cannot; the message says why.
+    """
+    found = languages.find(language)
+    if found is None or found.call is None:
+        known = ", ".join(name for name, each in languages.languages().items() if each.call)
+        message = f"language is {language!r:.80}: functions are called in Python, {known} only"
+    elif tests.asks_reference or tests.in_one_run:
+        message = f"language is {language!r:.80}: such calls are made in Python only"
+    elif any(case.kwargs for case in tests.cases):
+        message = (
+            f"language is {language!r:.80}: its calls have no arguments by name; expected a list "
+            "of arguments for each case"
+        )
+    else:
+        return
+    raise LabelError(message)
 
 
 def _generated(row: Row) -> Checker | None:

@@ -158,6 +158,6 @@ def test_go_imports_what_is_used_and_nothing_else() -> None:
     )
     shown = go.show(values)
     assert re.findall(r'^import (\w* "\w+")', shown, re.MULTILINE) == [
-        *('shownfmt "fmt"', ' "strconv"', 'm "math"')
+        *(' "strconv"', 'm "math"', 'shownfmt "fmt"')
     ]
     assert shown.index("//line solution.go:1:1\n") < shown.index("var x")

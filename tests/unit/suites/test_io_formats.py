@@ -210,16 +210,31 @@ def test_label_in_a_language_that_is_not_graded_is_refused(language: object) -> 
         parse_label({"inputs": ["1"], "outputs": ["1"], "language": language})
 
 
+CALLS = {"inputs": [[2]], "outputs": [4], "fn_name": "double"}
+
+
+def test_calls_are_made_in_the_language_of_the_label() -> None:
+    suite = parse_label({**CALLS, "language": "C++"})
+    assert (suite.language, suite.image) == ("cpp", "cpp")
+    assert calls(suite).entry_point == "double"
+
+
 @pytest.mark.parametrize(
-    "row",
+    ("row", "language", "message"),
     [
-        pytest.param({"inputs": [[2]], "outputs": [4], "fn_name": "double"}, id="calls"),
-        pytest.param({"test_list": ["assert double(2) == 4"]}, id="asserts"),
+        pytest.param(
+            {"test_list": ["assert double(2) == 4"]}, "cpp", "only Python is graded", id="asserts"
+        ),
+        pytest.param(CALLS, "lua", "called in Python, cpp, cpp20, go, java", id="no driver"),
+        pytest.param(CALLS, "any", "called in Python, cpp, cpp20, go, java", id="any language"),
+        pytest.param({**CALLS, "inputs": [{"n": 2}]}, "java", "no arguments by name", id="names"),
     ],
 )
-def test_language_of_tests_that_call_functions_is_refused(row: dict[str, Any]) -> None:
-    with pytest.raises(LabelError, match="only Python is graded"):
-        parse_label({**row, "language": "cpp"})
+def test_tests_that_cannot_be_run_in_a_language_are_refused(
+    row: dict[str, Any], language: str, message: str
+) -> None:
+    with pytest.raises(LabelError, match=message):
+        parse_label({**row, "language": language})
 
 
 def test_rllm_cases_take_their_function_from_metadata() -> None:

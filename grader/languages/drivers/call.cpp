@@ -1,0 +1,199 @@
+#include <bits/stdc++.h>
+namespace shown_for_tests {
+struct Reader {
+    std::string text;
+    size_t at = 0;
+    char next() {
+        while (at < text.size() && isspace((unsigned char)text[at])) at++;
+        return at < text.size() ? text[at] : 0;
+    }
+    bool takes(char wanted) {
+        if (next() != wanted) return false;
+        at++;
+        return true;
+    }
+    void take(char wanted) {
+        if (takes(wanted)) return;
+        throw std::invalid_argument("the function has other parameters than the case has arguments");
+    }
+    std::string word() {
+        size_t from = (next(), at);
+        while (at < text.size() && !strchr(",]}: \n", text[at])) at++;
+        if (at == from || text[from] == '"' || text[from] == '[') take(0);
+        return text.substr(from, at - from);
+    }
+    std::string quoted() {
+        std::string found;
+        take('"');
+        while (text[at] != '"') {
+            char c = text[at++];
+            if (c == '\\') {
+                c = text[at++];
+                if (c == 'u') { c = char(std::stoi(text.substr(at, 4), nullptr, 16)); at += 4; }
+                else if (c == 'n') c = '\n';
+                else if (c == 't') c = '\t';
+                else if (c == 'r') c = '\r';
+                else if (c == 'b') c = '\b';
+                else if (c == 'f') c = '\f';
+            }
+            found += c;
+        }
+        at++;
+        return found;
+    }
+};
+inline void show_text(std::ostream &out, const std::string &text) {
+    out << '"';
+    for (char c : text) {
+        char code[8];
+        snprintf(code, sizeof code, "\\u%04x", (unsigned char)c);
+        if (c == '"' || c == '\\' || (unsigned char)c < 32) out << code;
+        else out << c;
+    }
+    out << '"';
+}
+template <class T> struct Plain {
+    static T read(Reader &in) {
+        if constexpr (std::is_same_v<T, bool>) {
+            std::string word = in.word();
+            if (word != "true" && word != "false") in.take(0);
+            return word == "true";
+        } else if constexpr (std::is_same_v<T, char>) {
+            std::string text = in.quoted();
+            if (text.size() != 1) in.take(0);
+            return text[0];
+        } else if constexpr (std::is_floating_point_v<T>) {
+            return T(std::stold(in.word()));
+        } else if constexpr (std::is_unsigned_v<T>) {
+            return T(std::stoull(in.word()));
+        } else {
+            return T(std::stoll(in.word()));
+        }
+    }
+    static void show(std::ostream &out, T value) {
+        if constexpr (std::is_same_v<T, bool>) out << (value ? "true" : "false");
+        else if constexpr (std::is_same_v<T, char>) show_text(out, {value});
+        else if constexpr (!std::is_floating_point_v<T>) out << +value;
+        else if (std::isnan(value)) out << "NaN";
+        else if (std::isinf(value)) out << (value < 0 ? "-Infinity" : "Infinity");
+        else out << std::setprecision(17) << double(value);
+    }
+};
+template <> struct Plain<std::string> {
+    static std::string read(Reader &in) { return in.quoted(); }
+    static void show(std::ostream &out, const std::string &text) { show_text(out, text); }
+};
+template <class All> struct Many {
+    static All read(Reader &in) {
+        All all;
+        in.take('[');
+        while (!in.takes(']')) {
+            if (!all.empty()) in.take(',');
+            all.insert(all.end(), Plain<typename All::value_type>::read(in));
+        }
+        return all;
+    }
+    static void show(std::ostream &out, const All &all) {
+        out << '[';
+        bool first = true;
+        for (const auto &item : all) {
+            if (!first) out << ',';
+            first = false;
+            Plain<typename All::value_type>::show(out, item);
+        }
+        out << ']';
+    }
+};
+template <class T> struct Plain<std::vector<T>> : Many<std::vector<T>> {};
+template <class T> struct Plain<std::set<T>> : Many<std::set<T>> {};
+template <class A, class B> struct Plain<std::pair<A, B>> {
+    static std::pair<A, B> read(Reader &in) {
+        in.take('[');
+        A first = Plain<A>::read(in);
+        in.take(',');
+        B second = Plain<B>::read(in);
+        in.take(']');
+        return {first, second};
+    }
+    static void show(std::ostream &out, const std::pair<A, B> &both) {
+        out << '['; Plain<A>::show(out, both.first);
+        out << ','; Plain<B>::show(out, both.second); out << ']';
+    }
+};
+template <class A, class B> struct Plain<std::map<A, B>> {
+    static std::map<A, B> read(Reader &in) {
+        std::map<A, B> all;
+        in.take('{');
+        while (!in.takes('}')) {
+            if (!all.empty()) in.take(',');
+            std::string key = in.quoted();
+            in.take(':');
+            if constexpr (std::is_same_v<A, std::string>) all[key] = Plain<B>::read(in);
+            else { Reader inner{key}; all[Plain<A>::read(inner)] = Plain<B>::read(in); }
+        }
+        return all;
+    }
+    static void show(std::ostream &out, const std::map<A, B> &all) {
+        out << '{';
+        bool first = true;
+        for (const auto &[key, value] : all) {
+            if (!first) out << ',';
+            first = false;
+            std::ostringstream name;
+            if constexpr (std::is_same_v<A, std::string>) name << key;
+            else Plain<A>::show(name, key);
+            show_text(out, name.str());
+            out << ':';
+            Plain<B>::show(out, value);
+        }
+        out << '}';
+    }
+};
+template <class A, class B> struct Plain<std::unordered_map<A, B>> {
+    static std::unordered_map<A, B> read(Reader &in) {
+        auto all = Plain<std::map<A, B>>::read(in);
+        return {all.begin(), all.end()};
+    }
+    static void show(std::ostream &out, const std::unordered_map<A, B> &all) {
+        Plain<std::map<A, B>>::show(out, {all.begin(), all.end()});
+    }
+};
+template <class R, class... A, class F> void call(const char *mark, F called) {
+    Reader in{{std::istreambuf_iterator<char>(std::cin), {}}};
+    in.take('[');
+    [[maybe_unused]] size_t number = 0;
+    auto argument = [&](auto *type) {
+        if (number++ > 0) in.take(',');
+        return Plain<std::remove_pointer_t<decltype(type)>>::read(in);
+    };
+    std::tuple<std::decay_t<A>...> given{argument((std::decay_t<A> *)nullptr)...};
+    in.take(']');
+    auto run = [&](auto &...each) -> R { return called(static_cast<A>(each)...); };
+    if constexpr (std::is_void_v<R>) {
+        std::apply(run, given);
+        std::cout << mark << "null" << std::endl;
+    } else {
+        std::decay_t<R> value = std::apply(run, given);
+        std::cout << mark;
+        Plain<std::decay_t<R>>::show(std::cout, value);
+        std::cout << std::endl;
+    }
+}
+template <class R, class... A> void function(const char *mark, R (*called)(A...)) {
+    call<R, A...>(mark, called);
+}
+template <class R, class C, class... A> void method(const char *mark, R (C::*called)(A...)) {
+    C object{};
+    call<R, A...>(mark, [&](A... each) -> R { return (object.*called)(std::forward<A>(each)...); });
+}
+template <class R, class C, class... A> void method(const char *mark, R (C::*called)(A...) const) {
+    C object{};
+    call<R, A...>(mark, [&](A... each) -> R { return (object.*called)(std::forward<A>(each)...); });
+}
+template <class R, class... A> void method(const char *mark, R (*called)(A...)) {
+    call<R, A...>(mark, called);
+}
+}
+using namespace std;
+#define main main_of_the_answer
+#line 1 "solution.cpp"

@@ -1,0 +1,81 @@
+"""Calls of a function in another language than Python, with plain data.
+
+Each case is a run of one program, which is compiled once. It reads the arguments and shows what the
+function returns, in its own words. The comparison is made here.
+"""
+
+import json
+import re
+import secrets
+from contextlib import closing
+
+from grader import languages
+from grader.judging import verdicts
+from grader.judging.expressions import shown_values
+from grader.model import CallCase, CallTests
+from grader.model.errors import SuiteError
+from grader.running.budget import TimeBudget
+from grader.running.programs import find_uncompiled, stdin_batch
+from grader.running.task import Graded, Task, is_decided, isolated, require_cases
+from grader.sandbox.contract import Slot
+
+_ENTRY_POINT = re.compile(r"(?:[\w$]+\.)?[\w$]+")
+"""The driver's source has it, so anything else could end as a compile error of the submission."""
+
+
+def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
+    """Call the submission for each case and compare what it returns.
+
+    Raises:
+        SuiteError: The suite has no case, its function is not a name, calls cannot be made in the
+            language, or an argument is not plain data.
+        SandboxUnavailableError: The slot broke.
+    """
+    require_cases(tests.cases)
+    language = task.language
+    if language is None or language.call is None:
+        message = f"functions are not called in {language.title if language else 'Python'} here"
+        raise SuiteError(message)
+    if _ENTRY_POINT.fullmatch(tests.entry_point) is None:
+        message = (
+            f"the function to call is {tests.entry_point[:80]!r}; expected a name, or a class and "
+            "a name with a dot between them"
+        )
+        raise SuiteError(message)
+    mark = secrets.token_hex(8)
+    driver = languages.call_driver(task.code, tests.entry_point, mark)
+    runs = tuple(_arguments(case) for case in tests.cases)
+    batch = stdin_batch(task, runs, source=language.call(driver))
+    cases = []
+    outcomes = []
+    budget = TimeBudget(task)
+    with closing(slot.run(batch)) as running:
+        if (uncompiled := find_uncompiled(task, running)) is not None:
+            cases = [uncompiled.result(tests.cases[0])]
+            return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
+        for case, outcome in zip(tests.cases, running, strict=False):
+            outcomes.append(outcome)
+            budget.take(outcome)
+            shown = next(iter(shown_values(outcome.stdout, mark, 1)), None)
+            cases.append(
+                verdicts.judge_shown_call(
+                    case, tests.comparison, outcome, task.limits, language, shown
+                )
+            )
+            if budget.is_spent or is_decided(task, cases[-1]):
+                break
+    cases += budget.not_run(tests.cases, cases)
+    return isolated(cases, outcomes)
+
+
+def _arguments(case: CallCase) -> bytes:
+    """Return the arguments of a case as a JSON list.
+
+    Raises:
+        SuiteError: One is not plain data.
+    """
+    try:
+        return json.dumps(list(case.args), ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"case {case.id} has an argument that cannot be passed: {error}"
+        raise SuiteError(message) from error

@@ -1,0 +1,169 @@
+"""Calls of functions with plain data, in the languages that have a driver for them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from grader import languages
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model import GradeReport, Submission
+from grader.model.verdict import Integrity
+from grader.suites import parse_label
+from tests.conftest import missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Functions in one language."""
+
+    pick: str
+    """Returns [words, [table, [counts, [letters, truth]]]], its parameters."""
+    add: str
+    """Returns the sum of two numbers, but ends with exit code 0 if the first is 0. It also prints
+    something, and brings along a main program or is a method of the class `Solution`."""
+    last: str
+    """Returns the last of some numbers, and fails if there is none."""
+
+
+ANSWERS = {
+    "cpp": Answers(
+        pick="auto pickAll(vector<string> &words, const vector<vector<double>> &table,\n"
+        "    map<string, long long> counts, vector<char> letters, bool truth) {\n"
+        "  auto rest = make_pair(counts, make_pair(letters, truth));\n"
+        "  return make_pair(words, make_pair(table, rest));\n}",
+        add="class Solution {\npublic:\n"
+        "    long long add(int a, long long b) const {\n"
+        '        cout << "adding";\n        if (!a) exit(0);\n        return a + b;\n    }\n};\n'
+        "int main() { return 3; }",
+        last="int last(const vector<int>& all) { return all.at(all.size() - 1); }",
+    ),
+    "java": Answers(
+        pick="class Solution {\n"
+        "    List<Object> pickAll(List<String> words, double[][] table,\n"
+        "            Map<String, Long> counts, char[] letters, boolean truth) {\n"
+        "        return List.of(words, List.of(table, List.of(counts,\n"
+        "            Arrays.asList(letters, truth))));\n    }\n}",
+        add="import java.util.*;\n\npublic class Solution {\n"
+        "    public static long add(int a, Long b) {\n"
+        '        System.out.print("adding");\n        if (a == 0) System.exit(0);\n'
+        "        return a + b;\n    }\n"
+        "    public static void main(String[] args) { System.exit(3); }\n}",
+        last="int last(List<Integer> all) { return all.get(all.size() - 1); }",
+    ),
+    "javascript": Answers(
+        pick="const pickAll = (words, table, counts, letters, truth) =>\n"
+        "  [words, [table, [new Map(Object.entries(counts)), [new Set(letters), truth]]]];",
+        add='class Solution {\n  async add(a, b) {\n    process.stdout.write("adding");\n'
+        "    if (!a) process.exit(0);\n"
+        "    return BigInt(a) + BigInt(b);\n  }\n}",
+        last='function last(all) {\n  if (!all.length) throw new RangeError("none");\n'
+        "  return all[all.length - 1];\n}",
+    ),
+    "typescript": Answers(
+        pick="function pickAll(words: string[], table: number[][], \n"
+        "    counts: Record<string, number>, letters: string[], truth: boolean): unknown[] {\n"
+        "  return [words, [table, [counts, [letters, truth]]]];\n}",
+        add="class Solution {\n  add(a: number, b: number): number {\n"
+        "    if (!a) process.exit(0);\n    return a + b;\n  }\n}",
+        last='function last(all: number[]): number {\n  if (!all.length) throw new Error("none");\n'
+        "  return all[all.length - 1];\n}",
+    ),
+    "go": Answers(
+        pick="type Any = interface{}\n\n"
+        "func pickAll(words []string, table [][]float64, counts map[string]int,\n"
+        "\tletters []byte, truth bool) []Any {\n"
+        "\treturn []Any{words, []Any{table, []Any{counts, []Any{letters, truth}}}}\n}",
+        add='package main\n\nimport (\n\t"fmt"\n\t"os"\n)\n\n'
+        'func add(a int, b int64) int64 {\n\tfmt.Print("adding")\n'
+        "\tif a == 0 {\n\t\tos.Exit(0)\n\t}\n\treturn int64(a) + b\n}\n\n"
+        "func main() { panic(3) }",
+        last="func last(all []int) int {\n\treturn all[len(all)-1]\n}",
+    ),
+    "rust": Answers(
+        pick="use std::collections::HashMap;\n"
+        "type Rest = (HashMap<String, i64>, (Vec<char>, bool));\n"
+        "fn pick_all(words: Vec<String>, table: &[Vec<f64>], counts: HashMap<String, i64>,\n"
+        "    letters: &mut Vec<char>, truth: bool) -> (Vec<String>, (Vec<Vec<f64>>, Rest)) {\n"
+        "    (words, (table.to_vec(), (counts, (letters.clone(), truth))))\n}",
+        add='impl Solution {\n    pub fn add(a: i32, b: i64) -> i64 {\n        print!("adding");\n'
+        "        if a == 0 {\n            std::process::exit(0);\n        }\n"
+        "        i64::from(a) + b\n    }\n}\n\nfn main() { std::process::exit(3) }",
+        last="fn last(all: Vec<i32>) -> i32 {\n    all[all.len() - 1]\n}",
+    ),
+}
+WORDS = ["", 'a "quoted" \\ word', "two\nlines\tand \x01", "é€😀", "],[}{:", "null"]
+PICKED = [
+    [WORDS, [[0.1, -2.5e300], [], [3]], {"one": 1, "": -(2**40)}, ["a", '"', "\\", "\n"], True],
+    [[], [], {}, [], False],
+]
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
+        yield opened
+
+
+def grade(
+    grader: Grader, language: str, code: str, name: str, inputs: list[object], outputs: list[object]
+) -> GradeReport:
+    found = languages.find(language)
+    assert found is not None
+    if lacking := languages.missing([found]):
+        missing(language, f"there is no {', '.join(lacking)}")
+    label = {"fn_name": name, "inputs": inputs, "outputs": outputs, "language": language}
+    completion = f"```{language}\n{code}\n```"
+    return grader.grade(Submission(id="call", completion=completion, suite=parse_label(label)))
+
+
+def test_every_language_that_calls_functions_is_tried() -> None:
+    assert {each.name for each in languages.languages().values() if each.call} == {
+        *ANSWERS,
+        "cpp20",
+    }
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+def test_values_of_every_kind_arrive_and_come_back(grader: Grader, language: str) -> None:
+    outputs = [
+        [words, [table, [counts, [letters, truth]]]]
+        for words, table, counts, letters, truth in PICKED
+    ]
+    report = grade(grader, language, ANSWERS[language].pick, "pickAll", [*PICKED], [*outputs])
+    assert report.verdict == "passed", report.feedback
+    assert report.integrity is Integrity.ISOLATED
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+def test_each_case_is_judged_by_its_own_value(grader: Grader, language: str) -> None:
+    inputs: list[object] = [[1, 2], [-1, 5], [0, 1], [1, 2**40]]
+    report = grade(grader, language, ANSWERS[language].add, "add", inputs, [3, 5, 1, 2**40 + 1])
+    assert [case.verdict for case in report.cases] == [
+        "passed",
+        "failed",
+        "runtime_error",
+        "passed",
+    ]
+    assert "4" in report.cases[1].feedback
+    assert "before the call returned" in report.cases[2].feedback
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+def test_function_that_fails_or_takes_other_arguments_has_a_runtime_error(
+    grader: Grader, language: str
+) -> None:
+    inputs: list[object] = [[[7]], [[]]]
+    if language not in ("javascript", "typescript"):  # whose parameters have no types
+        inputs += [[["word"]], [[1], 2]]
+    outputs: list[object] = [7] * len(inputs)
+    report = grade(grader, language, ANSWERS[language].last, "last", inputs, outputs)
+    wanted = ["passed", *["runtime_error"] * (len(inputs) - 1)]
+    assert [case.verdict for case in report.cases] == wanted
+
+
+def test_function_whose_name_is_none_is_the_labels_fault(grader: Grader) -> None:
+    report = grade(grader, "javascript", "const f = () => 1;", "f)(); (f", [[]], [1])
+    assert not report.graded
+    assert "expected a name" in report.feedback
