@@ -1,5 +1,6 @@
 """Rates code by the tests in its label, with any grader."""
 
+import json
 import logging
 import math
 import threading
@@ -20,6 +21,7 @@ from grader.rewards.patience import Patience
 from grader.rewards.sample import Rating, Sample, ungraded
 from grader.scoring.policies import score_report
 from grader.suites.cache import SuiteCache
+from grader.suites.plain import plain
 from grader.suites.reading import read_label
 
 if TYPE_CHECKING:
@@ -173,7 +175,7 @@ class CodeRater:
             return ungraded(f"{type(error).__name__}: {error}", self._settings.reward)
 
     def _submission(self, sample: Sample, label: object) -> Submission:
-        suite = self._parse_text(label) if isinstance(label, str) else self._parse(label)
+        suite = self._suite(plain(label))
         return Submission(
             id=suite.problem_id or "sample",
             completion=sample.query,
@@ -181,11 +183,16 @@ class CodeRater:
             suite=suite,
         )
 
-    def _parse_text(self, label: str) -> TestSuite:
+    def _suite(self, label: object) -> TestSuite:
         """Parse a label once for the samples of its prompt, which come at about the same time."""
-        if (suite := self._labels.get(label)) is None:
+        try:
+            # Not the label itself, because 1, 1.0 and true are equal in Python but not in a test.
+            key = label if isinstance(label, str) else json.dumps(label)
+        except (TypeError, ValueError, RecursionError):  # It is more than plain data.
+            return self._parse(label)
+        if (suite := self._labels.get(key)) is None:
             suite = self._parse(label)
-            self._labels.keep(label, suite, len(label))
+            self._labels.keep(key, suite, len(key))
         return suite
 
     def _parse(self, label: object) -> TestSuite:

@@ -1,5 +1,6 @@
 """Labels choose what grades, parts add up, logs are always the same, nothing raises."""
 
+import copy
 import json
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from grader.config.rewards import (
 )
 from grader.config.settings import Settings
 from grader.grading.futures import FutureGrader
-from grader.model import CaseResult, GradeReport, Submission, Usage
+from grader.model import CaseResult, GradeReport, Submission, TestSuite, Usage
 from grader.model.errors import LabelError, SandboxUnavailableError
 from grader.model.verdict import Suspicion, Verdict
 from grader.rewards.core import RewardCore
@@ -93,6 +94,42 @@ def rate_one(core: RewardCore, query: str, label: object, prompt: str = "") -> R
 
 
 # ---------------------------------------------------------------- labels
+
+
+CALL = {"fn_name": "f", "inputs": [[[1, {"a": None}]]], "outputs": [[2]]}
+
+
+def suites_of(*labels: object) -> list[TestSuite]:
+    """Return what a grader gets for samples with these labels, one call each."""
+    grader = ScriptedGrader(REPORTS)
+    core = RewardCore(Settings(), open_grader=lambda _: grader)
+    for label in labels:
+        rate_one(core, "right", label)
+    core.close()
+    return [submission.suite for submission in grader.submissions]
+
+
+@pytest.mark.parametrize(
+    ("label", "again"),
+    [
+        pytest.param(LABEL, LABEL, id="text"),
+        pytest.param(CALL, copy.deepcopy(CALL), id="object"),
+        pytest.param(CALL, {**CALL, "outputs": ([2],)}, id="tuple for a list"),
+        pytest.param(CALL, {**CALL, "outputs": np.array([[2]])}, id="array for a list"),
+    ],
+)
+def test_equal_labels_are_read_once(label: object, again: object) -> None:
+    first, second = suites_of(label, again)
+    assert first is second
+
+
+@pytest.mark.parametrize("other", [1.0, True, "1", None, [1], {"1": 1}])
+def test_labels_that_differ_in_a_type_alone_are_not_confused(other: object) -> None:
+    labels = [{**CALL, "inputs": [[[each]]]} for each in (1, other)]
+    first, second = suites_of(*labels)
+    again, alone = suites_of(labels[0])[0], suites_of(labels[1])[0]
+    assert (repr(first), repr(second)) == (repr(again), repr(alone))
+    assert repr(first) != repr(second)
 
 
 @pytest.mark.parametrize(
