@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Never
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from grader.config.settings import Settings
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from grader.sandbox.native.backend import NativeSandbox
 
 REPO = Path(__file__).resolve().parent.parent
+
+# Without deadlines, since a busy machine is slow; under CI, Hypothesis sets none by itself.
+settings.register_profile("no deadlines", deadline=None)
+settings.load_profile("no deadlines")
 
 TIMEOUTS_S = {"docker": 120, "slow": 900}
 """How long a test with a marker may take if it does not say so itself; else 60 s."""

@@ -41,7 +41,7 @@ VERDICTS = {
         label="Tampered", meaning="it was caught writing its own verdict"
     ),
     Verdict.INTERNAL_ERROR: VerdictText(
-        label="Internal error", meaning="our fault, not the model's: it was not graded"
+        label="Internal error", meaning="it was not graded, through our fault or the label's"
     ),
     Verdict.SKIPPED: VerdictText(
         label="Not run", meaning="the case was not run, or skipped itself"

@@ -83,7 +83,7 @@ class Metrics:
         )
         self._internal_errors = Counter(
             "grader_internal_errors",
-            "Submissions and programs that failed through our fault.",
+            "Submissions not graded, through our fault or the label's; programs that we failed.",
             registry=self.registry,
         )
         self._suspicion = Counter(

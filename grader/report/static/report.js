@@ -597,6 +597,8 @@ async function start() {
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", show);
   await show();
+  // The rows above it have moved it since the browser went there.
+  if (!opened) document.querySelector(":target")?.scrollIntoView();
   document.documentElement.dataset.ready = "yes";
 }
 

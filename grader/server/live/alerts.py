@@ -112,7 +112,10 @@ def _of_submissions(recent: Sequence[Interval]) -> Iterable[Alert]:
     over = _ago(sum(interval.span_s for interval in recent))
     ungraded = sum(interval.internal_errors for interval in recent)
     if ungraded:
-        text = f"{ungraded} of {max(total, ungraded)} in the last {over} failed through our fault."
+        text = (
+            f"{ungraded} of {max(total, ungraded)} in the last {over} were not graded, through our "
+            "fault or that of their labels."
+        )
         many = ungraded >= _FEW and ungraded > _UNGRADED_SHARE * total
         yield _bad(text) if many else _warn(text)
     suspicious = sum(interval.suspicious for interval in recent)

@@ -245,7 +245,7 @@ def _signs(points: list[Point], moments: list[str]) -> Timeline:
         in_words=_in_words([a + b for a, b in zip(attacks, faults, strict=True)]),
         series=(
             Series(name="like an attack", css="v-tampered", values=attacks),
-            Series(name="our fault", css="v-internal_error", values=faults),
+            Series(name="not graded", css="v-internal_error", values=faults),
         ),
         moments=moments,
         filled=True,

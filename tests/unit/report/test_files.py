@@ -15,11 +15,7 @@ LINES = st.lists(OBJECTS.map(json.dumps) | st.just(""), max_size=5)
 
 
 @given(lines=LINES, ends_with_newline=st.booleans(), cuts=st.lists(st.integers(0, 60), max_size=6))
-@settings(
-    deadline=None,  # files are slow on a busy machine
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "gzip"])
 def test_growing_file_gives_each_line_once_with_its_number(
     tmp_path: Path, lines: list[str], ends_with_newline: bool, cuts: list[int], is_packed: bool

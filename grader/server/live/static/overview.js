@@ -93,7 +93,7 @@ function tiles({ intervals, state, totals }) {
   }
   const signs = suspicious ? `${share(suspicious, recently)} ${over}` : over;
   found.push(tile("Suspicious", count(suspicious), signs));
-  found.push(tile("Our faults", count(faults), over, { kind: faults ? "bad" : null }));
+  found.push(tile("Not graded", count(faults), over, { kind: faults ? "bad" : null }));
   return found;
 }
 
