@@ -7,8 +7,12 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from grader.process.request_id import caller
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class Threads(Executor):
@@ -16,6 +20,8 @@ class Threads(Executor):
 
     `ThreadPoolExecutor` joins its threads at exit, after they have run all queued calls: a trainer
     that crashed would go on grading for minutes, for nothing.
+
+    Calls of different callers (`grader.process.request_id.caller`) take turns.
     """
 
     def __init__(self, most: int, name: str) -> None:
@@ -28,7 +34,10 @@ class Threads(Executor):
         self._most = most
         self._name = name
         self._changed = threading.Condition()
-        self._queued: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._queued: dict[str, deque[_Call]] = {}
+        """By caller, the next one first. None of the queues is empty."""
+        self._waiting = 0
+        """Calls in all queues."""
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._closed = False
@@ -44,9 +53,11 @@ class Threads(Executor):
             if self._closed:
                 message = f"the threads {self._name} are shut down"
                 raise RuntimeError(message)
-            if len(self._queued) >= self._idle and len(self._threads) < self._most:
+            if self._waiting >= self._idle and len(self._threads) < self._most:
                 self._start_one()
-            self._queued.append((future, partial(fn, *args, **kwargs)))
+            queue = self._queued.setdefault(caller.get(), deque())
+            queue.append((future, partial(fn, *args, **kwargs)))
+            self._waiting += 1
             self._changed.notify()
         return future
 
@@ -61,8 +72,9 @@ class Threads(Executor):
         with self._changed:
             self._closed = True
             if cancel_futures:
-                dropped = [future for future, _ in self._queued]
+                dropped = [future for queue in self._queued.values() for future, _ in queue]
                 self._queued.clear()
+                self._waiting = 0
             self._changed.notify_all()
         for future in dropped:
             future.cancel()
@@ -85,9 +97,18 @@ class Threads(Executor):
                     self._idle += 1
                     self._changed.wait()
                     self._idle -= 1
-                future, call = self._queued.popleft()
+                future, call = self._take()
             _run(future, call)
             del future, call  # Otherwise they would stay in memory until the next call.
+
+    def _take(self) -> "_Call":
+        whose = next(iter(self._queued))
+        queue = self._queued.pop(whose)
+        call = queue.popleft()
+        self._waiting -= 1
+        if queue:
+            self._queued[whose] = queue
+        return call
 
 
 def _run(future: Future[R], call: Callable[[], R]) -> None:

@@ -22,7 +22,7 @@ from grader.model import (
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
-from grader.process.request_id import request_id
+from grader.process.request_id import caller, request_id
 from grader.process.tracing import traceparent
 from grader.queueing.ledger import LedgerEntry
 from grader.scoring import calibration
@@ -135,6 +135,8 @@ class QueuedJob:
     reader: AnswerReader = field(compare=False)
     """Is not sent."""
     origin: JobOrigin = field(default_factory=JobOrigin, compare=False)
+    caller: str = field(default="", compare=False)
+    """See `grader.process.request_id.caller`."""
 
     def ledger_entry(
         self, timeout_s: float, service_class: ServiceClass = ServiceClass.TRAINING
@@ -148,6 +150,7 @@ class QueuedJob:
             settings=json.dumps({**json.loads(self.settings), "origin": asdict(self.origin)}),
             code=self.code.encode(),
             service_class=service_class,
+            caller=self.caller,
         )
 
 
@@ -209,6 +212,7 @@ class JobMaker:
             origin=JobOrigin(
                 request=request_id.get(), submission=submission.id, traceparent=traceparent()
             ),
+            caller=caller.get(),
             conditions=conditions,
         )
 

@@ -60,6 +60,12 @@ class LedgerEntry:
     settings: str
     code: bytes
     service_class: ServiceClass = ServiceClass.TRAINING
+    caller: str = ""
+    """See `grader.process.request_id.caller`."""
+
+    def waiter(self, client: str) -> str:
+        """Return whose lane it waits in, if this client submits it."""
+        return names.waiter(client, self.service_class, self.caller)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,19 +196,18 @@ class Ledger:
 
     def submit(self, client: str, entries: Sequence[LedgerEntry]) -> Entered:
         """Enter each job, unless it has a cached report or is in flight."""
-        classes = {entry.service_class for entry in entries}
         found, hints = self._run(
             "submit",
             *(entry.code for entry in entries),
             client=client,
             weights={
-                names.waiter(client, each): self._queue.weight * names.CLASS_WEIGHTS[each]
-                for each in classes
+                entry.waiter(client): self._queue.weight * names.CLASS_WEIGHTS[entry.service_class]
+                for entry in entries
             },
             jobs=[
                 {
                     "key": entry.key,
-                    "waiter": names.waiter(client, entry.service_class),
+                    "waiter": entry.waiter(client),
                     "suite": entry.suite,
                     "image": entry.image,
                     "timeout_ms": _ms(entry.timeout_s),

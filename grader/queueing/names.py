@@ -115,9 +115,10 @@ def queue_name(image: str) -> str:
     return Key.HINTS + image
 
 
-def waiter(client: str, service_class: ServiceClass) -> str:
-    """Return what the ledger calls a client's jobs of one class."""
-    return f"{client}/{service_class}"
+def waiter(client: str, service_class: ServiceClass, caller: str = "") -> str:
+    """Return what the ledger calls a client's jobs of one class, and of one caller of a service."""
+    # The scripts read the client up to the first slash.
+    return "/".join(filter(None, (client, caller, service_class)))
 
 
 def lane(kind: Key, image: str, waiter: str) -> str:

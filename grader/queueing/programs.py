@@ -13,7 +13,7 @@ from grader.model import SuiteFile, Usage
 from grader.model.errors import WireError
 from grader.model.limits import Limits
 from grader.model.verdict import LimitKind
-from grader.process.request_id import request_id
+from grader.process.request_id import caller, request_id
 from grader.process.tracing import traceparent
 from grader.queueing.jobs import JobOrigin, QueuedJob
 from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
@@ -79,6 +79,7 @@ def make_program_job(batch: RunBatch, image: str, clock_s: float) -> QueuedJob:
         settings=_SETTINGS,
         reader=_ResultReader(),
         origin=JobOrigin(request=request_id.get(), traceparent=traceparent()),
+        caller=caller.get(),
     )
 
 

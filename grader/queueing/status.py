@@ -54,6 +54,7 @@ class Lane:
     """The jobs of one client, class and image that wait, of which there are some."""
 
     client: str
+    """With a slash and the caller behind it, if it is a service."""
     service_class: str
     image: str
     waiting: int

@@ -54,6 +54,7 @@ def enter(
     service_class: ServiceClass = ServiceClass.TRAINING,
     key: str = "",
     timeout_s: float = 60,
+    caller: str = "",
 ) -> Entered:
     """Enter jobs whose keys begin with the client's name."""
     ledger.store_suite("suite", b"suite")
@@ -61,13 +62,14 @@ def enter(
         client,
         [
             LedgerEntry(
-                key=key or f"{client} {next(_numbers)}",
+                key=key or f"{caller or client} {next(_numbers)}",
                 suite="suite",
                 image="python",
                 timeout_s=timeout_s,
                 settings="{}",
                 code=b"",
                 service_class=service_class,
+                caller=caller,
             )
             for _ in range(number)
         ],
@@ -98,6 +100,14 @@ def test_single_job_comes_before_all_that_another_client_has_waiting(ledger: Led
     take(ledger, 10)
     enter(ledger, "single", 1)
     assert owners(take(ledger, 1)) == ["single"]
+
+
+def test_caller_of_a_service_does_not_wait_behind_another(ledger: Ledger) -> None:
+    enter(ledger, "service", 50, caller="many@10.0.0.1")
+    take(ledger, 10)
+    enter(ledger, "service", 1, caller="one@10.0.0.2")
+    assert owners(take(ledger, 1)) == ["one@10.0.0.2"]
+    ledger.cancel("service", [job.key for _, job in take(ledger, 50)])
 
 
 def test_client_that_asks_without_end_leaves_another_its_half(ledger: Ledger) -> None:

@@ -1,8 +1,10 @@
 """The service in front of a real queue: a Redis and a worker with native slots."""
 
 import base64
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +171,39 @@ def test_redis_that_is_gone_makes_the_service_unready(tmp_path: Path) -> None:
             assert service.grade(GOOD, deadline_s=30)["verdict"] == "passed"
     finally:
         deployed.close()
+
+
+def test_each_caller_of_the_service_has_a_lane_while_it_waits(
+    deployment: Deployment, tmp_path: Path, eventually: Eventually
+) -> None:
+    """A caller is an address, with the name in the login in front of it."""
+    where, token = Settings(broker=deployment.redis.url), "s3cret"
+
+    def lanes() -> set[str]:
+        return {lane.client.partition("/")[2] for lane in read_status(where).lanes}
+
+    with (
+        serving(tmp_path, token=token, broker=deployment.redis.url) as running,
+        ThreadPoolExecutor(2) as threads,
+    ):
+
+        def ask(name: str) -> None:
+            items = [
+                {"completion": sleeper(n), "label": [f"assert add(1, 2) == 3, {name!r}"]}
+                for n in (5, 6, 7, 8)
+            ]
+            login = base64.b64encode(f"{name}:{token}".encode()).decode()
+            with contextlib.suppress(requests.RequestException):
+                requests.post(
+                    f"{running.url}/v1/grade",
+                    json={"submissions": items},
+                    headers={"Authorization": f"Basic {login}"},
+                    timeout=60,
+                )
+
+        for name in ("ann", "b o/b"):
+            threads.submit(ask, name)
+        eventually(lambda: lanes() == {"ann@127.0.0.1", "b_o_b@127.0.0.1"}, 30)
+        # In order, it would finish what it has begun.
+        running.process.kill()
+        running.process.wait()

@@ -103,7 +103,12 @@ class IdempotencyStore:
         context: RequestContext,
         work: Callable[[], Awaitable[KeyedResponse]],
     ) -> _Open:
-        own = RequestContext(id=context.id, endpoint=context.endpoint, arrived=context.arrived)
+        own = RequestContext(
+            id=context.id,
+            endpoint=context.endpoint,
+            caller=context.caller,
+            arrived=context.arrived,
+        )
         leave_request = enter_request(own)
         # The task copies the context variables, and with them this context.
         task = asyncio.ensure_future(_run(work))

@@ -17,6 +17,7 @@ import contextlib
 import hmac
 import ipaddress
 import json
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({b"same-origin", b"none"})
 """`Sec-Fetch-Site` of requests from our own page or from the address bar. Only browsers send it."""
 _ID_CHARS = 128
+_CALLER_CHARS = 64
 
 
 class RequestMiddleware:
@@ -74,7 +76,9 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        context = RequestContext(id=_request_id(headers), endpoint=scope["path"])
+        context = RequestContext(
+            id=_request_id(headers), endpoint=scope["path"], caller=self._caller(scope, headers)
+        )
         response = _Response(send, context)
         leave_request = enter_request(context)
         # Each request is served by a task of its own, so this need not be undone.
@@ -97,6 +101,14 @@ class RequestMiddleware:
             self._metrics.open_requests.dec()
             name = _endpoint(scope)
             self._metrics.request(name, response.status, time.monotonic() - context.arrived)
+
+    def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
+        """Return the address of a request, with the name in its login, if that is checked."""
+        login = _login(headers.get(b"authorization", b"")) if self._token else None
+        name = "" if login is None else login[0].decode("latin-1")[:_CALLER_CHARS]
+        address = (scope.get("client") or ("",))[0]
+        # Without what separates callers, clients and classes in the ledger.
+        return re.sub(r"[^\w.:@-]", "_", f"{name}@{address}" if name else address, flags=re.ASCII)
 
     def _check_token(self, path: str, headers: dict[bytes, bytes]) -> None:
         if self._token is None or _is_open(path):
@@ -262,13 +274,19 @@ def _is_same(shown: bytes | None, token: bytes | None) -> bool:
 def _shown_token(authorization: bytes) -> bytes | None:
     """Return the token of a header: a bearer token, or the password of an address that has one."""
     scheme, _, rest = authorization.partition(b" ")
-    match scheme.lower():
-        case b"bearer":
-            return rest.strip()
-        case b"basic":
-            try:
-                return base64.b64decode(rest, validate=True).partition(b":")[2]
-            except (binascii.Error, ValueError):
-                return None
-        case _:
-            return None
+    if scheme.lower() == b"bearer":
+        return rest.strip()
+    login = _login(authorization)
+    return None if login is None else login[1]
+
+
+def _login(authorization: bytes) -> tuple[bytes, bytes] | None:
+    """Return the name and the password of a header; None if it has none."""
+    scheme, _, rest = authorization.partition(b" ")
+    if scheme.lower() != b"basic":
+        return None
+    try:
+        name, _, password = base64.b64decode(rest, validate=True).partition(b":")
+    except (binascii.Error, ValueError):
+        return None
+    return name, password

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.process.request_id import request_id
+from grader.process.request_id import caller, request_id
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -18,6 +18,8 @@ class RequestContext:
     id: str
     endpoint: str
     """The path of its endpoint, for logs and metrics."""
+    caller: str = ""
+    """Whose request it is, as the middleware names it."""
     arrived: float = field(default_factory=time.monotonic)
     """By `time.monotonic`."""
     has_begun: bool = False
@@ -68,9 +70,11 @@ def current_request() -> RequestContext | None:
 def enter_request(context: RequestContext) -> Callable[[], None]:
     """Make a request the current one; call the returned function to undo that."""
     token, id_token = _current.set(context), request_id.set(context.id)
+    caller_token = caller.set(context.caller)
 
     def leave() -> None:
         _current.reset(token)
         request_id.reset(id_token)
+        caller.reset(caller_token)
 
     return leave

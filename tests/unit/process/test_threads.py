@@ -9,6 +9,7 @@ from itertools import count
 
 import pytest
 
+from grader.process.request_id import caller
 from grader.process.threads import Threads
 
 
@@ -54,6 +55,18 @@ def test_pool_starts_no_second_thread_while_the_first_is_idle() -> None:
 def wait(begun: threading.Event, go: threading.Event) -> bool:
     begun.set()
     return go.wait(10)
+
+
+def test_calls_of_different_callers_take_turns() -> None:
+    pool, begins, order = Threads(1, "test"), threading.Event(), list[str]()
+    pool.submit(begins.wait, 10)
+    for name in ("many", "many", "many", "one", "two", "two"):
+        token = caller.set(name)
+        pool.submit(order.append, name)
+        caller.reset(token)
+    begins.set()
+    pool.shutdown(wait=True)
+    assert order == ["many", "one", "two", "many", "two", "many"]
 
 
 def test_shut_down_pool_runs_or_cancels_queued_calls() -> None:
