@@ -199,27 +199,10 @@ class SessionStates:
             raise
 
     def _start_run(self, channel: int) -> None:
-        parcel = orders.write_bundle("", None, [])
-        nothing = orders.nothing()
         # States are processes, too, and ended ones are reaped later.
         allowed = self._limits["processes"] + 2 * self._most_states
-        try:
-            self._zygote.start(
-                orders.RunOrder(
-                    program="session",
-                    limits={**self._limits, "processes": allowed},
-                    staged_bytes=parcel.bytes,
-                    staged_files=parcel.files,
-                    bundle=parcel.descriptor,
-                    payload=nothing,
-                    stdout=nothing,
-                    stderr=nothing,
-                    report=nothing,
-                    channel=channel,
-                )
-            )
-        finally:
-            os.close(parcel.descriptor)
+        limits = {**self._limits, "processes": allowed}
+        self._zygote.start_without_code("session", limits, channel)
         message, descriptors = self._zygote.receive()
         if message["event"] != "started":
             raise SlotBroken(f"a session did not start: {message}")

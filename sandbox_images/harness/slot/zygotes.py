@@ -96,6 +96,27 @@ class Zygote:
         except OSError as error:
             raise self._broken(f"does not answer: {error}") from error
 
+    def start_without_code(self, program: str, limits: dict[str, Any], channel: int) -> None:
+        """Have a run forked that has no code: what it executes, it gets over a channel, bit by bit."""
+        parcel = orders.write_bundle("solution.py", None, [])
+        nothing = orders.nothing()
+        order = orders.RunOrder(
+            program=program,
+            limits=limits,
+            staged_bytes=parcel.bytes,
+            staged_files=parcel.files,
+            bundle=parcel.descriptor,
+            payload=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            report=nothing,
+            channel=channel,
+        )
+        try:
+            self.start(order)
+        finally:
+            os.close(parcel.descriptor)
+
     def receive(self) -> tuple[dict[str, Any], list[int]]:
         """See `RunSource.receive`."""
         try:
@@ -131,9 +152,8 @@ class StandingJudge:
         before = processes.all_pids()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            order = _standing_order(program, limits, theirs.fileno())
-            zygote.start(order)
-            os.close(order.bundle)
+            limits = {**limits, "cpu_time_s": _STANDING_CPU_TIME_S}
+            zygote.start_without_code(program, limits, theirs.fileno())
         message, descriptors = zygote.receive()
         for descriptor in descriptors:
             os.close(descriptor)  # calls that are reported for a candidate fail in a judge
@@ -188,23 +208,6 @@ class StandingJudge:
 def _limits_of_a_process(limits: dict[str, Any]) -> dict[str, Any]:
     """Return the limits that a process gets once. `Watch` enforces the others for each run."""
     return {name: value for name, value in limits.items() if name not in _LIMITS_OF_A_RUN}
-
-
-def _standing_order(program: str, limits: dict[str, Any], channel: int) -> orders.RunOrder:
-    nothing = orders.nothing()
-    parcel = orders.write_bundle("solution.py", None, [])
-    return orders.RunOrder(
-        program=program,
-        limits={**limits, "cpu_time_s": _STANDING_CPU_TIME_S},
-        staged_bytes=parcel.bytes,
-        staged_files=parcel.files,
-        bundle=parcel.descriptor,
-        payload=nothing,
-        stdout=nothing,
-        stderr=nothing,
-        report=nothing,
-        channel=channel,
-    )
 
 
 class Zygotes:
