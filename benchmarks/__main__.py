@@ -185,8 +185,9 @@ def _http(rows: int, rounds: int, slots: int) -> list[dict[str, object]]:
 
 
 def _languages(backends: list[SandboxChoice], rounds: int, slots: int) -> list[dict[str, object]]:
-    found = compare_languages(backends, rounds=rounds, slots=slots)
-    for each in found:
+    found = []
+    for each in compare_languages(backends, rounds=rounds, slots=slots):
+        found.append(each)
         compiling = f"{each.compile_s:.3f} s"
         if each.compile_by_hand_s:
             ratio = each.compile_s / each.compile_by_hand_s

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count
@@ -123,9 +123,8 @@ class Found:
     """The usual way: a temporary folder, and a process to compile and one for each case."""
 
 
-def compare(backends: Sequence[SandboxChoice], *, rounds: int, slots: int) -> list[Found]:
+def compare(backends: Sequence[SandboxChoice], *, rounds: int, slots: int) -> Iterator[Found]:
     """Measure each language that this machine, or an image, has."""
-    found = []
     for name, program in PROGRAMS.items():
         language = languages.languages()[name]
         if lacking := languages.missing([language]):
@@ -139,8 +138,7 @@ def compare(backends: Sequence[SandboxChoice], *, rounds: int, slots: int) -> li
                 if (fault := way.fault()) is not None:
                     print(f"left out: {name} on {backend}: {fault}")
                     continue
-                found.append(_measure(language.name, backend, way, by_hand, rounds, slots))
-    return found
+                yield _measure(language.name, backend, way, by_hand, rounds, slots)
 
 
 def _measure(
