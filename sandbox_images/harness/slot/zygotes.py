@@ -97,7 +97,7 @@ class Zygote:
             raise self._broken(f"does not answer: {error}") from error
 
     def start_without_code(self, program: str, limits: dict[str, Any], channel: int) -> None:
-        """Have a run forked that has no code: what it executes, it gets over a channel, bit by bit."""
+        """Have a run forked that has no code, but gets what it executes over a channel."""
         parcel = orders.write_bundle("solution.py", None, [])
         nothing = orders.nothing()
         order = orders.RunOrder(
