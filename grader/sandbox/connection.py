@@ -7,7 +7,8 @@ import contextlib
 import select
 import socket
 import threading
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
@@ -28,6 +29,13 @@ from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, 
 
 _CHUNK = 1 << 16
 """Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
+_OWN_WORK_S = 120.0
+"""How long a slot may take for its own work, such as to start, to import modules, to copy the files
+of a session or to end a run, even on a busy machine. Then it is replaced: its kernel may hang."""
+_MOST_WAITING = 10
+"""A slot ends a run after this many times its wall time limit, however long it waited for a CPU."""
+_LONGEST_WAIT_S = 20 * 86_400.0
+"""`poll` takes no more than 24 days."""
 _HANG_UP = getattr(select, "POLLRDHUP", 0)
 """Polled for besides POLLHUP and POLLERR, which are always reported. macOS lacks it."""
 
@@ -35,18 +43,26 @@ _HANG_UP = getattr(select, "POLLRDHUP", 0)
 class Transport(Protocol):
     """The two directions of bytes between this process and a slot's supervisor."""
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes, deadline: float) -> None:
         """Send all of `data`.
 
+        Args:
+            data: The bytes.
+            deadline: On the monotonic clock.
+
         Raises:
-            SandboxUnavailableError: The slot is gone.
+            SandboxUnavailableError: The slot is gone, or has not taken `data` by the deadline.
         """
 
-    def receive(self, size: int) -> bytes:
+    def receive(self, size: int, deadline: float) -> bytes:
         """Wait for bytes and return up to `size` of them; b"" at the end of the stream.
 
+        Args:
+            size: At least 1.
+            deadline: On the monotonic clock.
+
         Raises:
-            SandboxUnavailableError: The slot is gone.
+            SandboxUnavailableError: The slot is gone, or has sent nothing by the deadline.
         """
 
     def is_alive(self) -> bool:
@@ -128,11 +144,12 @@ class SlotConnection:
         """Run a batch; see `Slot.run`."""
         self._seq += 1
         seq = self._seq
-        self._transport.send(_encode_batch(batch, seq))
+        self._send(_encode_batch(batch, seq))
+        patience_s = _patience_s(*_limits_of(batch))
         ended = False
         try:
             while True:
-                header, blobs = self._next_frame()
+                header, blobs = self._next_frame(patience_s)
                 if header.get("op") == "end" and header.get("seq") == seq:
                     ended = True
                     return
@@ -154,7 +171,7 @@ class SlotConnection:
             "states": states,
             "preload": list(preload),
         }
-        self._transport.send(encode(header))
+        self._send(encode(header))
         self._expect("opened")
         return _Session(self, self._seq)
 
@@ -168,7 +185,7 @@ class SlotConnection:
 
     def _stop(self, seq: int) -> None:
         """Tell the supervisor to stop a batch or session, and wait until it has ended."""
-        self._transport.send(encode({"op": "stop", "seq": seq}))
+        self._send(encode({"op": "stop", "seq": seq}))
         while True:
             header, _blobs = self._next_frame()
             if header.get("op") == "end" and header.get("seq") == seq:
@@ -181,9 +198,20 @@ class SlotConnection:
             raise self._unavailable(message)
         return frame
 
-    def _next_frame(self) -> tuple[Header, list[bytes]]:
+    def _send(self, data: bytes) -> None:
+        self._transport.send(data, time.monotonic() + _OWN_WORK_S)
+
+    def _next_frame(self, patience_s: float = _OWN_WORK_S) -> tuple[Header, list[bytes]]:
+        """Wait for a frame.
+
+        Args:
+            patience_s: How many seconds the slot may be silent.
+
+        Raises:
+            SandboxUnavailableError: The slot is gone or broken, or was silent for longer.
+        """
         while not self._frames:
-            data = self._transport.receive(_CHUNK)
+            data = self._transport.receive(_CHUNK, time.monotonic() + patience_s)
             if not data:
                 message = "the slot ended"
                 raise self._unavailable(message)
@@ -232,6 +260,7 @@ class _Session:
             },
             text_bytes(cell),
             *(file.content for file in files),
+            patience_s=_patience_s(limits),
         )
         run = _decode_end(header, blobs, 0) if header["began"] else None
         return StepOutcome(
@@ -273,19 +302,36 @@ class _Session:
             raise self._slot._unavailable(message)
         return found[0]
 
-    def _ask(self, request: Header, *blobs: bytes) -> tuple[Header, list[bytes]]:
+    def _ask(
+        self, request: Header, *blobs: bytes, patience_s: float = _OWN_WORK_S
+    ) -> tuple[Header, list[bytes]]:
         if self._has_ended:
             message = "the session has ended"
             raise SessionLostError(message)
         self._send(request, *blobs)
-        header, answer = self._slot._next_frame()
+        header, answer = self._slot._next_frame(patience_s)
         if header.get("op") == "end":
             self._has_ended = True
             raise SessionLostError(str(header.get("lost")))
         return header, answer
 
     def _send(self, request: Header, *blobs: bytes) -> None:
-        self._slot._transport.send(encode({**request, "seq": self._seq}, *blobs))
+        self._slot._send(encode({**request, "seq": self._seq}, *blobs))
+
+
+def _patience_s(*limits: Limits) -> float:
+    """Return how many seconds a slot may be silent while it runs programs with these limits."""
+    running_s = _MOST_WAITING * sum(each.wall_time_s for each in limits)
+    return min(_OWN_WORK_S + running_s, _LONGEST_WAIT_S)
+
+
+def _limits_of(batch: RunBatch) -> Iterator[Limits]:
+    """Yield the limits of all programs that may run before the slot reports an outcome."""
+    yield batch.limits
+    if batch.interactor is not None:
+        yield batch.interactor.limits
+    if batch.commands is not None:
+        yield batch.commands.compile_limits
 
 
 def _encode_batch(batch: RunBatch, seq: int) -> bytes:

@@ -1,5 +1,6 @@
 """What the host sees of the Docker backend: containers, their locks, and that they go away."""
 
+import math
 import os
 import signal
 import subprocess
@@ -71,7 +72,7 @@ def start(engine: Engine) -> Iterator[Start]:
 
 
 def read_all(transport: DockerTransport, size: int = 65536) -> bytes:
-    return b"".join(iter(lambda: transport.receive(size), b""))
+    return b"".join(iter(lambda: transport.receive(size, math.inf), b""))
 
 
 # ---------------------------------------------------------------- locks
@@ -201,7 +202,21 @@ def test_sending_to_a_dead_container_is_unavailable(start: Start, engine: Engine
 def send_for_a_while(transport: DockerTransport) -> None:
     deadline = time.monotonic() + 30.0
     while time.monotonic() < deadline:
-        transport.send(bytes(1 << 16))
+        transport.send(bytes(1 << 16), deadline)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda slot, deadline: slot.receive(1, deadline), id="receive"),
+        pytest.param(lambda slot, deadline: slot.send(bytes(1 << 24), deadline), id="send"),
+    ],
+)
+def test_container_that_does_not_answer_is_unavailable_at_the_deadline(
+    start: Start, act: Callable[[DockerTransport, float], object]
+) -> None:
+    with pytest.raises(SandboxUnavailableError, match="does not answer"):
+        act(start("sleep", "60"), time.monotonic() + 0.1)
 
 
 # ---------------------------------------------------------------- nothing is left behind

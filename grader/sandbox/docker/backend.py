@@ -12,7 +12,6 @@ that are left even so are removed when the next grader on this machine opens its
 import contextlib
 import itertools
 import logging
-import math
 import os
 import secrets
 import socket
@@ -47,7 +46,6 @@ _CHUNK = 256 * 1024
 _LOG_TAIL_BYTES = 8 * 1024
 _SOCKET_TIMEOUT_S = 0.5
 """How long one wait on the stream lasts before deadlines and the container are checked."""
-_START_TIMEOUT_S = 60.0
 _REMOVAL_TIMEOUT_S = 10.0
 
 
@@ -67,7 +65,6 @@ class DockerTransport:
         keep_from_forks(stream.socket)
         self._on_kill = on_kill
         self._stream.socket.settimeout(_SOCKET_TIMEOUT_S)
-        self._start_deadline = time.monotonic() + _START_TIMEOUT_S
         self._kill_lock = threading.Lock()
         self._killed = False
         self._buffer = bytearray()
@@ -75,12 +72,8 @@ class DockerTransport:
         """How many bytes of the current packet of standard output were not returned yet."""
         self._log = bytearray()
 
-    def send(self, data: bytes) -> None:
-        """Write all of `data` to the container's standard input.
-
-        Raises:
-            SandboxUnavailableError: The container is gone.
-        """
+    def send(self, data: bytes, deadline: float) -> None:
+        """Write all of `data` to the container's standard input; see `Transport.send`."""
         left = memoryview(data)
         while left:
             try:
@@ -88,21 +81,18 @@ class DockerTransport:
             except TimeoutError:
                 # The engine stops reading when a container dies, but keeps the stream open.
                 self._check_hang_up()
+                _check_time(deadline)
             except OSError as error:
                 message = f"the slot's container hung up: {error}"
                 raise SandboxUnavailableError(message) from error
 
-    def receive(self, size: int) -> bytes:
-        """Wait for up to `size` bytes of the container's standard output; b"" at its end.
-
-        Raises:
-            SandboxUnavailableError: The connection broke.
-        """
+    def receive(self, size: int, deadline: float) -> bytes:
+        """Wait for the container's standard output; see `Transport.receive`."""
         while not self._left:
-            if not self._next_packet():
+            if not self._next_packet(deadline):
                 return b""
         if not self._buffer:
-            self._fill(min(self._left, size))
+            self._fill(min(self._left, size), deadline)
         data = bytes(memoryview(self._buffer)[: min(self._left, size)])
         del self._buffer[: len(data)]
         self._left -= len(data)
@@ -134,40 +124,34 @@ class DockerTransport:
         """Return the last of what the supervisor wrote to standard error."""
         return self._log.decode(errors="replace")
 
-    def started(self) -> None:
-        """Wait without a deadline from now on: the slot has started."""
-        self._start_deadline = math.inf
-
     def _check_hang_up(self) -> None:
         if not self.is_alive():
             message = "the slot's container hung up"
             raise SandboxUnavailableError(message)
 
-    def _next_packet(self) -> bool:
+    def _next_packet(self, deadline: float) -> bool:
         """Skip to the next packet of standard output; False at the end of the stream."""
         while True:
-            if not self._fill(_STREAM_HEADER.size):
+            if not self._fill(_STREAM_HEADER.size, deadline):
                 return False
             kind, size = _STREAM_HEADER.unpack_from(self._buffer)
             del self._buffer[: _STREAM_HEADER.size]
             if kind != _STDERR:
                 self._left = size
                 return True
-            complete = self._fill(size)
+            complete = self._fill(size, deadline)
             self._log += self._buffer[:size]
             del self._buffer[:size], self._log[:-_LOG_TAIL_BYTES]
             if not complete:
                 return False
 
-    def _fill(self, size: int) -> bool:
+    def _fill(self, size: int, deadline: float) -> bool:
         """Buffer at least `size` bytes; False if the stream ends before."""
         while len(self._buffer) < size:
             try:
                 data = self._stream.socket.recv(_CHUNK)
-            except TimeoutError as error:
-                if time.monotonic() > self._start_deadline:
-                    message = f"the slot did not start within {_START_TIMEOUT_S} s"
-                    raise SandboxUnavailableError(message) from error
+            except TimeoutError:
+                _check_time(deadline)
                 continue
             except OSError as error:
                 if self._killed:
@@ -229,9 +213,7 @@ class DockerSandbox:
             self._open[container] = transport
         try:
             engine.start(container)
-            slot = SlotConnection(f"{self._kind(info)}-{next(self._numbers)}", transport)
-            transport.started()
-            return slot
+            return SlotConnection(f"{self._kind(info)}-{next(self._numbers)}", transport)
         except BaseException:
             transport.kill()
             raise
@@ -379,6 +361,12 @@ class DockerSandbox:
         if still_left:
             with self._lock:
                 self._left_behind |= still_left
+
+
+def _check_time(deadline: float) -> None:
+    if time.monotonic() > deadline:
+        message = "the slot's container does not answer"
+        raise SandboxUnavailableError(message)
 
 
 def _sweep(engine: Engine) -> int:

@@ -20,6 +20,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 
 from grader.config.settings import Settings
@@ -38,6 +39,9 @@ _log = logging.getLogger(__name__)
 
 _LOG_TAIL_BYTES = 8 * 1024
 _END_TIMEOUT_S = 5.0
+_LATE = (TimeoutError, BlockingIOError)
+"""What a socket raises if its timeout passes; the second if none is left."""
+_SILENT = "the jail does not answer"
 _POLLED = (
     "limits on memory and CPU time are advisory: the supervisor adds up what /proc says and stops "
     "a run that is over its limits"
@@ -70,9 +74,8 @@ class NativeTransport:
             self._socket, theirs = socket.socketpair()
             held.callback(self._socket.close)
             keep_from_forks(self._socket)
-            for end in (self._socket, theirs):
-                # Not the process's default, which Celery changes for a moment.
-                end.settimeout(None)
+            # Not the process's default, which Celery changes for a moment.
+            theirs.settimeout(None)
             with theirs:
                 self._warden = subprocess.Popen(
                     command,
@@ -89,23 +92,33 @@ class NativeTransport:
             raise SandboxUnavailableError(message) from error
         self._held = held.pop_all()
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes, deadline: float) -> None:
         """Write all of `data`; see `Transport.send`."""
+        self._wait_until(deadline)
         try:
             self._socket.sendall(data)
+        except _LATE as error:
+            raise SandboxUnavailableError(_SILENT) from error
         except OSError as error:
             message = f"the jail hung up: {error}"
             raise SandboxUnavailableError(message) from error
 
-    def receive(self, size: int) -> bytes:
+    def receive(self, size: int, deadline: float) -> bytes:
         """Wait for bytes; see `Transport.receive`."""
+        self._wait_until(deadline)
         try:
             return self._socket.recv(size)
+        except _LATE as error:
+            raise SandboxUnavailableError(_SILENT) from error
         except OSError as error:
             if self._killed:
                 return b""
             message = f"the jail's stream broke: {error}"
             raise SandboxUnavailableError(message) from error
+
+    def _wait_until(self, deadline: float) -> None:
+        with contextlib.suppress(OSError):  # what follows raises it, too, if the jail was killed
+            self._socket.settimeout(max(0.0, deadline - time.monotonic()))
 
     def is_alive(self) -> bool:
         """Tell whether the jail's end of the stream is open; see `Transport.is_alive`."""
