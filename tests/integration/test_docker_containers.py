@@ -179,7 +179,7 @@ def test_stream_is_whole_in_pieces_of_any_size(start: Start, size: int) -> None:
 def test_stream_carries_megabytes_both_ways(start: Start) -> None:
     data = os.urandom(1 << 20) * 8
     transport = start("head", "-c", str(len(data)))
-    sender = threading.Thread(target=transport.send, args=(data,))
+    sender = threading.Thread(target=transport.send, args=(data, math.inf))
     sender.start()
     assert read_all(transport) == data
     sender.join()

@@ -91,6 +91,7 @@ def _next_fork(line: socket.socket) -> socket.socket | None:
         if latest == 0:
             return socket.socket(fileno=descriptor)
         os.close(descriptor)
+        line.send(FORKED)
     return None
 
 

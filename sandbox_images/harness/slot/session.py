@@ -93,6 +93,14 @@ class StepSource:
             if descriptor is not None:
                 self.control.register(descriptor, select.EPOLLIN)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has ended, even if `control` does not show it.
+
+        Without a pidfd, `control` shows it only once no process has the other end of the line.
+        """
+        return not processes.living({self._state.pid})
+
     def start(self, order: orders.RunOrder) -> None:
         """Begin the step."""
         try:
@@ -382,6 +390,9 @@ class SessionStates:
         except OSError:
             return None
         said = self._await(answers_at)
+        if answers_at is not state.line:
+            # If it were stopped while it still had the new line, the end of that would not be seen.
+            self._await(state.line)
         _stop(state.pid)
         return said
 

@@ -181,8 +181,10 @@ class Watch:
             # Repeated, because a zygote may fork a process after the kill.
             processes.kill_run(self._harness_pids.union(*self._spared_pids()))
             controls = {party.source.control: party for party in living}
-            for control in select.select(list(controls), [], [], _TICK_S)[0]:
-                controls[control].hear()
+            readable = select.select(list(controls), [], [], _TICK_S)[0]
+            for control, party in controls.items():
+                if control in readable or party.source.is_gone:
+                    party.hear()
 
     def _spared_pids(self) -> Iterator[frozenset[int]]:
         """Yield the processes that have ended their part in order and stay for the next run."""

@@ -46,6 +46,10 @@ class RunSource(Protocol):
     is_standing: bool
     """Whether the process was there before the run, so that no message says that it started."""
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether `receive` would return at once, although `control` may not be readable."""
+
     def start(self, order: orders.RunOrder) -> None:
         """Begin a run."""
 
@@ -59,6 +63,7 @@ class Zygote:
     cpu_time_s = 0.0
     pids: frozenset[int] = frozenset()
     is_standing = False
+    is_gone = False
 
     def __init__(
         self, kind: str, preload: tuple[str, ...], site: list[str], *, reduced: bool
@@ -139,6 +144,7 @@ class StandingJudge:
     """
 
     is_standing = True
+    is_gone = False
 
     def __init__(self, zygote: Zygote, program: str, limits: dict[str, Any]) -> None:
         """Have the judge forked. The zygote has no other run until the judge ends."""

@@ -15,7 +15,7 @@ REAP = "reap"
 """Asks a state for the wait status of the process that it forked last."""
 
 FORKED = b"f"
-"""The new process waits for its order."""
+"""The new process waits for its order. The one that forked it says that it has closed its line."""
 BEGUN = b"b"
 """The process begins to execute its cell."""
 PARKED = b"p"
