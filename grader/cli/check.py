@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from grader.cli.check_package import PackageCommand
 from grader.cli.checking import CheckCommand
 from grader.cli.console import show_log
 from grader.cli.options import (
@@ -18,6 +19,7 @@ from grader.cli.options import (
     choose,
 )
 from grader.cli.stopping import run_stoppable
+from grader.model.errors import ConfigurationError
 
 _MUTANTS = 10
 """With all attacks, a problem of HumanEval then takes 0.4 s of CPU time, one of Exercism 0.9 s."""
@@ -25,7 +27,10 @@ _MUTANTS = 10
 
 def check(
     problems: Annotated[
-        Path, typer.Argument(metavar="PROBLEMS", help="Problems with reference solutions.")
+        Path,
+        typer.Argument(
+            metavar="PROBLEMS", help="Problems with reference solutions, or a problem package."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -100,6 +105,10 @@ def check(
     The strength of a problem is the share of changes that its tests notice, and 0 if it is
     exploitable. `--keep` writes the problems whose strength is at least `--min-strength`.
 
+    If PROBLEMS is a problem package of the ICPC's format or of Polygon, a folder or a zip file, its
+    submissions are graded instead. A table compares their verdicts with those that the package
+    expects.
+
     A problem takes up to 29 runs; with `--no-attacks --mutants 0`, it takes 4.
 
     **Examples**
@@ -109,6 +118,7 @@ def check(
         grader check problems.jsonl --keep strong.jsonl --min-strength 0.8
         grader check problems.jsonl -o checked.jsonl --resume
         grader check problems.jsonl --calibrate --no-attacks --mutants 0
+        grader check factors.zip
 
     **Exit codes**
 
@@ -132,7 +142,20 @@ def check(
         resume=resume,
         force=force,
     )
-    command.check_options()
     chosen = choose(set_, sandbox=sandbox, slots=slots, require_integrity=require_integrity)
+    from grader.offline.packages import is_package
+
+    if is_package(problems):
+        if any((out, keep, report, min_strength is not None, limit, calibrate, resume, force)):
+            message = (
+                f"{problems} is a problem package; the only options for it are --json, --sandbox, "
+                "--slots, --require-integrity and --set"
+            )
+            raise ConfigurationError(message)
+        package = PackageCommand(package=problems, as_json=as_json)
+        if not run_stoppable(partial(package.run, chosen), advice="There is nothing to clean up."):
+            raise typer.Exit(3)
+        return
+    command.check_options()
     if not run_stoppable(partial(command.run, chosen), advice=command.advice()):
         raise typer.Exit(3)
