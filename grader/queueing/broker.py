@@ -146,9 +146,17 @@ def connect(settings: Settings) -> "Redis":
     _warn_if_open(broker, settings.broker or "")
     if not broker.sentinels:
         return Redis.from_url(broker.address, **options)
+    from redis.sentinel import Sentinel
+
     from grader.queueing.sentinels import SentinelRedis
 
-    return SentinelRedis.open(broker, options)
+    known = {name: value for name, value in broker.options.items() if name != "sentinel_password"}
+    sentinel = Sentinel(  # type: ignore[no-untyped-call]
+        broker.sentinels,
+        sentinel_kwargs=broker.of_sentinels,
+        **{**options, **known, **({"ssl": True, **broker.tls} if broker.has_tls else {})},
+    )
+    return sentinel.master_for(broker.service, SentinelRedis)  # type: ignore[no-untyped-call,no-any-return]
 
 
 def execute(client: "Redis", *words: Any) -> Any:

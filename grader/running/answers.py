@@ -15,6 +15,8 @@ from grader.text.inert import quote
 
 ACCEPTED, WRONG, PRESENTATION, FAILURE, POINTS = 0, 1, 2, 3, 7
 """The exit statuses of testlib. With `FAILURE` a program says that its suite is wrong."""
+_FORMS = {4: PRESENTATION, 8: PRESENTATION}
+"""Statuses with which testlib's own header says that an output goes on, or ends too early."""
 _ICPC = {42: ACCEPTED, 43: WRONG}
 """The exit statuses of the ICPC's format, and what they are in testlib."""
 
@@ -52,8 +54,8 @@ def by_status(role: str, kind: CheckerKind, status: object, stderr: bytes) -> Ch
         SuiteError: It has no meaning, or it is `POINTS` and there is no share.
     """
     known = status
-    if kind is CheckerKind.ICPC:
-        known = _ICPC.get(status) if isinstance(status, int) else None
+    if isinstance(status, int):
+        known = _ICPC.get(status) if kind is CheckerKind.ICPC else _FORMS.get(status, status)
     match known:
         case 0:
             return EQUAL

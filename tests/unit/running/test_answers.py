@@ -15,6 +15,8 @@ from grader.running import answers
         pytest.param(0, b"", True, None, id="accepted"),
         pytest.param(1, b"", False, None, id="wrong"),
         pytest.param(2, b"", False, None, id="presentation"),
+        pytest.param(4, b"", False, None, id="extra output"),
+        pytest.param(8, b"", False, None, id="output ends early"),
         pytest.param(7, b"points 0.25 nearly", False, 0.25, id="points"),
         pytest.param(7, b"log\npoints 0.5\n", False, 0.5, id="points after a log"),
         pytest.param(7, b"points 1", True, None, id="all points"),
