@@ -142,7 +142,7 @@ def test_checker_of_the_how_to_judges_as_its_table_says(
         {**label, "inputs": label["inputs"][:1], "outputs": label["outputs"][:1]}
         for label in map(json.loads, blocks(page, "json"))
     ]
-    assert len(labels) == 2
+    assert len(labels) == 3
     table = re.findall(r"^\| `(.*?)` \| `(passed|failed)`", page, re.MULTILINE)
     assert len(table) == 3
     samples = [
