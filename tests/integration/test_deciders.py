@@ -305,6 +305,12 @@ def test_checker_for_testlib_decides(
     assert words in report.feedback
 
 
+def test_header_may_be_included_like_those_of_the_system(grader: Grader) -> None:
+    require("cpp")
+    source = TESTLIB.replace('"testlib.h"', "<testlib.h>")
+    assert check(grader, source, "print(6, 2)").verdict is Verdict.PASSED
+
+
 def test_own_testlib_takes_the_place_of_the_projects(grader: Grader) -> None:
     require("cpp")
     own = "#define RIGHT 0\n"
