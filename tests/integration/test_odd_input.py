@@ -120,7 +120,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("ms.jsonl", 3, "time_limit must hold a number with a known unit", id="ms"),
         pytest.param("fortnight.jsonl", 3, "but holds str '2 fortnights'", id="unit"),
         pytest.param("kib.jsonl", 3, "memory_limit must hold a number with", id="kib"),
-        pytest.param("checker.jsonl", 3, "the suite's checker failed: the code does not", id="checker"),
+        pytest.param("checker.jsonl", 3, "the suite's checker failed: the code", id="checker"),
         pytest.param("suffix.jsonl", 3, "suffix: code ", id="suffix"),
         pytest.param("fortran.jsonl", 3, "the language 'fortran' is not graded", id="language"),
         pytest.param("kotlin.jsonl", 3, "the language 'Kotlin' is not graded", id="beside label"),
