@@ -53,13 +53,14 @@ def run_plain(folder: Path, source: str) -> subprocess.CompletedProcess[bytes]:
             env={**ENVIRONMENT, "PATH": os.environ["PATH"]},
             timeout=60,
             check=False,
-            preexec_fn=_hear_interrupts,
+            preexec_fn=_hear_signals,
         )
 
 
-def _hear_interrupts() -> None:
-    """Undo what a shell does to the tests in the background: it has SIGINT ignored there."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _hear_signals() -> None:
+    """Undo what a shell does to tests in the background: it has these signals ignored there."""
+    for ignored in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(ignored, signal.SIG_DFL)
 
 
 def assert_agrees(slot: Slot, folder: Path, source: str) -> None:
