@@ -133,9 +133,11 @@ def test_system_calls_off_the_list_are_refused(start: Start, expression: str, er
 
 
 def test_memory_has_a_limit_and_no_swap(engine: Engine, docker_sandbox: DockerSandbox) -> None:
+    before = own_containers(engine)
     slot = docker_sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
     try:
-        host = inspect(engine, own_containers(engine).pop())["HostConfig"]
+        (opened,) = own_containers(engine) - before
+        host = inspect(engine, opened)["HostConfig"]
     finally:
         slot.close()
     assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES + hardening.MEMORY_OVERHEAD_BYTES
@@ -143,9 +145,11 @@ def test_memory_has_a_limit_and_no_swap(engine: Engine, docker_sandbox: DockerSa
 
 
 def test_slots_run_as_different_users(engine: Engine, docker_sandbox: DockerSandbox) -> None:
+    before = own_containers(engine)
     slots = [docker_sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES) for _ in range(2)]
     try:
-        users = {inspect(engine, found)["Config"]["User"] for found in own_containers(engine)}
+        opened = own_containers(engine) - before
+        users = {inspect(engine, found)["Config"]["User"] for found in opened}
     finally:
         for slot in slots:
             slot.close()
