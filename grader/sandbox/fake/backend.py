@@ -279,7 +279,8 @@ class _Run:
         module.__file__ = str(self._source_file)
         module.__dict__["__builtins__"] = builtins
         sys.modules[name] = module
-        sys.argv[:] = [self._batch.source_path]
+        if self._talking is None:  # Else it is shared, and an interactor sets it for itself.
+            sys.argv[:] = [self._batch.source_path]
         prelude.execute(self._batch.prelude, module)
         return module.__dict__
 
