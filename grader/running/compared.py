@@ -11,6 +11,7 @@ from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, S
 from grader.model.errors import SuiteError
 from grader.model.verdict import Suspicion
 from grader.running.budget import TimeBudget
+from grader.running.casewise import run_cases
 from grader.running.checkers import run_checker
 from grader.running.programs import find_uncompiled, stdin_batch
 from grader.running.references import References
@@ -35,26 +36,28 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot, references: References)
     runs = tuple(payload.text_bytes(case.stdin) for case in tests.cases)
     batch = stdin_batch(task, runs)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
-    cases = []
+    if checker is None:
+        return run_cases(
+            task,
+            tests.cases,
+            batch,
+            slot,
+            lambda case, outcome: verdicts.judge_stdin(
+                case, tests.comparison, outcome, task.limits, language=task.language
+            ),
+        )
     outcomes = []
     budget = TimeBudget(task)
     with closing(slot.run(batch)) as running:
         if (uncompiled := find_uncompiled(task, running)) is not None:
             cases = [uncompiled.result(tests.cases[0])]
             return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
-        for case, outcome in zip(tests.cases, running, strict=False):
+        for _, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
-            if checker is None:
-                cases.append(
-                    verdicts.judge_stdin(
-                        case, tests.comparison, outcome, task.limits, language=task.language
-                    )
-                )
-            if budget.is_spent or (cases and is_decided(task, cases[-1])):
+            if budget.is_spent:
                 break
-    if checker is not None:
-        cases = _check_outputs(task, tests, checker, outcomes, slot, references)
+    cases = _check_outputs(task, tests, checker, outcomes, slot, references)
     cases += budget.not_run(tests.cases, cases)
     return isolated(cases, outcomes)
 

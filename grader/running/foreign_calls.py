@@ -7,17 +7,16 @@ function returns, in its own words. The comparison is made here.
 import json
 import re
 import secrets
-from contextlib import closing
 
 from grader import languages
 from grader.judging import verdicts
 from grader.judging.expressions import shown_values
-from grader.model import CallCase, CallTests
+from grader.model import CallCase, CallTests, CaseResult
 from grader.model.errors import SuiteError
-from grader.running.budget import TimeBudget
-from grader.running.programs import find_uncompiled, stdin_batch
-from grader.running.task import Graded, Task, is_decided, isolated, require_cases
-from grader.sandbox.contract import Slot
+from grader.running.casewise import run_cases
+from grader.running.programs import stdin_batch
+from grader.running.task import Graded, Task, require_cases
+from grader.sandbox.contract import RunOutcome, Slot
 
 _ENTRY_POINT = re.compile(r"(?:[\w$]+\.)?[\w$]+")
 """The driver's source has it, so anything else could end as a compile error of the submission."""
@@ -46,26 +45,14 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
     driver = languages.call_driver(task.code, tests.entry_point, mark)
     runs = tuple(_arguments(case) for case in tests.cases)
     batch = stdin_batch(task, runs, source=language.call(driver))
-    cases = []
-    outcomes = []
-    budget = TimeBudget(task)
-    with closing(slot.run(batch)) as running:
-        if (uncompiled := find_uncompiled(task, running)) is not None:
-            cases = [uncompiled.result(tests.cases[0])]
-            return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
-        for case, outcome in zip(tests.cases, running, strict=False):
-            outcomes.append(outcome)
-            budget.take(outcome)
-            shown = next(iter(shown_values(outcome.stdout, mark, 1)), None)
-            cases.append(
-                verdicts.judge_shown_call(
-                    case, tests.comparison, outcome, task.limits, language, shown
-                )
-            )
-            if budget.is_spent or is_decided(task, cases[-1]):
-                break
-    cases += budget.not_run(tests.cases, cases)
-    return isolated(cases, outcomes)
+
+    def judge(case: CallCase, outcome: RunOutcome) -> CaseResult:
+        shown = next(iter(shown_values(outcome.stdout, mark, 1)), None)
+        return verdicts.judge_shown_call(
+            case, tests.comparison, outcome, task.limits, language, shown
+        )
+
+    return run_cases(task, tests.cases, batch, slot, judge)
 
 
 def _arguments(case: CallCase) -> bytes:

@@ -33,10 +33,10 @@ from grader.model import (
 from grader.model.errors import SuiteError
 from grader.model.verdict import Verdict
 from grader.running import answers, deciders
-from grader.running.budget import TimeBudget
+from grader.running.casewise import run_cases
 from grader.running.programs import find_uncompiled, stdin_batch
 from grader.running.references import References
-from grader.running.task import Graded, Task, is_decided, isolated, require_cases
+from grader.running.task import Graded, Task, require_cases
 from grader.sandbox.contract import Counterpart, Dialogue, RunBatch, RunOutcome, Slot
 from grader.sandbox.payload import text_bytes
 from grader.text.inert import quote
@@ -87,32 +87,24 @@ def run_interactive(
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
-    cases: list[CaseResult] = []
-    outcomes: list[RunOutcome] = []
     doubts: list[tuple[StdinCase, SuiteError]] = []
-    budget = TimeBudget(task)
     kind = tests.interactor.kind
     interactor = _counterpart(tests.interactor, slot, references)
-    with closing(slot.run(_batch(task, interactor, tests.cases))) as running:
-        if (uncompiled := find_uncompiled(task, running)) is not None:
-            cases = [uncompiled.result(tests.cases[0])]
-            return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
-        for case, outcome in zip(tests.cases, running, strict=False):
-            outcomes.append(outcome)
-            budget.take(outcome)
-            try:
-                cases.append(_judge(case, outcome, task, kind))
-            except answers.DeclaredFailureError:
-                raise
-            except SuiteError as error:
-                doubts.append((case, error))
-                cases.append(_blame(case, outcome, task, error))
-            if budget.is_spent or is_decided(task, cases[-1]):
-                break
+
+    def judge(case: StdinCase, outcome: RunOutcome) -> CaseResult:
+        try:
+            return _judge(case, outcome, task, kind)
+        except answers.DeclaredFailureError:
+            raise
+        except SuiteError as error:
+            doubts.append((case, error))
+            return _blame(case, outcome, task, error)
+
+    batch = _batch(task, interactor, tests.cases)
+    graded = run_cases(task, tests.cases, batch, slot, judge)
     if doubts:
         _require_health(task, interactor, kind, doubts, slot)
-    cases += budget.not_run(tests.cases, cases)
-    return isolated(cases, outcomes)
+    return graded
 
 
 def _counterpart(interactor: Interactor, slot: Slot, references: References) -> Counterpart:
