@@ -11,6 +11,7 @@ from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.choose import Choice, Chooser, Grade, WantedCode
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
+from grader.extract.predictions import find_prediction
 from grader.extract.programs import find_program, language_of, mention
 from grader.extract.source import SourceReader, SourceReading
 from grader.extract.text import after_prompt, encodable, normalise
@@ -111,9 +112,22 @@ class _Extractor:
             case ExtractionRule.FIRST_BLOCK | ExtractionRule.LAST_BLOCK:
                 words = self._words(turns[0] if turns else "")
                 return self._by_position(words, first=rule is ExtractionRule.FIRST_BLOCK)
+            case ExtractionRule.PREDICTED_OUTPUT | ExtractionRule.PREDICTED_INPUT:
+                return self._predicted(turns, rule)
             case ExtractionRule.VERBATIM:
                 return _found(completion, "Took the completion as it stands.")
         assert_never(rule)
+
+    def _predicted(self, turns: list[str], rule: ExtractionRule) -> Extraction:
+        words = self._words(turns[0] if turns else "")
+        wants_call = rule is ExtractionRule.PREDICTED_INPUT
+        function = self._wanted.entry_point or "f"
+        code = find_prediction(words.text, function, self._reader, wants_call=wants_call)
+        if code is not None:
+            return Extraction(code=code, note="Took the prediction of the answer's assertion.")
+        wanted = f"{function}(...)" if wants_call else "value"
+        note = f"The answer holds neither an assertion on {function} nor a {wanted}, of literals."
+        return Extraction(code=None, note=_UNFINISHED if words.unfinished else note)
 
     # ------------------------------------------------------------ other languages
 

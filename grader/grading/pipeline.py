@@ -148,7 +148,9 @@ def find_code(submission: Submission, settings: Settings) -> tuple[ExtractionRul
         settings: The settings under its own rules.
     """
     suite = submission.suite
-    rule = settings.extraction or suite.extraction
+    rule = suite.extraction
+    if settings.extraction is not None and not rule.is_task:
+        rule = settings.extraction
     extraction = extract(
         submission.completion,
         prompt=submission.prompt,

@@ -18,6 +18,15 @@ class ExtractionRule(StrEnum):
     """The text between the last two lines that contain three backticks."""
     VERBATIM = "verbatim"
     """The whole completion."""
+    PREDICTED_OUTPUT = "predicted_output"
+    """A program that returns the value which the answer predicts; see docs/extraction.md."""
+    PREDICTED_INPUT = "predicted_input"
+    """The same with the call for which the answer predicts a given value."""
+
+    @property
+    def is_task(self) -> bool:
+        """Whether it belongs to the task that the model was given, so no setting replaces it."""
+        return self in (ExtractionRule.PREDICTED_OUTPUT, ExtractionRule.PREDICTED_INPUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

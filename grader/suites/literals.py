@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"""[\[\](){},:]"""
     r"""|(?P<text>[bBrRuU]{0,2}(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))"""
     r"""|(?P<number>[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"""
-    r"""|(?P<name>-?[A-Za-z]+)""",
+    r"""|(?P<name>set\(\)|-?[A-Za-z]+)""",
     re.DOTALL,
 )
 _NAMES = {
@@ -75,6 +75,8 @@ class _Reader:
             return ast.literal_eval(word)
         if word in _NAMES:
             return _NAMES[word]
+        if word == "set()":
+            return set()
         message = f"unexpected {word!r:.40}"
         raise ValueError(message)
 
