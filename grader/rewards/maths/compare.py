@@ -23,7 +23,8 @@ from grader.rewards.maths.values import (
 SameByAlgebra = Callable[[str, str, float], bool]
 """Returns whether two LaTeX expressions are equal within a relative tolerance. May be slow."""
 
-_CHOICE = re.compile(r"\(?([A-J])\)?(?:[).:](?:\s.*)?)?")
+_CHOICE = re.compile(r"(?:(?i:option|choice)\s+)?\(?([A-J])\)?(?:[).:](?:\s.*)?)?")
+_CHOSEN_VALUE = re.compile(r"\(?([A-J])[).:]\s+(?=\S)")
 _ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])(?:[a-zA-Z]|[a-np-z]{2})(?![a-zA-Z])")
 _WORD = re.compile(r"\b(?!(?:and|or)\b)(?:[a-zA-Z]{3,}|[nN][oO])\b")
 _DECIMAL = re.compile(r"\d?\.\d")
@@ -50,7 +51,16 @@ def is_right(
     if (choice := _CHOICE.fullmatch(expected)) and len(expected) <= len("(A)"):
         found = _CHOICE.fullmatch(answer.upper() if len(answer) <= len("(a)") else answer)
         return found is not None and found[1] == choice[1]
-    return _Comparison(tolerance, same).equal(read(expected), read(answer))
+    label, chosen = _CHOSEN_VALUE.match(expected), _CHOSEN_VALUE.match(answer)
+    if label and (choice := _CHOICE.fullmatch(answer)) and not chosen:
+        return choice[1] == label[1]
+    if label and chosen and label[1] != chosen[1]:
+        return False
+    values = (
+        read(text[match.end() if match else 0 :])
+        for text, match in ((expected, label), (answer, chosen))
+    )
+    return _Comparison(tolerance, same).equal(*values)
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ _MAX_DEPTH = 4
 _REPLACED = (
     ("\\dfrac", "\\frac"), ("\\tfrac", "\\frac"), ("\\cfrac", "\\frac"), ("\u2212", "-"),
     ("\u2013", "-"), ("\u00d7", "\\times "), ("\u00b7", "\\cdot "), ("\u2044", "/"),
-    ("\u221e", "\\infty "), ("\u222a", "\\cup "), ("\u03c0", "\\pi "), ("\u221a", "\\sqrt "),
+    ("\u221e", "\\infty "), ("\u222a", "\\cup "), ("\u221a", "\\sqrt "),
     ("\u2264", "\\le "), ("\u2265", "\\ge "), ("\u00b1", "\\pm "), ("\u2260", "\\ne "),
     ("\u2248", "\\approx "), ("\\simeq", "\\approx"), ("\\leqslant", "\\le"),
     ("\\geqslant", "\\ge"), ("\\leq", "\\le"), ("\\geq", "\\ge"), ("<=", "\\le "),
@@ -25,6 +25,15 @@ _REPLACED = (
     ("\u00a0", " "), ("\u202f", " "), ("\u2009", " "), ("\\div", "/"), ("\\colon", ":"),
     ("\\_", "_"),
 )  # fmt: skip
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξπρστφχψωΓΔΘΛΞΠΣΦΨΩ",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
+        " phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(),
+        strict=True,
+    )
+)
+_GREEK_LETTERS = str.maketrans({letter: f"\\{name} " for letter, name in _GREEK.items()})
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _DOTS = re.compile(r"\\[lc]?dots[bcmio]?(?![a-zA-Z])|\.{3,}|\u2026")
@@ -45,9 +54,23 @@ _UNIT = re.compile(
     r"(?=\s*(?:[.,;)\]]|\\\}|\\\\|\\cup|\\text|\$|$))"
 )
 _CHOOSE = re.compile(r"\{([^{}]*)\\choose(?![a-zA-Z])([^{}]*)\}")
-_CASES = re.compile(r"\\begin\{cases\}([^&]*?)(?:\\\\\s*)?\\end\{cases\}")
+_SYSTEM = re.compile(
+    r"(?P<brace>(?:\\left\s*)?\\\{\s*)?\\begin\{(?P<kind>cases|aligned|align|gathered|split|array)(?P<star>\*?)\}"
+    r"(?:\{[lcr|\s]*\})?(?P<rows>.*?)\\end\{(?P=kind)(?P=star)\}(?(brace)(?:\s*\\right\s*\.)?)",
+    re.DOTALL,
+)
+_ROW_END = re.compile(r"\\\\(?:\[[^\]]*\])?")
 _BASE = re.compile(r"(\d)\s*\(?\s*(?:in )?base (\w+)\s*\)?$")
-_ROUNDED = re.compile(r"^(?:approximately|approx\.?|about|roughly)\s+", re.IGNORECASE)
+_SYMBOL = rf"\\(?:{'|'.join(_GREEK.values())}|infty)(?![a-zA-Z])"
+_ABOVE = re.compile(rf"\\frac\s*({_SYMBOL})")
+_BELOW = re.compile(rf"(\\frac\s*(?:\{{[^{{}}]*\}}|\d))\s*({_SYMBOL})")
+_CONDITION = re.compile(r"(?<=\S)[\s,]*\(([a-zA-Z]\s*\\in(?![a-zA-Z])[^()]*)\)$")
+_PREAMBLE = re.compile(
+    r"^(?:the\s+)?(?:final\s+)?answer\s*(?:\bis\b|:)[\s:]*|^(?:approximately|approx\.?|about|roughly)\s+"
+    r"|^(?:for\s+)?all\s+(?=[a-zA-Z]\s*(?:[<>]|\\(?:le|ge|ne|in)\b))",
+    re.IGNORECASE,
+)
+_LG = re.compile(r"\\lg(?![a-zA-Z])")
 _END = re.compile(r"(?:[\s.,;:*_`]|\\\\)+$")
 
 
@@ -60,7 +83,9 @@ def clean(text: str) -> str:
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
     for old, new in _REPLACED:
         text = text.replace(old, new)
-    text = _CASES.sub(lambda m: m[1].replace("\\\\", ","), text)
+    text = _LG.sub(r"\\log", text.translate(_GREEK_LETTERS))
+    text = _BELOW.sub(r"\1{\2}", _ABOVE.sub(r"\\frac{\1}", text))
+    text = _SYSTEM.sub(_rows, text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     text = _TEMPERATURE.sub(lambda m: f" \\unit{{{_SCALES[m[1]]}}}", text)
     text = _UNIT.sub(lambda m: f" \\unit{{{m[1]}{m[2] or ''}}}", text)
@@ -70,8 +95,17 @@ def clean(text: str) -> str:
             break
     text = " ".join(_SPACE.sub(" ", _REMOVED.sub("", text)).split())
     text = text if text.endswith(DOTS) else _END.sub("", text)
-    text = _BASE.sub(r"\1_{\2}", text)
-    return _ROUNDED.sub("", text.lstrip(" ,;:*_`"))
+    text = _CONDITION.sub(r", \1", _BASE.sub(r"\1_{\2}", text))
+    return _PREAMBLE.sub("", text.lstrip(" ,;:*_`"))
+
+
+def _rows(system: re.Match[str]) -> str:
+    """Return a system of equations as a list; a matrix or a function by cases as it is."""
+    rows = system["rows"]
+    if {"cases": "&" in rows, "array": not system["brace"]}.get(system["kind"]):
+        return system[0]
+    parts = (row.replace("&", "").strip(" \t\n,;.") for row in _ROW_END.split(rows))
+    return ", ".join(part for part in parts if part)
 
 
 def balanced(text: str) -> bool:

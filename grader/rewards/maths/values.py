@@ -137,7 +137,10 @@ _MEMBER = re.compile(rf"({_LETTER}|\([\w\s,\\]*\))\s*\\in(?![a-zA-Z])\s*(.+)")
 _SUCH_THAT = re.compile(rf"({_LETTER})(?:\s*\\in[^|:]*?)?\s*(?:\\mid\b|\||:)\s*(.+)")
 _MONOMIAL = re.compile(r"[-\d\sa-z^{}]*[a-z][-\d\sa-z^{}]*")
 _RELATION = re.compile(r"[<>]|\\(?:le|ge|ne)(?![a-zA-Z])")
-_CLOCK = re.compile(r"0?(\d{1,2}:[0-5]\d(?::[0-5]\d)?)\s*(?:([ap])\.?\s*m\.?)?", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"0?(?:(\d{1,2}:[0-5]\d(?::[0-5]\d)?)\s*(?:([ap])\.?\s*m\.?)?|(1?\d)\s*([ap])\.?\s*m\.?)",
+    re.IGNORECASE,
+)
 _NOTHING = frozenset({"\\emptyset", "\\{\\}", "{}", "no solution", "no solutions", "none"})
 _MEANINGS = {
     "all real numbers": "\\mathbb{R}",
@@ -189,7 +192,7 @@ def _read(text: str, depth: int) -> Value:
         return Collection(brackets=Brackets.SET, items=())
     text = _MEANINGS.get(text.lower(), text)
     if match := _CLOCK.fullmatch(text):
-        return Clock(minute=match[1], half=(match[2] or "").lower())
+        return Clock(minute=match[1] or f"{match[3]}:00", half=(match[2] or match[4] or "").lower())
     if depth < _MAX_DEPTH and not text.startswith("\\begin"):
         for reader in (_list, _equation, _collection, _inequality):
             if (found := reader(text, depth)) is not None:
@@ -241,6 +244,8 @@ def _equation(text: str, depth: int) -> Value | None:
     sides = split_at(text, _EQUALS)
     if len(sides) == 1 or not sides[-1] or _RELATION.search(text):
         return None
+    if len(sides) == 2 and _VARIABLE.fullmatch(sides[1]) and not _has_variable(sides[0]):
+        sides.reverse()  # "3 = x"
     first, value = sides[0], _read(sides[-1], depth + 1)
     if not first:
         return value
