@@ -974,7 +974,7 @@ PAIRS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("x=3, y=4", r"\left\{\begin{array}{l}x=4\\y=3\end{array}\right.", NO),
         (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"[\begin{array}{cc}1&2\\3&4\end{array}]", YES),
         ("1, 2, 3, 4", r"\left[\begin{array}{cc}1&2\\3&4\end{array}\right]", NO),
-        (r"\begin{cases}x & x>0\\0 & x<0\end{cases}", r"\begin{cases}x & x>0\\1 & x<0\end{cases}", NO),
+        (r"\begin{cases}x&x>0\\0&x<0\end{cases}", r"\begin{cases}x&x>0\\1&x<0\end{cases}", NO),
     ),
     "choices with their values": (
         ("C", r"\text{option (C)}", YES),
