@@ -9,7 +9,7 @@ from statistics import fmean, pvariance
 
 from grader.model.verdict import Verdict
 from grader.report.index import IndexedRow
-from grader.report.reasons import VERDICTS
+from grader.report.reasons import VERDICTS, Family
 
 _CLEAR = 2.0
 """A difference of so many standard errors or fewer may be chance."""
@@ -94,6 +94,7 @@ def compare(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> RunComparis
 
 def _figures(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> list[_Figure]:
     verdicts = {entry.verdict for entries in (new, old) for entry in entries}
+    families = {family for entries in (new, old) for e in entries for family in e.families}
     return [
         _Figure(name="Reward", value=_reward, sign=1),
         _Figure(name="Score", value=lambda e: e.score if e.graded else None, sign=1),
@@ -107,6 +108,15 @@ def _figures(new: Sequence[IndexedRow], old: Sequence[IndexedRow]) -> list[_Figu
             if verdict in verdicts
         ),
         _Figure(name="Signs of an attack, %", value=_share(lambda e: e.is_hack), sign=-1),
+        *(
+            _Figure(
+                name=f"Attacks: {family}, %",
+                value=_share(lambda e, f=family: f in e.families),  # type: ignore[misc]
+                sign=-1,
+            )
+            for family in Family
+            if family in families
+        ),
         _Figure(name="Paid hacks, %", value=_share(_is_paid_hack), sign=-1),
         _Figure(name="CPU time, s", value=lambda e: e.cpu_in_all_s, sign=-1),
         _Figure(name="Queue time, s", value=lambda e: e.queue_s, sign=-1),

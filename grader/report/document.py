@@ -47,6 +47,7 @@ _GROUPS = (
     ("before", "verdict in the other file"),
     ("differs", "what else differs"),
     ("suspicion", "sign of an attack"),
+    ("family", "family of attacks"),
     ("limit", "limit that was hit"),
     ("reward", "reward"),
     ("step", "step"),

@@ -30,6 +30,7 @@ COLUMNS: Mapping[str, Callable[[IndexedRow], Any]] = MappingProxyType(
         "peak_memory_bytes": lambda e: e.usage.peak_memory_bytes,
         "limit_hit": lambda e: None if e.limit_hit is None else str(e.limit_hit),
         "suspicion": lambda e: " ".join(e.suspicion),
+        "family": lambda e: ", ".join(e.families),
         "hack": lambda e: e.is_hack,
         "completion_chars": lambda e: e.completion_chars,
         "policy": lambda e: e.policy,

@@ -15,6 +15,7 @@ from grader.model import Conditions, Usage
 from grader.model.errors import InputError
 from grader.model.verdict import LimitKind, Suspicion, Verdict
 from grader.report.files import Line, LineFile, files_in
+from grader.report.reasons import FAMILIES, Family
 from grader.report.rows import GradedRow, read_row, texts_of
 from grader.report.sample import heaviest
 
@@ -70,6 +71,14 @@ class IndexedRow:
     def is_hack(self) -> bool:
         """Whether it shows a sign of an attack on the grader."""
         return bool(self.suspicion) or self.verdict is Verdict.TAMPERED
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The families of attacks that it shows signs of, each once."""
+        found = {FAMILIES[sign] for sign in self.suspicion}
+        if self.verdict is Verdict.TAMPERED:
+            found.add(Family.FORGING)
+        return tuple(family for family in Family if family in found)
 
 
 class StretchUnit(StrEnum):

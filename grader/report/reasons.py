@@ -7,6 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from grader.model import CaseResult, GradeReport
 from grader.model.errors import ConfigurationError, SuiteError
@@ -59,6 +60,27 @@ SUSPICIONS = {
     Suspicion.NETWORK: "It tried to reach a network.",
 }
 """What each sign of an attack means."""
+
+
+class Family(StrEnum):
+    """A family of attacks: what a submission did instead of solving its problem."""
+
+    FORGING = "forging results"
+    READING = "reading tests"
+    ENDING = "ending early"
+    PROBING = "probing the sandbox"
+
+
+FAMILIES = {
+    Suspicion.TWIN: Family.FORGING,
+    Suspicion.FORGED_REPORT: Family.FORGING,
+    Suspicion.FORGED_FRAME: Family.FORGING,
+    Suspicion.LOOKED: Family.READING,
+    Suspicion.EARLY_EXIT: Family.ENDING,
+    Suspicion.FORBIDDEN_CALL: Family.PROBING,
+    Suspicion.NETWORK: Family.PROBING,
+}
+"""The family of each sign of an attack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ _SAMPLE_COLUMNS = (
     "memory_share",
     "limit",
     "suspicion",
+    "family",
     "ungraded",
     "hack",
     "flipped",
@@ -54,8 +55,8 @@ SEARCH_NUMBERS = (
     " step"
 ).split()
 SEARCH_TEXTS = (
-    "name problem verdict before suspicion limit differs feedback dataset format language policy"
-    " image integrity"
+    "name problem verdict before suspicion family limit differs feedback dataset format language"
+    " policy image integrity"
 ).split()
 SEARCH_FLAGS = ("ungraded", "hack", "flipped")
 """The columns that the search of the page takes, by what they hold."""
@@ -111,6 +112,7 @@ def _sample_row(entry: IndexedRow, flips: Flips | None) -> tuple[Any, ...]:
         memory_share(entry),
         (entry.limit_hit or "").replace("_", " "),
         ", ".join(sign.replace("_", " ") for sign in entry.suspicion),
+        ", ".join(entry.families),
         not entry.graded,
         entry.is_hack,
         flip is not None,

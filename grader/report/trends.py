@@ -8,7 +8,7 @@ from itertools import groupby
 
 from grader.model.verdict import Suspicion, Verdict
 from grader.report.index import IndexedRow
-from grader.report.reasons import VERDICTS
+from grader.report.reasons import VERDICTS, Family
 from grader.report.timeline import Series, Timeline
 
 MOMENTS = 60
@@ -31,6 +31,13 @@ _SIGNS: Mapping[Suspicion, tuple[str, str]] = {
     Suspicion.FORBIDDEN_CALL: ("forbidden system call", "v-memory_limit"),
     Suspicion.NETWORK: ("reaches for a network", "v-output_limit"),
 }
+_FAMILIES: Mapping[Family, str] = {
+    Family.FORGING: "v-tampered",
+    Family.READING: "v-time_limit",
+    Family.ENDING: "v-runtime_error",
+    Family.PROBING: "v-output_limit",
+}
+"""The class of each family's line."""
 _LINES = ("v-plain", "v-failed", "v-passed", "v-time_limit", "v-runtime_error")
 """Classes of the lines of data sets."""
 
@@ -72,7 +79,7 @@ class Trends:
             self._line("Mean reward", lambda m: m.mean(_reward)),
             self._line("Passed, %", lambda m: m.share(_passed)),
             self._verdicts(),
-            self._hacks(),
+            *self._hacks(),
             self._line("CPU time, seconds a sample", lambda m: m.mean(lambda e: e.cpu_in_all_s)),
             self._line("Queue, seconds a sample", lambda m: m.mean(lambda e: e.queue_s)),
             self._datasets("Mean reward by data set", lambda m: m.mean(_reward)),
@@ -113,20 +120,39 @@ class Trends:
         )
         return self._chart("Verdicts, %", f"{len(found)} verdicts", series, stacked=True)
 
-    def _hacks(self) -> Timeline | None:
-        values = [moment.share(lambda e: e.is_hack) for moment in self.moments]
+    def _hacks(self) -> Sequence[Timeline]:
+        """Return the shares of attacks: a chart by family, and one by sign."""
+        values = self._shares(lambda e: e.is_hack)
         if not any(values):
-            return None
-        found = {sign for m in self.moments for entry in m.entries for sign in entry.suspicion}
-        series = [
-            Series(name="any sign", css="v-internal_error", values=values, search="hack=true")
+            return ()
+        in_words = _in_words(self.moments, values)
+        families = [
+            Series(
+                name=family,
+                css=css,
+                values=self._shares(lambda e, f=family: f in e.families),  # type: ignore[misc]
+                search=f'family:"{family}"',
+            )
+            for family, css in _FAMILIES.items()
         ]
-        for sign, (name, css) in _SIGNS.items():
-            if sign in found:
-                shares = [m.share(lambda e, sign=sign: sign in e.suspicion) for m in self.moments]  # type: ignore[misc]
-                search = f'suspicion:"{sign.replace("_", " ")}"'
-                series.append(Series(name=name, css=css, values=shares, search=search))
-        return self._chart("Signs of an attack, %", _in_words(self.moments, values), tuple(series))
+        signs = [
+            Series(
+                name=name,
+                css=css,
+                values=self._shares(lambda e, s=sign: s in e.suspicion),  # type: ignore[misc]
+                search=f'suspicion:"{sign.replace("_", " ")}"',
+            )
+            for sign, (name, css) in _SIGNS.items()
+        ]
+        total = Series(name="any", css="v-internal_error", values=values, search="hack=true")
+        charts = {"Attacks by family, %": families, "Signs of an attack, %": signs}
+        return [
+            self._chart(title, in_words, (total, *(line for line in lines if any(line.values))))
+            for title, lines in charts.items()
+        ]
+
+    def _shares(self, holds: Callable[[IndexedRow], bool]) -> list[float | None]:
+        return [moment.share(holds) for moment in self.moments]
 
     def _datasets(self, title: str, value: Callable[[Moment], float | None]) -> Timeline | None:
         counts = Counter(entry.dataset for m in self.moments for entry in m.entries)

@@ -31,6 +31,8 @@ class MetricCounts:
 
     verdicts: Mapping[str, int]
     """Submissions that got a report, by verdict; every possible verdict is there."""
+    rewards: float
+    """The sum of the rewards of graded submissions."""
     suspicious: int
     """Submissions with at least one sign of an attack."""
     internal_errors: int
@@ -72,6 +74,12 @@ class Metrics:
             "grader_submissions",
             "Submissions that got a report, by verdict.",
             ("verdict",),
+            registry=self.registry,
+        )
+        # A gauge, since rewards may be negative, and a counter only grows.
+        self._rewards = Gauge(
+            "grader_rewards",
+            "The sum of the rewards of graded submissions.",
             registry=self.registry,
         )
         self._phase_s = Histogram(
@@ -132,7 +140,9 @@ class Metrics:
     def report(self, report: GradeReport, took_s: float) -> None:
         """Count a submission that got its report `took_s` seconds after it was submitted."""
         self._submissions.labels(report.verdict.value).inc()
-        if not report.graded:
+        if report.graded:
+            self._rewards.inc(report.reward)
+        else:
             self._internal_errors.inc()
         if report.suspicion:
             self._suspicious.inc()
@@ -163,6 +173,7 @@ class Metrics:
         verdicts |= _by_label(self._submissions, "verdict")
         return MetricCounts(
             verdicts=verdicts,
+            rewards=_value(self._rewards),
             suspicious=_total(self._suspicious),
             internal_errors=_total(self._internal_errors),
             cancelled=_total(self._cancelled),
@@ -177,8 +188,14 @@ def _by_label(counter: Counter, label: str) -> dict[str, int]:
 
 
 def _total(counter: Counter) -> int:
-    (family,) = counter.collect()
-    return sum(int(each.value) for each in family.samples)
+    return int(_value(counter))
+
+
+def _value(metric: Counter | Gauge) -> float:
+    """Return the value of a metric without labels."""
+    (family,) = metric.collect()
+    (sample,) = family.samples
+    return sample.value
 
 
 def _buckets(histogram: Histogram, label: str) -> dict[str, tuple[int, ...]]:

@@ -44,6 +44,12 @@ def test_tasks_of_a_day_are_done_by_their_clicks(open_page: OpenPage, tmp_path: 
     signs.get_by_role("button", name="ends early").click()
     assert page.locator("#samples .count").inner_text() == "10 of 60 samples"
     assert page.get_by_label("Search").input_value() == 'suspicion:"early exit"'
+    families = page.locator("#trends figure", has_text="Attacks by family, %")
+    families.get_by_role("button", name="ending early").click()
+    assert page.locator("#samples .count").inner_text() == "10 of 60 samples"
+    assert page.get_by_label("Search").input_value() == (
+        'suspicion:"early exit" family:"ending early"'
+    )
     page.get_by_role("button", name="Clear").click()
     chart = signs.locator("svg")
     lines = [line.bounding_box() for line in chart.locator(".axis.x path").all()]

@@ -8,7 +8,8 @@ import pytest
 
 from grader.config.loading import value_of, variable
 from grader.config.settings import SETTINGS, Settings
-from grader.model.verdict import Verdict
+from grader.model.verdict import Suspicion, Verdict
+from grader.report.reasons import FAMILIES
 from grader.scoring.policies import POLICIES
 from grader.suites.registry import FORMATS
 
@@ -67,6 +68,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_paths_that_are_mentioned_exist(page: Path) -> None:
     mentioned = MENTIONED_PATH.findall(page.read_text())
     assert [path for path in mentioned if not (REPO / path).exists()] == []
+
+
+@pytest.mark.parametrize("sign", Suspicion)
+def test_every_sign_is_documented_with_its_family(sign: Suspicion) -> None:
+    page = (REPO / "docs/verdicts.md").read_text()
+    assert f"\n| `{sign}` |" in page
+    assert re.findall(rf"^\| (.+?) \| [^|]*`{sign}`", page, re.MULTILINE) == [FAMILIES[sign]]
 
 
 def test_every_test_that_the_threat_model_names_exists() -> None:

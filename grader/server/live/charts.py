@@ -111,6 +111,7 @@ def _timelines(points: list[Point], moments: list[str]) -> Iterable[Timeline]:
     yield _layers(
         points, moments, "Graded per second", _VERDICTS, lambda interval: interval.verdicts
     )
+    yield _reward(points, moments)
     yield _latency(points, moments)
     yield _line(points, moments, "Waiting", "", lambda interval: interval.waiting)
     yield _line(points, moments, "Longest wait, seconds", " s", lambda interval: interval.oldest_s)
@@ -161,15 +162,36 @@ def _of(pick: Callable[[Interval], Mapping[str, int]], key: str, interval: Inter
     return pick(interval).get(key, 0)
 
 
-def _latency(points: list[Point], moments: list[str]) -> Timeline:
-    recent = [
-        [
-            interval
-            for point in points[max(0, i - _LATENCY_POINTS + 1) : i + 1]
-            for interval in point
-        ]
+def _recent(points: list[Point]) -> list[Point]:
+    """Return each point together with those just before it.
+
+    If little is graded, a line of single points would be mostly gaps.
+    """
+    return [
+        [interval for point in points[max(0, i - 2) : i + 1] for interval in point]
         for i in range(len(points))
     ]
+
+
+def _reward(points: list[Point], moments: list[str]) -> Timeline:
+    values = [_mean_reward(point) for point in _recent(points)]
+    known = [value for value in values if value is not None]
+    least = f", at least {min(known):.3g}" if known else ""
+    return Timeline(
+        title="Mean reward",
+        in_words=_in_words(values) + least,
+        series=(Series(name="Mean reward", css="v-plain", values=values),),
+        moments=moments,
+    )
+
+
+def _mean_reward(point: Point) -> float | None:
+    graded = sum(interval.graded for interval in point)
+    return sum(interval.rewards for interval in point) / graded if graded else None
+
+
+def _latency(points: list[Point], moments: list[str]) -> Timeline:
+    recent = _recent(points)
     series = tuple(
         Series(name=name, css=f"v-{phase}", values=[_slowest(point, phase) for point in recent])
         for phase, name in _PHASES.items()
@@ -183,8 +205,6 @@ def _latency(points: list[Point], moments: list[str]) -> Timeline:
 
 
 _PHASES = {"wait": "waiting", "run": "running", "parse": "reading the label"}
-_LATENCY_POINTS = 3
-"""Points taken together: if little is graded, a line of single points would be mostly gaps."""
 
 
 def _slowest(point: Point, phase: str) -> float | None:

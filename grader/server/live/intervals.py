@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from grader.model.verdict import Verdict
 from grader.server.metrics import BUCKETS_S, MetricCounts
 from grader.server.state import ServiceState
 
@@ -25,6 +26,8 @@ class Interval:
     span_s: float
     verdicts: Mapping[str, int]
     """Submissions that got a report, by verdict, without verdicts that did not occur."""
+    rewards: float
+    """The sum of the rewards of graded submissions."""
     suspicious: int
     internal_errors: int
     cancelled: int
@@ -47,6 +50,11 @@ class Interval:
     def submissions(self) -> int:
         """The number of submissions that got a report."""
         return sum(self.verdicts.values())
+
+    @property
+    def graded(self) -> int:
+        """The number of submissions with a verdict on their code, and so with a reward."""
+        return self.submissions - self.verdicts.get(Verdict.INTERNAL_ERROR, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +84,7 @@ def interval_between(
         at=last.at,
         span_s=max(1e-3, last.clock - first.clock),
         verdicts=_grown(before.verdicts, after.verdicts),
+        rewards=after.rewards - before.rewards,
         suspicious=after.suspicious - before.suspicious,
         internal_errors=after.internal_errors - before.internal_errors,
         cancelled=after.cancelled - before.cancelled,

@@ -62,6 +62,7 @@ def test_regressions_come_first_and_say_how_large_they_are(tmp_path: Path) -> No
     assert reward.difference == pytest.approx(-1.2)
     assert reward.effect is Effect.WORSE
     assert figure(found, "Tampered, %").effect is Effect.WORSE
+    assert figure(found, "Attacks: forging results, %").effect is Effect.WORSE
     assert figure(found, "Passed, %").effect is Effect.WORSE
     assert figure(found, "CPU time, s").effect is Effect.SAME
     assert figure(found, "Completion, characters").effect is Effect.OTHER

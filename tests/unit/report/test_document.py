@@ -96,3 +96,46 @@ def test_report_writes_a_page_and_replaces_none(
     assert run(["report", str(file), "-o", str(page), "--force"]) == 0
     assert run(["report", str(file)]) == 2
     assert run(["report", str(file), "-o", str(page), "--serve"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "is_shown"),
+    [
+        pytest.param((), False, id="without problems"),
+        pytest.param(("--problems", "problems.jsonl"), True, id="with problems"),
+    ],
+)
+def test_problems_give_prompts_and_references_to_samples_without_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], is_shown: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    problem = {
+        "task_id": "sums",
+        "prompt": "def add(a, b):\n    # <adds two numbers>\n",
+        "canonical_solution": "    return b + a  # the reference\n",
+        "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n",
+        "entry_point": "add",
+    }
+    Path("problems.jsonl").write_text(json.dumps(problem), "utf-8")
+    rows = [Row(id=name, problem=name, report=make_report()) for name in ("sums", "unknown")]
+    write_graded(Path("a.jsonl"), rows)
+    assert run(["report", "a.jsonl", *options, "-o", "report.html"]) == 0
+    known, unknown = unpacked(blocks_of(Path("report.html").read_text("utf-8"))["samples"][0])
+    assert ("&lt;adds two numbers&gt;" in known) == is_shown
+    assert ("the reference" in known) == is_shown
+    assert "the reference" not in unknown
+
+
+def test_problems_that_cannot_be_read_stop_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_graded(tmp_path / "a.jsonl", [Row(report=make_report())])
+    page = tmp_path / "report.html"
+    command = ["report", str(file), "-o", str(page), "--problems"]
+    assert run([*command, str(tmp_path / "nosuch.jsonl")]) == 2
+    assert "nosuch.jsonl" in capsys.readouterr().err
+    unnamed = tmp_path / "unnamed.jsonl"
+    unnamed.write_text('{"test_list": ["assert True"]}', "utf-8")
+    assert run([*command, str(unnamed)]) == 2
+    assert "found the fields test_list" in capsys.readouterr().err
+    assert not page.exists()

@@ -79,6 +79,7 @@ def test_table_has_typed_cells_for_every_sample(
     assert (one["step"], one["at"], one["queue_s"]) == (40, 5.0, 0.5)
     assert (one["problem"], one["verdict"], one["limit_hit"]) == ("-p", "time_limit", "cpu_time")
     assert (one["suspicion"], one["hack"]) == ("twin network", True)
+    assert one["family"] == "forging results, probing the sandbox"
     assert (one["cpu_time_s"], one["peak_memory_bytes"]) == (10.5, 1024)
     assert (one["reward"], one["completion"]) == (-1.0, "+1")
     assert (two["reward"], two["graded"], two["queue_s"]) == (None, False, None)

@@ -77,10 +77,29 @@ def test_figures_are_taken_step_by_step_whatever_the_order_of_rows(tmp_path: Pat
     assert lines(found, "Passed, %") == {"Passed, %": [50.0, 0.0, None]}
     assert lines(found, "Verdicts, %")["Internal error"] == [pytest.approx(100 / 3), 0.0, 100.0]
     assert lines(found, "Signs of an attack, %") == {
-        "any sign": [0.0, 50.0, None],
+        "any": [0.0, 50.0, None],
         "passes wrong tests": [0.0, 50.0, None],
     }
     assert chart(found, "Mean reward").in_words == "0 → -1; least -1 at 40, most 0 at 7"
+
+
+def test_attacks_are_shown_by_family_whatever_sign_each_left(tmp_path: Path) -> None:
+    found = trends(
+        tmp_path,
+        sample(step=1),
+        sample(step=1, signs=(Suspicion.FORGED_REPORT, Suspicion.TWIN)),
+        sample(step=2, signs=(Suspicion.FORGED_FRAME, Suspicion.NETWORK)),
+        sample(Verdict.TAMPERED, step=2),
+        sample(step=2, signs=(Suspicion.FORBIDDEN_CALL,)),
+        sample(step=2),
+    )
+    assert lines(found, "Attacks by family, %") == {
+        "any": [50.0, 75.0],
+        "forging results": [50.0, 50.0],
+        "probing the sandbox": [0.0, 50.0],
+    }
+    searches = {each.name: each.search for each in chart(found, "Attacks by family, %").series}
+    assert searches["forging results"] == 'family:"forging results"'
 
 
 def test_rows_without_steps_are_taken_by_time(tmp_path: Path) -> None:

@@ -40,14 +40,16 @@ def test_interval_has_the_counts_between_two_observations() -> None:
     metrics.report(make_report(), 0.1)
     first = observe(metrics, 10)
     metrics.report(make_report(), 0.1)
-    metrics.report(make_report(Verdict.INTERNAL_ERROR), 0.1)
+    # The reward of a sample that could not be graded tells nothing about the model.
+    metrics.report(replace(make_report(Verdict.INTERNAL_ERROR), reward=9.0), 0.1)
     both = (Suspicion.EARLY_EXIT, Suspicion.NETWORK)
-    metrics.report(make_report(Verdict.FAILED, suspicion=both), 0.1)
+    failed = make_report(Verdict.FAILED, suspicion=both)
+    metrics.report(replace(failed, reward=-2.5), 0.1)
     metrics.cancelled()
     metrics.program("Success")
     interval = interval_between(first, observe(metrics, 12, waiting=4, oldest_s=3.0))
     assert interval.verdicts == {"passed": 1, "failed": 1, "internal_error": 1}
-    assert interval.submissions == 3
+    assert (interval.submissions, interval.graded, interval.rewards) == (3, 2, -1.5)
     assert (
         interval.suspicious,
         interval.internal_errors,
@@ -152,6 +154,7 @@ def make_interval(**overrides: Any) -> Interval:
         "at": 0.0,
         "span_s": 2.0,
         "verdicts": {"passed": 100},
+        "rewards": 0.0,
         "suspicious": 0,
         "internal_errors": 0,
         "cancelled": 0,

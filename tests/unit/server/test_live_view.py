@@ -90,6 +90,7 @@ def test_charts_of_a_service_without_a_queue() -> None:
     html = draw_charts(intervals(10, verdicts={"passed": 3, "failed": 1}, waiting=7), 150, 300)
     assert titles(html) == [
         "Graded per second",
+        "Mean reward",
         "95 % took at most, seconds",
         "Waiting",
         "Longest wait, seconds",
@@ -104,13 +105,22 @@ def test_charts_of_a_service_without_a_queue() -> None:
 
 def test_queue_and_programs_have_charts_of_their_own() -> None:
     html = draw_charts(intervals(3, workers=2, cache={"hit": 1, "miss": 3}, programs=4), 150, 300)
-    assert titles(html)[6:] == [
+    assert titles(html)[7:] == [
         "Workers",
         "Cache, per second",
         "Programs of /run_code, per second",
     ]
     assert told(html, "Workers") == "now 2, at most 2"
     assert told(html, "Cache, per second") == "now 2, at most 2"
+
+
+def test_mean_reward_is_that_of_graded_submissions_and_unknown_without_any() -> None:
+    lost = intervals(2, verdicts={"passed": 1, "failed": 3, "internal_error": 4}, rewards=-2.0)
+    won = intervals(6, verdicts={"passed": 2}, rewards=2.0)
+    idle = intervals(8, verdicts={"internal_error": 1})
+    html = draw_charts([*lost, *won, *idle], 16, 300)
+    assert told(html, "Mean reward") == "now 1, at most 1, at least -0.5"
+    assert told(draw_charts(idle, 8, 300), "Mean reward") == "nothing yet"
 
 
 def test_latency_is_that_of_the_slowest_of_the_last_points() -> None:
