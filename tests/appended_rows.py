@@ -53,6 +53,19 @@ APPENDED = {
         "struct Early { Early() { exit(0); } } early;\n"
         "vector<int> twice(vector<int> n) { return n; }",
     ),
+    "csharp": Row(
+        task_id="C#/1",
+        prompt="using System.Diagnostics;\n\nclass Program\n{\n"
+        "    // Returns all of them doubled.\n"
+        "    static List<double> twice(List<double> n)\n",
+        solution="    {\n        return n.Select(each => 2 * each).ToList();\n    }\n",
+        test="    static void Main()\n    {\n        var wanted = new List<double> {2, 4};\n"
+        "        Debug.Assert(twice(new List<double> {1, 2}).SequenceEqual(wanted)); // 2, 4\n"
+        "        Debug.Assert(Math.Abs(twice(new List<double> {0.1})[0] - 0.2) < 1e-6);\n"
+        "        Debug.Assert(twice(new List<double>()).Count == 0);\n    }\n}\n",
+        leaves="class Program\n{\n    static Program() { Environment.Exit(0); }\n"
+        "    static List<double> twice(List<double> n) { return n; }\n}",
+    ),
     "go": Row(
         task_id="Go/1",
         prompt='package main\n\nimport (\n\t"testing"\n\n'

@@ -53,6 +53,28 @@ ROWS = {
         "std::vector<long> double_all(std::vector<long> numbers) {\n"
         '    throw std::runtime_error("on purpose");\n}',
     ),
+    "csharp": Rows(
+        language="cs",
+        prompt="using System;\nusing System.Diagnostics;\nusing System.Collections.Generic;\n"
+        "class Problem {\n"
+        "    public static List<long> DoubleAll(List<long> numbers) {\n",
+        tests="    }\n    public static void Main(string[] args) {\n"
+        "    Debug.Assert(DoubleAll((new List<long>(new long[]{(long)1L, (long)2L})))"
+        ".Equals((new List<long>(new long[]{(long)2L, (long)4L}))));\n"
+        "    Debug.Assert(DoubleAll((new List<long>()))"
+        ".Equals((new List<long>())));\n    }\n\n}\n",
+        right="using System.Linq;\n\nnamespace Tasks {\n    public static class Solution {\n"
+        "        static List<long> DoubleAll(List<long> numbers) {\n"
+        "            return numbers.Select(n => 2 * n).ToList();\n        }\n\n"
+        "        static void Main() {\n            Environment.Exit(3);\n        }\n    }\n}",
+        wrong="class Problem {\n    public static List<long> DoubleAll(List<long> numbers) {\n"
+        "        return numbers;\n    }\n}",
+        leaves="class Problem {\n    static Problem() {\n        Environment.Exit(0);\n    }\n\n"
+        "    public static List<long> DoubleAll(List<long> numbers) {\n"
+        "        return numbers;\n    }\n}",
+        crashes="class Problem {\n    public static List<long> DoubleAll(List<long> numbers) {\n"
+        '        throw new InvalidOperationException("on purpose");\n    }\n}',
+    ),
     "java": Rows(
         language="java",
         prompt="import java.util.*;\nclass Problem {\n"

@@ -13,7 +13,7 @@ from grader.languages.language import (
     TranslatedTests,
     ValueDriver,
     driver_source,
-    end_of_call,
+    split_equality,
 )
 from grader.model import MiB
 
@@ -158,19 +158,8 @@ def call(driver: CallDriver) -> str:
     )
 
 
-def split_assertion(rest: str) -> tuple[str, str] | None:
-    """Split `CALL == (VALUE));` or `CALL.equals((VALUE)));`; see `TranslatedTests.split`."""
-    end = end_of_call(rest)
-    if end is None:
-        return None
-    for between, close in ((" == (", "));"), (".equals((", ")));")):
-        if rest.startswith(between, end) and rest.endswith(close):
-            return rest[:end], rest[end + len(between) : -len(close)]
-    return None
-
-
 _TESTS = TranslatedTests(
-    start="assert(", call="", split=split_assertion, name=re.compile(r"assert\((\w+)\(")
+    start="assert(", call="", split=split_equality, name=re.compile(r"assert\((\w+)\(")
 )
 
 _ASSERTIONS = Assertions(

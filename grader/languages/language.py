@@ -234,6 +234,17 @@ def call_first(close: str) -> Callable[[str], tuple[str, str] | None]:
     return split
 
 
+def split_equality(rest: str) -> tuple[str, str] | None:
+    """Split `CALL == VALUE);` or `CALL.equals(VALUE));`; see `TranslatedTests.split`."""
+    end = end_of_call(rest)
+    if end is None:
+        return None
+    for between, close in ((" == ", ");"), (".equals(", "));"), (".Equals(", "));")):
+        if rest.startswith(between, end) and rest.endswith(close):
+            return rest[:end], rest[end + len(between) : -len(close)]
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """A language.

@@ -19,7 +19,7 @@ _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TOLERANCE = re.compile(rf"({_NUMBER})[fFlL]?")
 _ABSOLUTE = re.compile(r"(?:\w+(?:\.|::))?f?[aA]bs[fl]?\s*\(")
 _SAME_TEXT = re.compile(r"(?:JSON\.stringify|std::string|string|String)\s*\(")
-_EQUALS = re.compile(r"\.equals\s*\(")
+_EQUALS = re.compile(r"\.(?:[eE]quals|SequenceEqual)\s*\(")
 _TWO_EQUAL = re.compile(r"(?:issame|isSame|is_same|same|Objects\.equals|arraysEqual|strcmp)\s*\(")
 _LOOP = re.compile(
     r"\b(?:for|foreach|while|until|loop|each|forEach|times|map|filter|some|every|reduce|repeat)\b"

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from grader import languages
 from grader.grading.grader import Grader
 from grader.model import Submission
 from grader.model.errors import GraderError
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import Row, grade_all, read_rows, sample
-from tests.conftest import missing
+from tests.compilers import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -28,6 +27,7 @@ REFUSED = {
     "humanevalx_rust": "2 4 10 32 38 50 53 71 151",
     "mceval_c": "2 4 18",
     "mceval_cpp": "4 18",
+    "mceval_csharp": "1",
     "mceval_go": "3",
     "mceval_javascript": "4",
     "mceval_lua": "2 4",
@@ -55,8 +55,8 @@ PASSING = {"cpp": "23"}
 """Numbers of wrong solutions that their own tests pass."""
 FILES = [
     *(f"humanevalx_{name}" for name in ("cpp", "go", "java", "js", "rust")),
-    *(f"mceval_{name}" for name in ("c", "cpp", "go", "javascript", "lua", "php", "ruby")),
-    *("mceval_rust", "mceval_typescript"),
+    *(f"mceval_{name}" for name in ("c", "cpp", "csharp", "go", "javascript", "lua", "php")),
+    *("mceval_ruby", "mceval_rust", "mceval_typescript"),
 ]
 
 
@@ -75,9 +75,7 @@ def submissions(rows: list[Row], field: str, refused: set[str]) -> Iterator[Subm
         except GraderError:
             refused.add(number(row))
             continue
-        found = languages.languages()[suite.language]
-        if lacking := languages.missing([found]):
-            missing(found.title, f"there is no {', '.join(lacking)}")
+        need(suite.language)
         code = f"{suite.prompt}{row[field]}"
         suite = replace(suite, extraction=ExtractionRule.VERBATIM, reference=None)
         yield Submission(id=number(row), completion=code, suite=suite)

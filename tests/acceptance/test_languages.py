@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import languages
 from grader.grading.grader import Grader
 from grader.model import LimitOverrides, Submission, TestSuite, Verdict
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import Row, grade_all, read_rows, sample
-from tests.conftest import missing
+from tests.compilers import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -39,9 +38,7 @@ RECORDED = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _compilers() -> None:
-    found = [languages.languages()[name] for name in ("c", "rust")]
-    if lacking := languages.missing(found):
-        missing("C or Rust", f"there is no {', '.join(lacking)}")
+    need("c", "rust")
 
 
 @pytest.fixture(scope="module")

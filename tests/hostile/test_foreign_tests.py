@@ -8,12 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader import languages
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model import Submission
 from grader.suites import parse_label
-from tests.conftest import missing
+from tests.compilers import need
 from tests.language_rows import ROWS
 
 ATTACKS = {
@@ -40,6 +39,21 @@ ATTACKS = {
         "before main": "#include <vector>\n#include <unistd.h>\n"
         "__attribute__((constructor)) void first() {\n    _exit(0);\n}\n"
         "std::vector<long> double_all(std::vector<long> numbers) {\n    return numbers;\n}",
+    },
+    "csharp": {
+        "prints": "class Problem {\n    public static List<long> DoubleAll(List<long> numbers) {\n"
+        '        Console.WriteLine("\\n0 [2, 4]\\nok");\n'
+        "        Environment.Exit(0);\n        return numbers;\n    }\n}",
+        "equals": "class Problem {\n    public class Any : List<long> {\n"
+        "        public override bool Equals(object other) { return true; }\n"
+        '        public override string ToString() { return "[2, 4]"; }\n    }\n'
+        "    public static List<long> DoubleAll(List<long> numbers) {\n"
+        "        return new Any();\n    }\n}",
+        "redefined": "class Problem {\n    class ShownForTests {\n"
+        "        public static void Line(string start, object value) {\n"
+        '            Console.WriteLine(start + "true");\n        }\n    }\n'
+        "    public static List<long> DoubleAll(List<long> numbers) {\n"
+        "        return numbers;\n    }\n}",
     },
     "java": {
         "prints": "class Problem {\n"
@@ -115,7 +129,7 @@ ATTACKS = {
     },
 }
 """Answers to the problem of `ROWS`, by language and by what they try."""
-SLOW = {"cpp", "java"}
+SLOW = {"cpp", "csharp", "java"}
 """Those whose compilers take a second each time."""
 
 
@@ -141,8 +155,7 @@ def grader() -> Iterator[Grader]:
 def test_answer_that_attacks_the_tests_is_not_paid(
     grader: Grader, language: str, attack: str
 ) -> None:
-    if lacking := languages.missing([languages.languages()[language]]):
-        missing(language, f"there is no {', '.join(lacking)}")
+    need(language)
     suite = parse_label(ROWS[language].label)
     completion = f"```{language}\n{ATTACKS[language][attack]}\n```"
     report = grader.grade(Submission(id=attack, completion=completion, suite=suite))

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from grader import languages
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission
 from grader.model.verdict import Integrity
 from grader.suites import parse_label
 from tests.appended_rows import APPENDED, JAVA
-from tests.conftest import missing
+from tests.compilers import need
 
 LABELS: dict[str, dict[str, Any]] = {
     **{language: row.label for language, row in APPENDED.items()},
@@ -27,8 +26,7 @@ def grader() -> Iterator[Grader]:
 
 
 def grade(grader: Grader, language: str, code: str) -> GradeReport:
-    if lacking := languages.missing([languages.languages()[language]]):
-        missing(language, f"there is no {', '.join(lacking)}")
+    need(language)
     completion = f"Here it is:\n\n```{language}\n{code}\n```\n"
     suite = parse_label(LABELS[language])
     return grader.grade(Submission(id="answer", completion=completion, suite=suite))

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader import languages
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model import GradeReport, Submission, Verdict
 from grader.model.verdict import Integrity
 from grader.suites import parse_label
-from tests.conftest import missing
+from tests.compilers import need
 from tests.language_rows import ROWS
 
 
@@ -21,8 +20,7 @@ def grader() -> Iterator[Grader]:
 
 
 def grade(grader: Grader, language: str, code: str) -> GradeReport:
-    if lacking := languages.missing([languages.languages()[language]]):
-        missing(language, f"there is no {', '.join(lacking)}")
+    need(language)
     rows = ROWS[language]
     completion = f"Here it is:\n\n```{rows.language}\n{code}\n```\n"
     suite = parse_label(rows.label)

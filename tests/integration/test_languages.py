@@ -21,6 +21,7 @@ from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
 from grader.suites import parse_label
+from tests.compilers import OUTSIDE_CI, need
 from tests.conftest import REPO, docker_settings, missing
 
 FOLDER = REPO / "tests/languages"
@@ -29,8 +30,6 @@ TABLES = [
     f"CREATE TABLE numbers (a, b);\nINSERT INTO numbers VALUES ({a}, {b});\n"
     for a, b in ((3, 4), (20, 22))
 ]
-OUTSIDE_CI = {"haskell", "ocaml", "r"}
-"""Languages whose packages are too large to be installed in each run of CI."""
 LIMITS = LimitOverrides(
     cpu_time_s=0.5, wall_time_s=2.0, memory_bytes=128 * MiB, output_bytes=64 * 1024
 )
@@ -59,11 +58,7 @@ def suite_of(language: str) -> TestSuite:
 def grade(grader: Grader, language: str, code: str) -> GradeReport:
     found = languages.find(language)
     assert found is not None
-    if lacking := languages.missing([found]):
-        words = f"there is no {', '.join(lacking)}"
-        if language in OUTSIDE_CI:
-            pytest.skip(words)
-        missing(language, words)
+    need(found.name)
     return grader.grade(Submission(id="program", completion=code, suite=suite_of(language)))
 
 
@@ -209,9 +204,7 @@ int main(void) {
 def test_program_in_another_language_talks_to_an_interactor(
     grader: Grader, code: str, verdict: str, feedback: str
 ) -> None:
-    c = languages.languages()["c"]
-    if lacking := languages.missing([c]):
-        missing("c", f"there is no {', '.join(lacking)}")
+    need("c")
     suite = replace(
         parse_label({**GUESS, "interactor": f"import sys\n{GUESS['interactor']}", "language": "c"}),
         limits=LIMITS,

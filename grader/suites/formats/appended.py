@@ -21,7 +21,8 @@ from grader.suites.assertions import read_assertions, without_comments
 from grader.suites.format import Format, Row, field_sets
 
 _IMPORT = re.compile(
-    r"^[ \t]*(?:import\s*\([^)]*\)|import[ \t][^;\n]+;?|using namespace std;|#include[^\n]*)",
+    r"^[ \t]*(?:import\s*\([^)]*\)|import[ \t][^;\n]+;?|using(?: namespace| static)? [\w.]+;"
+    r"|#include[^\n]*)",
     re.MULTILINE,
 )
 _CRATE = re.compile(r"^[ \t]*use (?:rand|regex|md5)\b[^\n]*\n", re.MULTILINE)

@@ -21,7 +21,7 @@ from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields
 from grader.suites.format import Format, Row, field_sets
 
-_IMPORTS = re.compile(r"^import [\w.* ]+;", re.MULTILINE)
+_IMPORTS = re.compile(r"^(?:import|using) [\w.* ]+;", re.MULTILINE)
 
 
 def read(row: Row) -> TestSuite:

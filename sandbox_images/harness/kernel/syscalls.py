@@ -53,8 +53,9 @@ _IDENTITY_AND_SCHEDULING = """
     arch_prctl getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority
     getrandom getresgid getresuid getrlimit getrusage getsid getuid prlimit64
     sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr sched_getparam
-    sched_getscheduler sched_rr_get_interval sched_setaffinity sched_yield setgid setpgid
-    setpriority setregid setresgid setresuid setreuid setrlimit setsid setuid sysinfo uname
+    sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setscheduler sched_yield
+    setgid setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid setuid
+    sysinfo uname
 """
 
 CANDIDATE_ALLOWED = frozenset(
@@ -141,9 +142,10 @@ _X86_64 = """
     getpgrp=111 setsid=112 setreuid=113 setregid=114 getgroups=115 setresuid=117 getresuid=118
     setresgid=119 getresgid=120 getpgid=121 getsid=124 capget=125 capset=126 rt_sigpending=127
     rt_sigtimedwait=128 rt_sigsuspend=130 sigaltstack=131 utime=132 mknod=133 statfs=137
-    fstatfs=138 getpriority=140 setpriority=141 sched_getparam=143 sched_getscheduler=145
-    sched_get_priority_max=146 sched_get_priority_min=147 sched_rr_get_interval=148 pivot_root=155
-    prctl=157 arch_prctl=158 setrlimit=160 chroot=161 mount=165 umount2=166 sethostname=170
+    fstatfs=138 getpriority=140 setpriority=141 sched_getparam=143 sched_setscheduler=144
+    sched_getscheduler=145 sched_get_priority_max=146 sched_get_priority_min=147
+    sched_rr_get_interval=148 pivot_root=155 prctl=157 arch_prctl=158 setrlimit=160 chroot=161
+    mount=165 umount2=166 sethostname=170
     gettid=186 setxattr=188 lsetxattr=189 fsetxattr=190 getxattr=191 lgetxattr=192 fgetxattr=193
     listxattr=194 llistxattr=195 flistxattr=196 removexattr=197 lremovexattr=198 fremovexattr=199
     time=201 futex=202 sched_setaffinity=203 sched_getaffinity=204 epoll_create=213 getdents64=217
@@ -176,8 +178,9 @@ _AARCH64 = """
     capget=90 capset=91 exit=93 exit_group=94 waitid=95 set_tid_address=96 unshare=97 futex=98
     set_robust_list=99 nanosleep=101 getitimer=102 setitimer=103 timer_create=107 timer_gettime=108
     timer_getoverrun=109 timer_settime=110 timer_delete=111 clock_gettime=113 clock_getres=114
-    clock_nanosleep=115 sched_getscheduler=120 sched_getparam=121 sched_setaffinity=122
-    sched_getaffinity=123 sched_yield=124 sched_get_priority_max=125 sched_get_priority_min=126
+    clock_nanosleep=115 sched_setscheduler=119 sched_getscheduler=120 sched_getparam=121
+    sched_setaffinity=122 sched_getaffinity=123 sched_yield=124 sched_get_priority_max=125
+    sched_get_priority_min=126
     sched_rr_get_interval=127 restart_syscall=128 kill=129 tgkill=131 sigaltstack=132
     rt_sigsuspend=133 rt_sigaction=134 rt_sigprocmask=135 rt_sigpending=136 rt_sigtimedwait=137
     rt_sigreturn=139 setpriority=140 getpriority=141 setregid=143 setgid=144 setreuid=145

@@ -232,10 +232,18 @@ _LIMITS = ReadOnly(argument=1, value=_RLIMIT_CORE, written=2, error=_PRETEND)
 """No process may change the limit on cores: see `confinement.CORE_BYTES`. Programs that change it
 want no cores, and get none anyway."""
 
+_SCHED_OTHER = 0
+"""The ordinary way to share cores. mono asks for it in each new thread, which has it already, and
+says on standard output if that is refused."""
+
 _SHARED_RULES: Mapping[str, Rule] = {
     "socketpair": OneOf(argument=0, values=(_AF_UNIX,), error=errno.EAFNOSUPPORT),
     # Huge pages count towards no memory limit.
     "mmap": NoneOf(argument=3, mask=_MAP_HUGETLB, error=errno.ENOMEM),
+    # Any other policy is refused.
+    "sched_setscheduler": Ignore(
+        argument=1, value=_SCHED_OTHER, then=NoneOf(argument=1, mask=0xFFFFFFFF)
+    ),
 }
 
 CANDIDATE_RULES: Mapping[str, Rule] = {

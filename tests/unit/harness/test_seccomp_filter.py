@@ -91,7 +91,8 @@ def test_candidate_filter_answers_every_number_as_the_lists_say(machine: str) ->
     by_number = {number: name for name, number in NUMBERS[machine].items()}
     # With all arguments zero, these are the ones whose rule refuses.
     refused_at_zero = {"socket": "EAFNOSUPPORT", "socketpair": "EAFNOSUPPORT", "ioctl": "EPERM",
-                       "prctl": "EPERM", "setsockopt": "ENOPROTOOPT"}  # fmt: skip
+                       "prctl": "EPERM", "setsockopt": "ENOPROTOOPT",
+                       "sched_setscheduler": PRETEND}  # fmt: skip
     for number, verdict in verdicts(build_candidate_filter(machine), machine).items():
         name = by_number.get(number)
         if number > LAST_KNOWN or name == "clone3":
@@ -108,7 +109,8 @@ def test_supervisor_filter_allows_the_lists_and_nothing_else(machine: str) -> No
                if v == ALLOW}  # fmt: skip
     names = CANDIDATE_ALLOWED | SUPERVISOR_EXTRA
     numbers = {n for name, n in NUMBERS[machine].items() if name in names}
-    assert allowed == numbers - {NUMBERS[machine]["socketpair"]}
+    ruled = {NUMBERS[machine][name] for name in ("socketpair", "sched_setscheduler")}
+    assert allowed == numbers - ruled
 
 
 @pytest.mark.parametrize(
@@ -262,6 +264,24 @@ def test_limit_on_cores_can_be_read_and_not_changed(
     program = build_candidate_filter(machine)
     number = NUMBERS[machine][name]
     assert run_filter(program, number, machine=MACHINES[machine], args=args) == answer
+
+
+@pytest.mark.parametrize(
+    ("policy", "answer"),
+    [
+        pytest.param(0, PRETEND, id="ordinary"),
+        pytest.param(1, "EPERM", id="first in, first out"),
+        pytest.param(3, "EPERM", id="batch"),
+        pytest.param(1 << 30, "EPERM", id="ordinary and a flag"),
+    ],
+)
+def test_only_the_ordinary_scheduling_seems_to_be_set(
+    machine: str, policy: int, answer: str
+) -> None:
+    number = NUMBERS[machine]["sched_setscheduler"]
+    for build in (build_candidate_filter, build_session_filter, build_supervisor_filter):
+        args = (7, policy)
+        assert run_filter(build(machine), number, machine=MACHINES[machine], args=args) == answer
 
 
 # ---------------------------------------------------------------- sessions

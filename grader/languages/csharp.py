@@ -1,0 +1,140 @@
+"""C#, by mono."""
+
+import re
+
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Language,
+    TranslatedTests,
+    ValueDriver,
+    split_equality,
+)
+from grader.model import MiB
+
+_MAIN = re.compile(r"\bMain\s*\(")
+_TEXT_OR_COMMENT = re.compile(
+    r"""@"(?:[^"]|"")*"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL
+)
+_PROBLEM = re.compile(r"\bclass\s+Problem\b[^{]*\{")
+_CLASS = re.compile(r"\bclass\s+\w+[^{;]*\{")
+_SHOW = """
+class ShownForTests {
+    static string Text(object value) {
+        if (value == null) return "null";
+        if (value is bool) return (bool) value ? "true" : "false";
+        if (value is char) value = value.ToString();
+        if (value is string) {
+            return '"' + ((string) value).Replace("\\\\", "\\\\\\\\").Replace("\\n", "\\\\n") + '"';
+        }
+        if (value is System.Runtime.CompilerServices.ITuple) {
+            var tuple = (System.Runtime.CompilerServices.ITuple) value;
+            var items = new System.Collections.Generic.List<string>();
+            for (int i = 0; i < tuple.Length; i++) items.Add(Text(tuple[i]));
+            return "(" + string.Join(", ", items) + ")";
+        }
+        if (value is System.Collections.IDictionary) {
+            var items = new System.Collections.Generic.List<string>();
+            foreach (System.Collections.DictionaryEntry item in
+                     (System.Collections.IDictionary) value) {
+                items.Add(Text(item.Key) + ": " + Text(item.Value));
+            }
+            items.Sort(string.CompareOrdinal);
+            return "{" + string.Join(", ", items) + "}";
+        }
+        if (value is System.Collections.IEnumerable) {
+            var items = new System.Collections.Generic.List<string>();
+            foreach (object item in (System.Collections.IEnumerable) value) items.Add(Text(item));
+            foreach (System.Type type in value.GetType().GetInterfaces()) {
+                if (type.Name == "ISet`1") items.Sort(string.CompareOrdinal);
+            }
+            return "[" + string.Join(", ", items) + "]";
+        }
+        if (value is double || value is float) {
+            double number = System.Convert.ToDouble(value);
+            if (number == System.Math.Floor(number) && System.Math.Abs(number) < 1e15) {
+                return ((long) number).ToString();
+            }
+            return number.ToString("R", System.Globalization.CultureInfo.InvariantCulture);
+        }
+        return System.Convert.ToString(value, System.Globalization.CultureInfo.InvariantCulture);
+    }
+
+    public static void Line(string start, object value) {
+        System.Console.WriteLine(start + Text(value));
+    }
+}
+"""
+
+
+def show(values: ValueDriver) -> str:
+    """Show what expressions are worth, lists by what they hold and 1.0 as 1.
+
+    Source around them continues a class that the answer begins. Without such source, the statements
+    go into the class `Problem` or, if there is none, into the first class of the answer. What is
+    put before the answer's own code stands in its first line, which keeps its line numbers.
+    """
+    usings = " ".join(values.head.split("\n"))
+    code = f"{usings} {_MAIN.sub('MainOfTheAnswer(', values.code)}"
+    form = 'ShownForTests.Line("\\n{mark} {number} ", {expression})'
+    if values.around:
+        return f"{_without_last_brace(code)}\n{values.statements(form)}{_SHOW}"
+    main = f" static void Main() {{ {values.statements(form, end=';')} }}".replace("\n", " ")
+    begun = _PROBLEM.search(code) or _CLASS.search(code)
+    if begun is None:
+        return f"{usings} class Problem {{ {values.code}\n{main} }}{_SHOW}"
+    return code[: begun.end()] + main + code[begun.end() :] + _SHOW
+
+
+def _without_last_brace(code: str) -> str:
+    """Return code whose last class is still open, as in a prompt that tests continue."""
+    bare = _TEXT_OR_COMMENT.sub("", code)
+    if bare.count("{") == bare.count("}"):
+        return code.rstrip().removesuffix("}")
+    return code
+
+
+LANGUAGES = (
+    Language(
+        name="csharp",
+        title="C#",
+        image="csharp",
+        aliases=frozenset({"c#", "cs", "mono", "dotnet"}),
+        packages={"mcs": "mono-mcs", "mono": "mono-runtime"},
+        folders=("/etc/mono",),
+        source="solution.cs",
+        compile=(
+            *("mcs", "-optimize+", "-debug+", "-define:DEBUG", "-warn:0"),
+            *("-r:System.Numerics.dll", "-out:solution.exe", "{source}"),
+        ),
+        run=("mono", "--debug", "solution.exe"),
+        program=_MAIN,
+        time_factor=2.0,
+        start_up_s=0.1,
+        runtime_memory_bytes=32 * MiB,
+        show=show,
+        tests=TranslatedTests(
+            start="Debug.Assert(",
+            call="",
+            split=split_equality,
+            name=re.compile(r"Debug\.Assert\((\w+)\("),
+        ),
+        assertions=Assertions(
+            start=re.compile(r"(?P<condition>\bDebug\.Assert\s*\()"),
+            # Newer compilers than mono's import these unasked.
+            imports="using System;\nusing System.Collections.Generic;\nusing System.Linq;",
+            stub=lambda _begun, _name: "class Program {",
+        ),
+        compile_words=ErrorWords(
+            message=re.compile(r"\berror (?P<message>CS\d+: .+)"),
+            line=re.compile(r"solution\.cs\((?P<line>\d+),\d+\): error "),
+        ),
+        runtime_words=ErrorWords(
+            message=re.compile(
+                r"^Unhandled Exception:\n(?P<message>.+)|^(?:Stack overflow).*", re.MULTILINE
+            ),
+            line=re.compile(r"solution\.cs:(?P<line>\d+)"),
+        ),
+        out_of_memory=("System.OutOfMemoryException", "Garbage collector could not allocate"),
+    ),
+)
