@@ -160,6 +160,19 @@ os._exit(0)
     ]
 
 
+def test_message_whose_sender_has_ended_counts_for_nothing(target: Target) -> None:
+    outcome = target.attack("""
+from sandbox_images.harness.wire import session_lines
+ours, theirs = session_lines.open_line()
+if (child := os.fork()) == 0:
+    theirs.send(session_lines.FORKED)
+    os._exit(0)
+os.waitpid(child, 0)
+print(session_lines.hear(ours))
+""")
+    assert outcome.stdout == b"None\n", outcome.stderr.decode()
+
+
 HOLD = """
 with open("/dev/shm/left", "wb") as file:
     file.write(bytes(48 << 20))

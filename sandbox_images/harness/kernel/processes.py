@@ -177,7 +177,8 @@ def identity(pid: int) -> Identity:
 
 def all_pids() -> frozenset[int]:
     """Return every process of the slot; between two runs, these are the harness's own."""
-    return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit())
+    # gVisor lists a process as 0 while it is reaped. A signal to 0 is one to our own group.
+    return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit()) - {0}
 
 
 def descendants(ancestors: frozenset[int], harness_pids: frozenset[int]) -> dict[int, list[int]]:

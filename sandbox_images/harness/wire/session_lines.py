@@ -54,7 +54,10 @@ def open_line() -> tuple[socket.socket, socket.socket]:
 
 
 def hear(line: socket.socket) -> Said | None:
-    """Read a message that has arrived; None if the line is closed or the message is invalid."""
+    """Read a message that has arrived; None if the line is closed or the message is invalid.
+
+    On gVisor, a message is also invalid if the process that sent it has ended.
+    """
     try:
         # No room for descriptors: the kernel closes those that come along.
         data, ancillary, _flags, _address = line.recvmsg(
@@ -65,5 +68,6 @@ def hear(line: socket.socket) -> Said | None:
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
             pid, _user, _group = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])
-            return Said(data, pid) if data and pid != os.getpid() else None
+            # gVisor says 0 if it has ended. A signal to 0 is one to our own group.
+            return Said(data, pid) if data and pid not in (0, os.getpid()) else None
     return None
