@@ -194,8 +194,9 @@ def limits(row: Row) -> LimitOverrides:
 
     A field is a number, or a text of a number and its unit ("2 sec", "256 MiB"); the unit may be
     in the field's name instead (`time_limit_ms`, `memory_limit_bytes`). CodeContests has {seconds,
-    nanos}. Without a unit, a time is in seconds, and memory in megabytes. Zero and null mean that
-    no limit is given, as in the datasets that have these fields.
+    nanos}. Without a unit, a time is in seconds or, from 1000 on, in milliseconds, and memory is in
+    megabytes or, from 16 MiB on, in bytes. Zero and null mean that no limit is given, as in the
+    datasets that have these fields.
 
     Raises:
         LabelError: A limit has another form, or is too large for the unit that it would have.
@@ -225,12 +226,15 @@ _MEMORY_UNITS = {
 """Contest sites mean powers of two by all of these names."""
 
 _MOST_SECONDS = 100
+_LEAST_MILLISECONDS = 1000
 _MOST_MEGABYTES = 1 << 14
 _LEAST_BYTES = 16 * MiB
 
 
 def _guess_time(value: float) -> str | None:
-    return "s" if value <= _MOST_SECONDS else None
+    if value <= _MOST_SECONDS:
+        return "s"
+    return "ms" if _LEAST_MILLISECONDS <= value <= 1000 * _MOST_SECONDS else None
 
 
 def _guess_memory(value: float) -> str | None:

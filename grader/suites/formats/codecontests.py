@@ -54,6 +54,11 @@ def _reference(solutions: object) -> str | None:
     return None
 
 
+def _has_tests(row: Row) -> bool:
+    """Return whether a field may hold tests: `generated_tests` of open-r1's rows is a count."""
+    return any(not isinstance(row.get(name), int | float | None) for name in _TESTS)
+
+
 CODECONTESTS = Format(
     name="codecontests",
     summary="CodeContests: public, private and generated tests, time and memory limits",
@@ -69,4 +74,5 @@ CODECONTESTS = Format(
         "solutions": {"language": [3], "solution": ["print(2 * int(input()))"]},
     },
     read=read,
+    accepts=_has_tests,
 )

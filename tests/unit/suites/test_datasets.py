@@ -68,6 +68,7 @@ PROGRAMS = {
         "generated_checker": None,
         "interaction_format": None,
         "executable": True,
+        "generated_tests": 0,
     },
     "Atropos": {
         "problem": "p",
@@ -325,6 +326,7 @@ def limits(**row: object) -> LimitOverrides:
         ({"test_time_limit": 3}, 3.0),
         ({"time_limit": 0, "time_limit_ms": 500}, 0.5),
         ({"time_limit": {"seconds": 1, "nanos": 500_000_000}}, 1.5),
+        ({"time_limit": 2000}, 2.0),
     ],
 )
 def test_time_limits_are_read_by_name_and_unit(row: dict[str, object], seconds: float) -> None:
@@ -357,7 +359,7 @@ def test_memory_limits_are_read_by_name_and_unit(row: dict[str, object], size: i
 @pytest.mark.parametrize(
     "row",
     [
-        {"time_limit": 2000},
+        {"time_limit": 500},
         {"time_limit": "2 fortnights"},
         {"time_limit": -1},
         {"memory_limit": 262144},
