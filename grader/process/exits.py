@@ -16,6 +16,8 @@ import threading
 from typing import Protocol
 from weakref import WeakSet
 
+from grader.process.threads import ForkLock
+
 _log = logging.getLogger(__name__)
 
 _CLOSING_S = 1.5
@@ -66,7 +68,7 @@ class _Exit:
         self._done.set()
 
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _exits: dict[int, _Exit] = {}
 _streams: WeakSet[Stream] = WeakSet()
 
@@ -79,7 +81,7 @@ def close_at_exit(closeable: Closeable) -> None:
     Raises:
         RuntimeError: The process is exiting already.
     """
-    with _lock:
+    with _lock.held():
         pid = os.getpid()
         if pid not in _exits:
             _exits[pid] = _Exit()
@@ -88,7 +90,7 @@ def close_at_exit(closeable: Closeable) -> None:
 
 def forget_at_exit(closeable: Closeable) -> None:
     """Remove an object that is closed. Repeats harmlessly."""
-    with _lock:
+    with _lock.held():
         if (ours := _exits.get(os.getpid())) is not None:
             ours.open.discard(closeable)
 
@@ -102,9 +104,7 @@ def keep_from_forks(stream: Stream) -> None:
     _streams.add(stream)
 
 
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
+def _disconnect() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in list(_streams):
         with contextlib.suppress(OSError, ValueError):  # The stream is closed.
@@ -114,4 +114,4 @@ def _after_fork() -> None:
     os.close(nothing)
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_disconnect)

@@ -1,8 +1,10 @@
-"""A pool of threads that do not delay the exit of the process."""
+"""Threads that do not delay the exit of the process, and a lock for processes that fork."""
 
+import contextlib
+import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -13,6 +15,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _Call = tuple[Future[Any], Callable[[], Any]]
+
+
+class ForkLock:
+    """A lock that is free in a forked process, whichever thread of the parent held it."""
+
+    def __init__(self) -> None:
+        """Make a lock that no thread holds."""
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock for a `with` block."""
+        with self._lock:
+            yield
 
 
 class Threads(Executor):

@@ -69,7 +69,7 @@ def _troubles(queue: QueueStatus) -> Iterable[str]:
     for error in queue.errors[:1]:
         ago_s = (queue.at - error.at).total_seconds()
         if ago_s < _RECENT_S:
-            yield f"The last internal error was {_span(ago_s)} ago: {error.text}"
+            yield f"The last internal error was {rough_time(ago_s)} ago: {error.text}"
     for version, number in queue.other_versions.items():
         others = _count(number, "worker")
         yield f"{others} of wire version {version} cannot serve version {WIRE_VERSION}."
@@ -84,12 +84,13 @@ def _waiting(queue: QueueStatus) -> str:
         return "nothing waits"
     verb = "waits" if queue.queued == 1 else "wait"
     number = _count(queue.queued, "submission")
-    return f"{number} {verb}, the oldest for {_span(queue.oldest_s)}"
+    return f"{number} {verb}, the oldest for {rough_time(queue.oldest_s)}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _span(seconds: float) -> str:
+def rough_time(seconds: float) -> str:
+    """Return a time in seconds, or in minutes if it is two minutes or longer."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

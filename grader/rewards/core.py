@@ -2,7 +2,6 @@
 
 import logging
 import os
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from grader.model.errors import ConfigurationError, GraderError
 from grader.model.verdict import Verdict, worst
 from grader.offline.recording import SampleRecorder
 from grader.process.exits import close_at_exit, forget_at_exit
+from grader.process.threads import ForkLock
 from grader.rewards.calls import current_call, serving
 from grader.rewards.code import CodeRater, OpenGrader, open_any_grader
 from grader.rewards.conversation import ConversationRater
@@ -253,7 +253,7 @@ def _verdict(ratings: list[Rating]) -> Verdict | None:
 
 # ---------------------------------------------------------------- the shared core
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _shared: dict[int, RewardCore] = {}
 
 
@@ -268,7 +268,7 @@ def shared_core() -> RewardCore:
     if core is None:
         from grader.config.loading import load_settings
 
-        with _lock:
+        with _lock.held():
             core = _shared.get(pid)
             if core is None:
                 core = _shared[pid] = RewardCore(load_settings().settings)
@@ -299,15 +299,7 @@ def checked_core(task: RewardTask | None = None) -> RewardCore:
 
 def forget_shared_core() -> None:
     """Close this process's core. The next one reads the settings again."""
-    with _lock:
+    with _lock.held():
         core = _shared.pop(os.getpid(), None)
     if core is not None:
         core.close()
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -324,27 +324,34 @@ def _tests_of(task: Task) -> ScriptTests | PytestTests:
 def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart | None) -> _Ran:
     if isinstance(tests, ScriptTests):
         _require_sound(tests)
-        (outcome,) = slot.run(_script_batch(task, tests, apart))
+        (outcome,) = slot.run(_batch(task, tests, apart))
         run = read_run(outcome)
         cases = verdicts.judge_script(tests, run, task.limits, stop_early=task.stop_early)
     else:
         expected = find_tests(tests)
-        (outcome,) = slot.run(_pytest_batch(task, tests, apart))
+        (outcome,) = slot.run(_batch(task, tests, apart))
         run = read_run(outcome)
         cases = verdicts.judge_pytest(tests, run, task.limits, expected, stop_early=task.stop_early)
     return _Ran(cases, run)
 
 
-def _script_batch(task: Task, tests: ScriptTests, apart: Apart | None) -> RunBatch:
-    run = payload.script(
-        tests.setup,
-        [case.source for case in tests.cases],
-        stop_early=task.stop_early,
-        apart=apart,
-        notes=apart is None and task.notes_failures and not catches_failures(tests),
-    )
+def _batch(task: Task, tests: ScriptTests | PytestTests, apart: Apart | None) -> RunBatch:
+    notes = apart is None and task.notes_failures and not catches_failures(tests)
+    if isinstance(tests, ScriptTests):
+        sources = [case.source for case in tests.cases]
+        run = payload.script(
+            tests.setup, sources, stop_early=task.stop_early, apart=apart, notes=notes
+        )
+    else:
+        run = payload.pytest(
+            tests.test_paths,
+            tests.pytest_args,
+            stop_early=task.stop_early,
+            apart=apart,
+            notes=notes,
+        )
     preload = _preload(tests, task.suite.image)
-    return RunBatch(
+    batch = RunBatch(
         program=Program.SCRIPT,
         source=task.code,
         prelude=task.suite.prelude,
@@ -354,28 +361,14 @@ def _script_batch(task: Task, tests: ScriptTests, apart: Apart | None) -> RunBat
         split=apart is not None,
         standing=apart is not None and not preload,
     )
-
-
-def _pytest_batch(task: Task, tests: PytestTests, apart: Apart | None) -> RunBatch:
-    run = payload.pytest(
-        tests.test_paths,
-        tests.pytest_args,
-        stop_early=task.stop_early,
-        apart=apart,
-        notes=apart is None and task.notes_failures and not catches_failures(tests),
-    )
-    preload = _preload(tests, task.suite.image)
-    return RunBatch(
+    if isinstance(tests, ScriptTests):
+        return batch
+    return replace(
+        batch,
         program=Program.PYTEST,
-        source=task.code,
-        prelude=task.suite.prelude,
-        runs=(run,),
-        limits=task.limits,
         files=tests.files,
         source_path=tests.solution_path,
-        preload=preload,
-        split=apart is not None,
-        standing=apart is not None and not preload and leaves_nothing(tests),
+        standing=batch.standing and leaves_nothing(tests),
     )
 
 

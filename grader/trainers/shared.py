@@ -1,12 +1,11 @@
 """Shared by all adapters: reading a trainer's arguments, and calling the core."""
 
-import os
-import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from grader.config.rewards import RewardTask
 from grader.offline.recording import DATASET_KEYS
+from grader.process.threads import ForkLock
 from grader.rewards.calls import in_thread
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
@@ -14,15 +13,7 @@ from grader.rewards.sample import Rating, Sample
 
 # ---------------------------------------------------------------- the core
 
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+_lock = ForkLock()
 
 
 def ready_core() -> RewardCore:
@@ -32,7 +23,7 @@ def ready_core() -> RewardCore:
         ConfigurationError: It cannot. The trainer stops with the message, instead of training on
             neutral rewards.
     """
-    with _lock:
+    with _lock.held():
         return _checked(shared_core())
 
 

@@ -263,16 +263,16 @@ def test_container_of_a_killed_grader_goes_away(
         pytest.param({"machine": "elsewhere", "pid": 2**22 + 1}, False, id="another machine"),
     ],
 )
-def test_sweep_removes_only_containers_of_the_dead(
+def test_new_sandbox_removes_only_containers_of_the_dead(
     start: Start,
     engine: Engine,
-    docker_sandbox: DockerSandbox,
     change: dict[str, Any],
     swept: bool,
 ) -> None:
     owner = replace(Owner.current(), **change)
     transport = start("cat", label=owner.label)
-    docker_sandbox.sweep_orphans()
+    with closing(DockerSandbox(Settings())) as sandbox:
+        sandbox.environment("python")  # connects
     assert engine.exists(transport.container) is not swept
 
 

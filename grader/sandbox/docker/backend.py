@@ -266,17 +266,6 @@ class DockerSandbox:
             self._environments[image] = name
         return name
 
-    def sweep_orphans(self) -> int:
-        """Remove containers of graders on this machine that have died; return how many.
-
-        Containers of living processes, and of processes on other machines, stay.
-
-        Raises:
-            SandboxUnavailableError: The engine does not answer.
-        """
-        engine, _ = self._connect()
-        return _sweep(engine)
-
     def close(self) -> None:
         """Close every slot that is still open, and the connection. Repeats harmlessly."""
         with self._lock:
@@ -369,15 +358,16 @@ def _check_time(deadline: float) -> None:
         raise SandboxUnavailableError(message)
 
 
-def _sweep(engine: Engine) -> int:
-    swept = 0
+def _sweep(engine: Engine) -> None:
+    """Remove the containers of graders on this machine that have died.
+
+    Containers of living processes, and of processes on other machines, stay.
+    """
     for container, labels in engine.containers(OWNER_LABEL).items():
         owner = Owner.parse(labels[OWNER_LABEL])
         if owner is not None and owner.is_gone():
             _log.warning("removing container %s of a grader that died", container[:12])
             _remove(engine, container)
-            swept += 1
-    return swept
 
 
 def _remove(engine: Engine, container: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from grader.queueing.diagnosis import obstacle as queue_obstacle
+from grader.queueing.diagnosis import rough_time
 from grader.server.live.intervals import Interval
 from grader.server.live.worker_history import GoneWorker
 from grader.server.state import ServiceState
@@ -93,23 +94,25 @@ def _of_queue(situation: Situation) -> Iterable[Alert]:
             running = each.worker.running
             had = f", with {running} running, which others take over" if running else ""
             host = each.worker.host
-            yield _bad(f"A worker on {host} was lost {_ago(ago_s)} ago{had}. Its log says why.")
+            yield _bad(
+                f"A worker on {host} was lost {rough_time(ago_s)} ago{had}. Its log says why."
+            )
 
 
 def _of_waiting(situation: Situation) -> Iterable[Alert]:
     oldest_s = situation.state.oldest_s
     if oldest_s > situation.deadline_s / 2:
         yield _bad(
-            f"The first in the queue has waited {_ago(oldest_s)}; at {situation.deadline_s:g} s it "
-            "is given up. Add slots or workers."
+            f"The first in the queue has waited {rough_time(oldest_s)}; "
+            f"at {situation.deadline_s:g} s it is given up. Add slots or workers."
         )
     elif oldest_s > _LONG_WAIT_S:
-        yield _warn(f"The first in the queue has waited {_ago(oldest_s)}.")
+        yield _warn(f"The first in the queue has waited {rough_time(oldest_s)}.")
 
 
 def _of_submissions(recent: Sequence[Interval]) -> Iterable[Alert]:
     total = sum(interval.submissions for interval in recent)
-    over = _ago(sum(interval.span_s for interval in recent))
+    over = rough_time(sum(interval.span_s for interval in recent))
     ungraded = sum(interval.internal_errors for interval in recent)
     if ungraded:
         text = (
@@ -125,10 +128,6 @@ def _of_submissions(recent: Sequence[Interval]) -> Iterable[Alert]:
             f"{suspicious} submissions in the last {over} ({share:.0f} %) look like an attack on "
             "the grader."
         )
-
-
-def _ago(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _bad(text: str) -> Alert:

@@ -6,6 +6,7 @@ counts is not the slot's.
 """
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 _CACHE_V1 = (b"total_active_file", b"total_inactive_file")
@@ -70,6 +71,14 @@ def open_reader(root: str) -> CgroupReader | None:
         if _has(cpu, "cpuacct.usage") and not _has(cpu, "release_agent"):
             return CgroupReader(version=1, memory=memory, cpu=cpu)
     return None
+
+
+def oom_alarm(cgroup: CgroupReader | None) -> Callable[[], bool]:
+    """Return a function that tells whether the kernel has killed for want of memory since now."""
+    if cgroup is None:
+        return lambda: False
+    before = cgroup.oom_kills()
+    return lambda: cgroup.oom_kills() > before
 
 
 def _has(folder: str, name: str) -> bool:

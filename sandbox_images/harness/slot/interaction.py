@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sandbox_images.harness.kernel import processes
-from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.kernel.cgroup import CgroupReader, oom_alarm
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot import idleness
 from sandbox_images.harness.slot.ended import Ended, exit_of
@@ -67,7 +67,7 @@ class Interaction:
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
         self._is_crowded = is_crowded
-        self._oom_kills = cgroup.oom_kills() if cgroup else 0
+        self._oom_happened = oom_alarm(cgroup)
         self._relays = (questions, answers)
         self._moved_bytes = 0
         self._moved_at = 0.0
@@ -264,9 +264,6 @@ class Interaction:
         # main process starts and after it has ended.
         both = processes.count_children(self._harness_pids, side.pids) == 2
         return both and idleness.wait_for_others(side.pids)
-
-    def _oom_happened(self) -> bool:
-        return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
 
     def _age_s(self, side: Side, now: float) -> float:
         return (side.ended_at or now) - (side.party.started_at or self._asked_at)

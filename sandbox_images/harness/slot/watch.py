@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from sandbox_images.harness.kernel import processes
-from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.kernel.cgroup import CgroupReader, oom_alarm
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
 from sandbox_images.harness.slot.limit_hit import is_late, limit_of
@@ -84,7 +84,7 @@ class Watch:
             cpu_time_before_s=sum(party.source.cpu_time_s for party in parties),
         )
         self._limit_hit: str | None = None
-        self._oom_kills = cgroup.oom_kills() if cgroup else 0
+        self._oom_happened = oom_alarm(cgroup)
         self._slot_memory = slot_memory
         self._memory_before = idle_memory_bytes
         self.was_long = False
@@ -243,9 +243,6 @@ class Watch:
             bool(self._main.command)
             or any(party.bundle.source_bytes > most_bytes for party in self._parties)
         )
-
-    def _oom_happened(self) -> bool:
-        return self._cgroup is not None and self._cgroup.oom_kills() > self._oom_kills
 
     def _stop(self, limit: str) -> None:
         self._limit_hit = limit
