@@ -4,9 +4,10 @@ from grader.config.loading import load_settings
 from grader.queueing.dispatch import make_app
 from grader.queueing.names import GRADE_TASK, queue_name
 from worker import transport
+from worker.brokers import choose_broker
 from worker.lifecycle import Lifecycle
 
-settings = load_settings().settings
+settings = choose_broker(load_settings().settings)
 transport.use()
 app = make_app(settings)
 app.conf.update(

@@ -24,7 +24,7 @@ from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.setting import Setting, check_ranges, declared
 from grader.model.verdict import Integrity
 from grader.process.cores import usable_cores
-from grader.text.redaction import redacted
+from grader.text.redaction import redacted, redacted_all
 
 
 class ServiceClass(StrEnum):
@@ -212,9 +212,10 @@ class Settings:
     broker: Annotated[
         str | None,
         Setting(
-            "redis://, rediss:// or sentinel:// address of the queue; wins over url",
+            "redis://, rediss:// or sentinel:// address of the queue, or several separated by "
+            "spaces; wins over url",
             default="none",
-            shown=redacted,
+            shown=redacted_all,
         ),
     ] = field(default=None, repr=False)
     url: Annotated[

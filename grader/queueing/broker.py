@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -49,6 +49,17 @@ class Broker:
         return self.address.startswith("rediss:")
 
     @property
+    def place(self) -> str:
+        """Where it is, without secrets; the same for all of its users."""
+        if "path" in self.options:
+            where = str(self.options["path"])
+        elif self.sentinels:
+            where = ",".join(f"{host}:{port}" for host, port in self.sentinels) + f"/{self.service}"
+        else:
+            where = f"{self.options.get('host', 'localhost')}:{self.options.get('port', 6379)}"
+        return f"{where}/{self.options.get('db', 0)}"
+
+    @property
     def tls(self) -> Mapping[str, Any]:
         """Options for TLS. Unlike Celery's own, they have certificates verified by default."""
         given = {name: text for name, text in self.options.items() if name.startswith("ssl_")}
@@ -75,14 +86,29 @@ class CeleryBroker:
     transport_options: dict[str, Any]
 
 
-def read_broker(settings: Settings) -> Broker:
-    """Return the broker that the settings name.
+def each_broker(settings: Settings) -> tuple[Settings, ...]:
+    """Return the settings for each Redis that the settings name, in order and each once.
 
     Raises:
-        ConfigurationError: None is set, its address is unusable, or redis is not installed.
+        ConfigurationError: None is named.
     """
-    if settings.broker is None:
+    addresses = dict.fromkeys((settings.broker or "").split())
+    if not addresses:
         message = "no broker is set; expected GRADER_BROKER=redis://..."
+        raise ConfigurationError(message)
+    return tuple(replace(settings, broker=address) for address in addresses)
+
+
+def read_broker(settings: Settings) -> Broker:
+    """Return the one broker that the settings name.
+
+    Raises:
+        ConfigurationError: None is named, or several; its address is unusable; or redis is not
+            installed.
+    """
+    addresses = [str(each.broker) for each in each_broker(settings)]
+    if len(addresses) > 1:
+        message = f"found {len(addresses)} brokers; expected one"
         raise ConfigurationError(message)
     try:
         from redis.connection import parse_url
@@ -90,11 +116,11 @@ def read_broker(settings: Settings) -> Broker:
         message = "a broker needs the extra: pip install 'grader-rl[worker]'"
         raise ConfigurationError(message) from error
     try:
-        service, places, address = _sentinels_in(settings.broker)
+        service, places, address = _sentinels_in(addresses[0])
         options: dict[str, Any] = parse_url(address)  # type: ignore[no-untyped-call]
     except ValueError:
         # The library's message may quote a part of the password.
-        message = f"the broker's address {redacted(settings.broker)} is not usable; {_EXPECTED}"
+        message = f"the broker's address {redacted(addresses[0])} is not usable; {_EXPECTED}"
         raise ConfigurationError(message) from None
     options.pop("connection_class", None)
     return Broker(address=address, options=options, service=service, sentinels=places)

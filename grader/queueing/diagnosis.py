@@ -55,6 +55,8 @@ def diagnose(queue: QueueStatus) -> Diagnosis:
 
 def _troubles(queue: QueueStatus) -> Iterable[str]:
     """Return what is wrong although something is graded, the worst first."""
+    for place in queue.away:
+        yield f"Redis at {place} does not answer; others get its submissions in seconds."
     share = queue.memory.share
     if share >= FULL:
         yield f"Redis accepts no submissions: {share:.0%} of its memory is taken."

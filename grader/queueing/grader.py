@@ -15,7 +15,7 @@ from grader.sandbox.contract import RunBatch
 
 if TYPE_CHECKING:
     from grader.queueing.programs import ProgramResult, QueuedProgram
-    from grader.queueing.pump import Pump
+    from grader.queueing.pumps import Pumps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class QueueGrader(FutureGrader):
         """
         self.settings = settings
         self._intake = Intake(settings)
-        self._pumps: dict[int, Pump] = {}
-        _ = self._pump
+        self._by_process: dict[int, Pumps] = {}
+        _ = self._pumps
 
     def submit(
         self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
@@ -63,7 +63,7 @@ class QueueGrader(FutureGrader):
         if isinstance(job, GradeReport):
             future.set_result(job)
             return future
-        self._pump.submit(job, future, timeout_s, is_bulk=is_bulk)
+        self._pumps.submit(job, future, timeout_s, is_bulk=is_bulk)
         return future
 
     def run_program(
@@ -85,7 +85,7 @@ class QueueGrader(FutureGrader):
 
         future: Future[ProgramResult] = Future()
         queued = make_program_job(batch, image, clock_s)
-        self._pump.submit(queued, future, timeout_s, is_bulk=False)
+        self._pumps.submit(queued, future, timeout_s, is_bulk=False)
         return QueuedProgram(key=queued.key, result=future)
 
     def has_slot(self, program: "QueuedProgram") -> bool:
@@ -94,7 +94,7 @@ class QueueGrader(FutureGrader):
         Raises:
             QueueUnavailableError: Redis does not answer.
         """
-        return self._pump.has_slot(program.key)
+        return self._pumps.has_slot(program.key)
 
     def look(self) -> str:
         """Ask Redis for workers; see `FutureGrader.look`."""
@@ -105,27 +105,27 @@ class QueueGrader(FutureGrader):
 
     def counts(self) -> ClientCounts:
         """Return the counts of this process's submissions so far."""
-        counts = self._pump.counts
+        counts = self._pumps.counts
         return ClientCounts(sent=counts["sent"], hits=counts["hits"], joined=counts["joined"])
 
     def close(self) -> None:
         """Cancel the pending jobs and leave the queue. Repeats harmlessly."""
-        self._pump.close()
+        self._pumps.close()
         forget_at_exit(self)
 
     @property
     def _window(self) -> int:
         # More than may be in flight, so that the next jobs are ready to be sent.
-        return self.settings.queue.in_flight * 2
+        return self._pumps.in_flight * 2
 
     @property
-    def _pump(self) -> "Pump":
-        """This process's pump. No lock guards it, because a fork could copy the lock while held."""
+    def _pumps(self) -> "Pumps":
+        """Those of this process. No lock guards it: a fork could copy the lock while held."""
         pid = os.getpid()
-        pump = self._pumps.get(pid)
-        if pump is None:
-            from grader.queueing.pump import Pump
+        pumps = self._by_process.get(pid)
+        if pumps is None:
+            from grader.queueing.pumps import Pumps
 
-            pump = self._pumps.setdefault(pid, Pump(self.settings))
+            pumps = self._by_process.setdefault(pid, Pumps(self.settings))
             close_at_exit(self)
-        return pump
+        return pumps

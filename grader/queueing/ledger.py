@@ -146,6 +146,8 @@ class Checked:
     """Keys of jobs that it must submit again."""
     other_versions: tuple[int, ...]
     """The wire versions of the workers, if there are some but none of this version."""
+    slots: Mapping[str, int]
+    """Those that take jobs, by image variant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,12 +250,20 @@ class Ledger:
         """
         lost: list[str] = []
         versions: set[int] = set()
+        slots: list[bytes] = []
         for start in range(0, max(1, len(keys)), _CHECKED_AT_ONCE):
             some = list(keys[start : start + _CHECKED_AT_ONCE])
-            found, others = self._run("check", client=client, keys=some) or ((), ())
+            found, others, slots = self._run("check", client=client, keys=some) or ((), (), [])
             lost += _texts(found)
             versions = {int(member.partition(" ")[0]) for member in _texts(others)}
-        return Checked(lost=tuple(lost), other_versions=tuple(sorted(versions)))
+        return Checked(
+            lost=tuple(lost),
+            other_versions=tuple(sorted(versions)),
+            slots={
+                image.decode(): int(number)
+                for image, number in zip(slots[::2], slots[1::2], strict=True)
+            },
+        )
 
     def has_slot(self, key: str) -> bool:
         """Return whether `begin` was called for a job, and it has not ended yet."""

@@ -69,6 +69,24 @@ class PendingJobs:
             self._changed.notify_all()
             return True
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._jobs
+
+    def release(self, image: str) -> list[PendingJob]:
+        """Cancel all jobs of an image, but leave their futures open; return them."""
+        with self._changed:
+            released = [each for each in self._jobs.values() if each.job.image == image]
+            for pending in released:
+                self._remove(pending)
+            self._cancelled += [each.job.key for each in released if each.is_sent]
+            self._changed.notify_all()
+            return released
+
+    def images(self) -> set[str]:
+        """Return the images of all jobs."""
+        with self._changed:
+            return {pending.job.image for pending in self._jobs.values()}
+
     def drop(self, key: str, future: Future[Any]) -> None:
         """Remove a future. Removing the last one cancels the job."""
         with self._changed:

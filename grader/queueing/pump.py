@@ -12,7 +12,9 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from grader.config.settings import ServiceClass, Settings
@@ -38,17 +40,33 @@ _BACKOFF_S = (0.05, 0.2, 0.5, 1.0)
 _JOIN_TIMEOUT_S = 2.0
 
 
-class Pump:
-    """One process's client of the queue."""
+def client_id() -> str:
+    """Return a name for this process that no other has."""
+    return f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
 
-    def __init__(self, settings: Settings) -> None:
+
+class Pump:
+    """One process's client of one Redis."""
+
+    def __init__(
+        self, settings: Settings, client: str, move: Callable[["Pump"], None] | None = None
+    ) -> None:
         """Connect to nothing and start nothing yet.
+
+        Args:
+            settings: The settings, with one broker.
+            client: What the ledger calls this client.
+            move: Called every few seconds if other Redis could take the jobs of this one.
 
         Raises:
             ConfigurationError: The broker's address is unusable, or Celery or redis is missing.
         """
         self._settings = settings
-        self._client = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._client = client
+        self._move = move
+        self._slots: dict[str, tuple[int, float]] = {}
+        """By image: how many take its jobs, and when that was last told, by `time.monotonic`."""
+        self._began = math.inf
         self._ledger = Ledger(settings)
         self._dispatcher = Dispatcher(make_app(settings))
         self._pending = PendingJobs(settings.queue.in_flight)
@@ -65,19 +83,43 @@ class Pump:
         self, job: QueuedJob, future: Future[Any], timeout_s: float, *, is_bulk: bool
     ) -> None:
         """Send a job, and settle `future` within `timeout_s` s. Cancelling it cancels the job."""
-        self._start()
         deadline = time.monotonic() + timeout_s
-        if not self._pending.add(job, future, deadline, is_bulk=is_bulk):
-            future.set_result(job.reader.failure("the client is closed"))
-            return
         reason = f"no report within {round(timeout_s, 1):g} s"
         alarm = self._deadlines.add(deadline, lambda: deliver(future, job.reader.failure(reason)))
+        future.add_done_callback(lambda _: alarm.cancel())
+        self._take(job, future, deadline, is_bulk=is_bulk)
 
-        def settled(_: Future[Any]) -> None:
-            alarm.cancel()
-            self._pending.drop(job.key, future)
+    def take_over(self, pending: PendingJob) -> None:
+        """Send a job of another pump, whose deadlines still hold."""
+        for future, reader in pending.futures.items():
+            job = replace(pending.job, reader=reader)
+            self._take(job, future, pending.deadline, is_bulk=pending.is_bulk)
 
-        future.add_done_callback(settled)
+    def release(self, image: str) -> list[PendingJob]:
+        """Cancel all jobs of an image here, and return them for another pump to take over."""
+        return self._pending.release(image)
+
+    def images(self) -> set[str]:
+        """Return the images of its jobs."""
+        return self._pending.images()
+
+    def slots(self, image: str) -> int:
+        """Return how many slots take jobs of an image; 0 if none was seen for `queue.lease_s`.
+
+        Before the first answer of Redis it is 1.
+        """
+        number, seen = self._slots.get(image, (1, self._began))
+        return number if time.monotonic() - seen < self._settings.queue.lease_s else 0
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._pending
+
+    def _take(self, job: QueuedJob, future: Future[Any], deadline: float, *, is_bulk: bool) -> None:
+        self.start()
+        if self._pending.add(job, future, deadline, is_bulk=is_bulk):
+            future.add_done_callback(lambda _: self._pending.drop(job.key, future))
+        else:
+            deliver(future, job.reader.failure("the client is closed"))
 
     def has_slot(self, key: str) -> bool:
         """Return whether a program runs at this moment."""
@@ -100,10 +142,12 @@ class Pump:
         self._dispatcher.close()
         self._ledger.close()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Connect. Repeats harmlessly."""
         with self._start_lock:
             if self._threads:
                 return
+            self._began = time.monotonic()
             self._threads = [
                 threading.Thread(target=target, name=f"grader-{name}", daemon=True)
                 for name, target in (("send", self._send), ("receive", self._receive))
@@ -176,10 +220,13 @@ class Pump:
 
     def _receive(self) -> None:
         failures = 0
-        next_check = time.monotonic() + _CHECK_INTERVAL_S
+        next_check = time.monotonic() + (_CHECK_INTERVAL_S if self._move is None else 0)
         while not self._pending.is_closed:
-            if not self._pending.wait_for_sent(_CHECK_INTERVAL_S):
+            if not self._pending.wait_for_sent(_CHECK_INTERVAL_S) and self._move is None:
                 continue
+            if self._move is not None:
+                # Before the check, which refuses what only workers of other versions could do.
+                self._move(self)
             try:
                 self._read()
                 if time.monotonic() >= next_check:
@@ -201,13 +248,14 @@ class Pump:
     def _check(self) -> None:
         """Renew this client's lease, and send jobs that the ledger has lost again."""
         found = self._ledger.check(self._client, self._pending.entered_keys())
+        now = time.monotonic()
+        self._slots |= {image: (number, now) for image, number in found.slots.items() if number}
         again = sum(self._pending.resend(key) for key in found.lost)
         if again:
             _log.warning("the ledger has lost %d jobs; sending them again", again)
         if not found.other_versions:
             self._unserved_since = math.inf
             return
-        now = time.monotonic()
         self._unserved_since = min(self._unserved_since, now)
         # By then, a worker that was only restarted would be back.
         if now - self._unserved_since >= self._settings.queue.lease_s:

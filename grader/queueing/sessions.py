@@ -8,6 +8,7 @@ its lease ends.
 
 import contextlib
 import json
+import random
 import secrets
 import threading
 import time
@@ -29,7 +30,7 @@ from grader.model.errors import (
     WireError,
 )
 from grader.model.limits import Limits
-from grader.queueing.broker import connect, execute
+from grader.queueing.broker import connect, each_broker, execute
 from grader.queueing.names import Key, SessionKey
 from grader.queueing.programs import (
     ProgramResult,
@@ -116,7 +117,7 @@ class QueueSlots:
         Raises:
             ConfigurationError: There is no usable broker.
         """
-        self._lists = SessionLists(settings)
+        self._lists = [SessionLists(each) for each in each_broker(settings)]
         self._closed = threading.Event()
 
     @contextmanager
@@ -128,13 +129,14 @@ class QueueSlots:
     def close(self) -> None:
         """End all waits for workers. Repeats harmlessly."""
         self._closed.set()
-        self._lists.close()
+        for each in self._lists:
+            each.close()
 
 
 class QueueSlot:
     """A slot of some worker. Opening a session finds it."""
 
-    def __init__(self, lists: SessionLists, image: str, closed: threading.Event) -> None:
+    def __init__(self, lists: Sequence[SessionLists], image: str, closed: threading.Event) -> None:
         self._lists = lists
         self._image = image
         self._closed = closed
@@ -148,6 +150,16 @@ class QueueSlot:
             SessionsFullError: There is no such worker.
             SandboxUnavailableError: Redis or the worker does not answer. Retryable.
         """
+        *others, last = random.sample(self._lists, len(self._lists))
+        for lists in others:
+            with contextlib.suppress(SessionsFullError, SandboxUnavailableError):
+                return self._open(lists, limits, states, preload)
+        return self._open(last, limits, states, preload)
+
+    def _open(
+        self, lists: SessionLists, limits: Limits, states: int, preload: Sequence[str]
+    ) -> SlotSession:
+        """Begin it on a worker of one Redis; see `open_session`."""
         id = secrets.token_hex(16)
         key = SessionKey.OPEN + self._image
         request = {
@@ -158,18 +170,18 @@ class QueueSlot:
             "states": states,
             "preload": list(preload),
         }
-        deadline = time.monotonic() + _OPENING_S
+        deadline = time.monotonic() + _OPENING_S / len(self._lists)
         with _reaching():
-            body = self._lists.ask(key, request)
-            while (told := self._lists.take([SessionKey.ANSWER + id])) is None:
+            body = lists.ask(key, request)
+            while (told := lists.take([SessionKey.ANSWER + id])) is None:
                 if time.monotonic() > deadline or self._closed.is_set():
-                    if self._lists.withdraw(key, body):
+                    if lists.withdraw(key, body):
                         message = f"no worker for {self._image} has room for a session"
                         raise SessionsFullError(message)
                     deadline += _BACKSTOP_S
         answer = _read(told)
         return _QueueSession(
-            self._lists, self._closed, worker=answer["worker"], session=answer["session"]
+            lists, self._closed, worker=answer["worker"], session=answer["session"]
         )
 
 

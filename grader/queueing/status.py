@@ -1,9 +1,11 @@
 """The state of the queue, for `grader status`, the live page and metrics."""
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -12,7 +14,7 @@ from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
-from grader.queueing.broker import connect
+from grader.queueing.broker import connect, each_broker, read_broker
 from grader.queueing.names import Key
 
 
@@ -114,8 +116,11 @@ class QueueStatus:
     cached: int
     cached_bytes: int
     memory: RedisMemory
+    """If there are several Redis, of the one that is nearest to its limit."""
     errors: tuple[LastError, ...]
     """Newest first."""
+    away: tuple[str, ...] = ()
+    """Places of the Redis that do not answer, if others do."""
 
     @property
     def waiting(self) -> Mapping[str, int]:
@@ -177,10 +182,72 @@ def encode_worker(status: WorkerStatus) -> str:
 def read_status(settings: Settings) -> QueueStatus:
     """Read the status from Redis, without changing anything there.
 
+    If there are several Redis, it is the sum over those that answer.
+
     Raises:
         ConfigurationError: No broker is set.
-        QueueUnavailableError: Redis does not answer.
+        QueueUnavailableError: No Redis answers.
     """
+    brokers = each_broker(settings)
+    # At the same time, since one that is away takes seconds.
+    with ThreadPoolExecutor(len(brokers)) as threads:
+        found = list(threads.map(_read_or_error, brokers))
+    answers = [each for each in found if isinstance(each, QueueStatus)]
+    if not answers:
+        raise next(each for each in found if isinstance(each, QueueUnavailableError))
+    away = [
+        read_broker(broker).place
+        for broker, each in zip(brokers, found, strict=True)
+        if not isinstance(each, QueueStatus)
+    ]
+    return replace(functools.reduce(sum_of, answers), away=tuple(away))
+
+
+def _read_or_error(settings: Settings) -> QueueStatus | QueueUnavailableError:
+    try:
+        return _read_one(settings)
+    except QueueUnavailableError as error:
+        return error
+
+
+def sum_of(one: QueueStatus, other: QueueStatus) -> QueueStatus:
+    """Return the status of two Redis that have one queue together."""
+    return QueueStatus(
+        at=max(one.at, other.at),
+        workers=one.workers + other.workers,
+        silent=one.silent | other.silent,
+        other_versions=Counter(one.other_versions) + Counter(other.other_versions),
+        queued=one.queued + other.queued,
+        oldest_s=max(one.oldest_s, other.oldest_s),
+        lanes=_sum_lanes((*one.lanes, *other.lanes)),
+        # Each client is known to all of them.
+        clients=max(one.clients, other.clients),
+        counts=Counter(one.counts) + Counter(other.counts),
+        cached=one.cached + other.cached,
+        cached_bytes=one.cached_bytes + other.cached_bytes,
+        memory=max(one.memory, other.memory, key=lambda memory: memory.share),
+        errors=tuple(sorted((*one.errors, *other.errors), key=lambda error: error.at)[::-1]),
+    )
+
+
+def _sum_lanes(lanes: Iterable[Lane]) -> tuple[Lane, ...]:
+    found: dict[tuple[str, ...], Lane] = {}
+    for lane in lanes:
+        name = (lane.client, lane.service_class, lane.image)
+        known = found.get(name)
+        found[name] = (
+            lane
+            if known is None
+            else replace(
+                known,
+                waiting=known.waiting + lane.waiting,
+                waited_s=max(known.waited_s, lane.waited_s),
+            )
+        )
+    return tuple(sorted(found.values(), key=lambda lane: -lane.waiting))
+
+
+def _read_one(settings: Settings) -> QueueStatus:
     client = connect(settings)
     from redis.exceptions import RedisError
 

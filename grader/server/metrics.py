@@ -251,6 +251,9 @@ def _queue_metrics(status: QueueStatus | None) -> Iterator[Metric]:
     yield GaugeMetricFamily("grader_queue_up", "Whether Redis answers.", value=up)
     if status is None:
         return
+    yield GaugeMetricFamily(
+        "grader_redis_away", "Redis that do not answer while others do.", value=len(status.away)
+    )
     yield GaugeMetricFamily("grader_workers", "Workers of the queue.", value=len(status.workers))
     yield _worker_info(status)
     yield from _by_image(status)

@@ -27,3 +27,8 @@ def redacted(address: str) -> str:
     is_user = bool(colon) and not set("/?#@") & set(user)
     shown = f"{user}:{_HIDDEN}" if is_user else _HIDDEN if login else ""
     return f"{scheme}://{shown}{at}{place}{question}{_HIDDEN if question else ''}"
+
+
+def redacted_all(addresses: str) -> str:
+    """Return addresses that spaces separate, each as `redacted` shows it."""
+    return " ".join(map(redacted, addresses.split()))

@@ -263,6 +263,7 @@ FAULTS: Mapping[Fault, set[str]] = {
 """The faults in their order, and the alerts that each of them fires."""
 
 MADE_UP: Mapping[str, tuple[str, float]] = {
+    "GraderRedisAway": ("grader_redis_away{}", 1),
     "GraderWaitingLong": ("grader_queue_oldest_seconds{}", 121),
     "GraderWorkersSick": ('grader_slots{where="workers",state="sick"}', 1),
 }

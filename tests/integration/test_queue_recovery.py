@@ -32,7 +32,8 @@ def test_submission_whose_suite_is_lost_while_it_is_sent_is_sent_again(
     settings = Settings(broker=deployment.redis.url)
     losses = 2
     with QueueGrader(settings) as grader:
-        store = grader._pump._ledger.store_suite
+        ledger = grader._pumps._all[0].pump._ledger
+        store = ledger.store_suite
 
         def store_and_lose(digest: str, suite: bytes) -> None:
             nonlocal losses
@@ -42,7 +43,7 @@ def test_submission_whose_suite_is_lost_while_it_is_sent_is_sent_again(
                 with deployment.redis.connect() as client:
                     client.flushall()
 
-        monkeypatch.setattr(grader._pump._ledger, "store_suite", store_and_lose)
+        monkeypatch.setattr(ledger, "store_suite", store_and_lose)
         grader.submit(make_submission("x = 1"))
         wait_until(lambda: read_status(settings).queued == 1, 30, "the job is queued")
     assert losses == 0

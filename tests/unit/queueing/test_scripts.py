@@ -96,7 +96,7 @@ def test_client_looks_after_many_jobs_in_steps_of_bounded_size() -> None:
     def execute(*words: Any) -> list[Any]:
         keys = json.loads(words[3])["keys"]
         sent.append(keys)
-        return [[keys[0].encode()], []]
+        return [[keys[0].encode()], [], []]
 
     ledger._execute = execute
     keys = [str(number) for number in range(5000)]
