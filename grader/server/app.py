@@ -13,6 +13,7 @@ from grader.config.settings import Settings
 from grader.process.release import installed_version
 from grader.server.endpoints import grade, health, rewards, run_code, run_jupyter, sessions
 from grader.server.http.cancellation import ClientGoneError, StoppingError
+from grader.server.http.direct import DirectRequests, direct_endpoints
 from grader.server.http.errors import complaint
 from grader.server.http.middleware import RequestMiddleware
 from grader.server.live import routes as live
@@ -28,6 +29,8 @@ rewards. Clients send their token as `Authorization: Bearer TOKEN`, or in the ad
 _CLIENT_GONE = 499
 """Only for the log: the client is gone and does not read it."""
 _RETRY_AFTER_S = 5
+_DIRECT = ("/v1/grade", "/get_reward", "/run_code")
+"""The busy endpoints: a training step sends each of its samples to one of them."""
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -61,13 +64,7 @@ def make_app(settings: Settings) -> FastAPI:
         strict_content_type=False,
     )
     app.state.service = service
-    app.add_middleware(
-        RequestMiddleware,
-        settings=settings.server,
-        metrics=metrics,
-        collection=service.collection,
-    )
-    for router in (
+    routers = [
         grade.make_router(service),
         rewards.make_router(service),
         run_code.make_router(service),
@@ -75,8 +72,21 @@ def make_app(settings: Settings) -> FastAPI:
         sessions.make_router(service),
         health.make_router(service, readiness),
         live.make_router(service, monitor),
-    ):
+    ]
+    for router in routers:
         app.include_router(router)
+    app.add_middleware(
+        DirectRequests,
+        fastapi=app,
+        endpoints=direct_endpoints(routers, _DIRECT),
+    )
+    # Added last, so it comes first.
+    app.add_middleware(
+        RequestMiddleware,
+        settings=settings.server,
+        metrics=metrics,
+        collection=service.collection,
+    )
     _handle_errors(app)
     return app
 

@@ -167,6 +167,30 @@ async def read_body(receive: Receive, lease: Lease, settings: ServerSettings) ->
             return b"".join(chunks)
 
 
+class BufferedReceive:
+    """Hands over a body that was read already, then the messages after it."""
+
+    def __init__(self, body: bytes | None, receive: Receive) -> None:
+        """Hand over nothing yet.
+
+        Args:
+            body: The whole body; None if the client hung up.
+            receive: Gives the messages after it.
+        """
+        self.body = body
+        self._receive = receive
+        self._is_given = False
+
+    async def __call__(self) -> Message:
+        """Return the next message."""
+        if self.body is None:
+            return {"type": "http.disconnect"}
+        if self._is_given:
+            return await self._receive()
+        self._is_given = True
+        return {"type": "http.request", "body": self.body, "more_body": False}
+
+
 class _Watch:
     """Watches how fast the bytes of a body arrive."""
 

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from grader.config.server import ServerSettings
 from grader.process.garbage import RareCollection
 from grader.process.tracing import span, trace_fields
-from grader.server.http.bodies import BodyRoom, Refusal, read_body
+from grader.server.http.bodies import BodyRoom, BufferedReceive, Refusal, read_body
 from grader.server.http.request_context import RequestContext, enter_request
 from grader.server.metrics import Metrics
 
@@ -146,7 +146,7 @@ class RequestMiddleware:
         lease = held.enter_context(self._room.lease())
         body = await read_body(receive, lease, self._settings)
         self._collection.count(lease.held)
-        return _BufferedReceive(body, receive)
+        return BufferedReceive(body, receive)
 
 
 @contextlib.contextmanager
@@ -197,23 +197,6 @@ def _is_own_origin(headers: dict[bytes, bytes]) -> bool:
 
 def _without_usual_port(host: bytes) -> bytes:
     return host.removesuffix(b":80").removesuffix(b":443")
-
-
-class _BufferedReceive:
-    """Hands over a body that was read already, then the messages after it."""
-
-    def __init__(self, body: bytes | None, receive: Receive) -> None:
-        self._body = body
-        self._receive = receive
-        self._is_given = False
-
-    async def __call__(self) -> Message:
-        if self._body is None:
-            return {"type": "http.disconnect"}
-        if self._is_given:
-            return await self._receive()
-        self._is_given = True
-        return {"type": "http.request", "body": self._body, "more_body": False}
 
 
 class _Response:
