@@ -1,7 +1,6 @@
 """Run one cell of a session: execute its statements and report the value of its last line."""
 
 import ast
-import asyncio
 import contextlib
 import inspect
 import linecache
@@ -64,6 +63,8 @@ class Cells:
         )
         value = eval(code, self._names)  # noqa: S307 - this is what the sandbox is for
         if code.co_flags & inspect.CO_COROUTINE:
+            import asyncio  # not at the start: all runs are forked from the same zygotes
+
             return asyncio.run(value)
         return value
 

@@ -8,7 +8,6 @@ this, but not by accident.
 """
 
 import ast
-import unittest
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +63,8 @@ class _Noting(ast.NodeTransformer):
 
 def note_in_pytest(noted: Swallowed) -> None:
     """Have the assertions of pytest and unittest tests noted when they fail."""
+    import unittest
+
     import _pytest.assertion.rewrite as rewrite
     import _pytest.outcomes as outcomes
 
