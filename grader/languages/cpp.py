@@ -106,12 +106,31 @@ _CALL = driver_source("call.cpp")
 
 
 def call(driver: CallDriver) -> str:
-    """Read arguments as the parameters of the function want them, and show what it returns."""
-    kind, called = "function", driver.function
-    if driver.holder is not None:
-        kind, called = "method", f"{driver.holder}::{driver.function}"
-    main = f'int main() {{ shown_for_tests::{kind}("\\n{driver.mark} 0 ", &{called}); }}'
-    return "\n".join([_CALL + driver.code, "#undef main", main, ""])
+    """Read arguments as the parameters of the function want them, and show what it returns.
+
+    Of several functions of the name, the one is called that has as many parameters as there are
+    arguments: only that one fits the templates of `_chosen`.
+    """
+    called = driver.function if driver.holder is None else f"{driver.holder}::{driver.function}"
+    main = f'int main() {{ shown_for_tests::chosen("\\n{driver.mark} 0 ", &{called}); }}'
+    return "\n".join([_CALL + driver.code, "#undef main", _chosen(driver.arguments), main, ""])
+
+
+def _chosen(count: int) -> str:
+    """Return templates for functions and methods that have `count` parameters."""
+    names = [f"A{number}" for number in range(count)]
+    classes = ", ".join(f"class {name}" for name in ("R", *names))
+    listed = ", ".join(names)
+    forms = (
+        (classes, f"R (*called)({listed})"),
+        (f"class C, {classes}", f"R (C::*called)({listed})"),
+        (f"class C, {classes}", f"R (C::*called)({listed}) const"),
+    )
+    templates = (
+        f"template <{types}> void chosen(const char *mark, {called}) {{ method(mark, called); }}"
+        for types, called in forms
+    )
+    return "\n".join(["namespace shown_for_tests {", *templates, "}"])
 
 
 _TESTS = TranslatedTests(

@@ -74,6 +74,8 @@ class CallDriver(NamedTuple):
     holder: str | None
     """The class that has the method to call on a new instance; None: a plain function is called."""
     function: str
+    arguments: int
+    """How many arguments there are in the first case."""
     mark: str
     """The program reads a JSON list of the arguments from standard input, and prints a line of its
     own with this, " 0 " and the result as JSON. NaN and Infinity are numbers there."""
@@ -84,7 +86,7 @@ def driver_source(name: str) -> str:
     return (Path(__file__).parent / "drivers" / name).read_text()
 
 
-def call_driver(code: str, entry_point: str, mark: str) -> CallDriver:
+def call_driver(code: str, entry_point: str, arguments: int, mark: str) -> CallDriver:
     """Return the call of a submission's function or method.
 
     A method may also be a plain function, and a plain function a method of the class `Solution`;
@@ -94,6 +96,7 @@ def call_driver(code: str, entry_point: str, mark: str) -> CallDriver:
     Args:
         code: The submission.
         entry_point: As in `grader.model.CallTests`.
+        arguments: As in `CallDriver`.
         mark: As in `CallDriver`.
     """
     holder, _, function = entry_point.rpartition(".")
@@ -108,6 +111,7 @@ def call_driver(code: str, entry_point: str, mark: str) -> CallDriver:
         code=code,
         holder=holder if has_holder else None,
         function=next(spellings, function),
+        arguments=arguments,
         mark=mark,
     )
 

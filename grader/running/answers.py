@@ -105,15 +105,17 @@ def _refused(role: str) -> CheckResult:
 def _share(role: str, stderr: bytes) -> float:
     """Return the share of the points that a program wrote.
 
-    If there are several such lines, the least counts: the program may have repeated text of the
-    submission.
+    The first such line must have one. If there are several, the least counts: the program may have
+    repeated text of the submission.
+
+    Raises:
+        SuiteError: There is no such line, or the first one has no share.
     """
     shares = [_number(found[1]) for found in _POINTS_LINE.finditer(stderr)]
-    known = [share for share in shares if share is not None]
-    if not known:
+    if not shares or shares[0] is None:
         message = f"the suite's {role} gave points, but no `points SHARE` from 0 to 1"
         raise SuiteError(message)
-    return min(known)
+    return min(share for share in shares if share is not None)
 
 
 def _number(text: bytes) -> float | None:

@@ -43,7 +43,10 @@ def check(input, output, answer):
     try:
         exec(compile(SOURCE, "checker.py", "exec"), {"__name__": "__main__"})
     except SystemExit as stop:
-        return stop.code or 0
+        if stop.code is None or isinstance(stop.code, int):
+            return int(stop.code or 0)
+        print(stop.code, file=sys.stderr)
+        return 1  # as Python ends
     return 0
 '''
 

@@ -42,7 +42,8 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
         )
         raise SuiteError(message)
     mark = secrets.token_hex(8)
-    driver = languages.call_driver(task.code, tests.entry_point, mark)
+    count = len(tests.cases[0].args)
+    driver = languages.call_driver(task.code, tests.entry_point, count, mark)
     runs = tuple(_arguments(case) for case in tests.cases)
     batch = stdin_batch(task, runs, source=language.call(driver))
 
@@ -62,7 +63,7 @@ def _arguments(case: CallCase) -> bytes:
         SuiteError: One is not plain data.
     """
     try:
-        return json.dumps(list(case.args), ensure_ascii=False).encode()
+        return json.dumps(list(case.args), ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         message = f"case {case.id} has an argument that cannot be passed: {error}"
         raise SuiteError(message) from error

@@ -65,7 +65,10 @@ def _read(name):
 names = {"__name__": "interactor"}
 sys.stdout.reconfigure(line_buffering=True)
 exec(compile(SOURCE, "interactor.py", "exec"), names)
-answer = names["interact"](_read("input"), _read("answer"))
+try:
+    answer = names["interact"](_read("input"), _read("answer"))
+except SystemExit as stop:
+    raise TypeError("interact must return a value, but ended the program") from stop
 if isinstance(answer, (bool, int, float)) and 0 <= answer <= 1:
     if 0 < answer < 1:
         sys.stderr.write(f"\\npoints {float(answer)!r}\\n")

@@ -216,6 +216,15 @@ def test_interactor_that_sleeps_while_the_program_waits_is_to_blame(
 
 
 @pytest.mark.usefixtures("isolated")
+def test_interactor_that_reads_is_not_to_blame_for_its_threads(slot: Slot) -> None:
+    """Runtimes such as the JVM have threads that wait with a timeout all the time."""
+    sleeps = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
+    outcome = run_one(slot, talk("input()", f"{sleeps}input()", wall_time_s=0.5))
+    assert outcome.limit_hit is LimitKind.WALL_TIME
+    assert dialogue_of(outcome).interactor.limit_hit is None
+
+
+@pytest.mark.usefixtures("isolated")
 def test_output_limit_ends_a_program_that_floods(slot: Slot) -> None:
     interactor = "while input(): pass"
     outcome = run_one(slot, talk("while True: print('x' * 1000)", interactor))

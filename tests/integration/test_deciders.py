@@ -250,6 +250,34 @@ def test_checker_in_the_icpcs_way_decides(grader: Grader, language: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("ending", "verdict"),
+    [
+        ("pass", Verdict.PASSED),
+        ("sys.exit()", Verdict.PASSED),
+        ("sys.exit(1)", Verdict.FAILED),
+        ("sys.exit('12 is not 13')", Verdict.FAILED),
+        ("sys.exit('')", Verdict.FAILED),
+        ("sys.exit([])", Verdict.FAILED),
+        ("os._exit(0)", Verdict.INTERNAL_ERROR),
+    ],
+)
+def test_checker_in_python_ends_as_under_python(
+    grader: Grader, ending: str, verdict: Verdict
+) -> None:
+    checker = {"source": f"import os, sys\n{ending}\n", "kind": "testlib"}
+    report = check(grader, checker, "print(1)")
+    assert report.verdict is verdict
+    assert ("12 is not 13" in report.feedback) is ("12" in ending)
+
+
+def test_interactor_that_exits_has_returned_nothing(grader: Grader) -> None:
+    source = "def interact(case, answer):\n    print(case)\n    raise SystemExit(0)\n"
+    suite = parse_label({"interactor": source, "inputs": ["1"]})
+    report = grader.grade(Submission(id="0", completion="input()", suite=suite))
+    assert report.verdict is Verdict.INTERNAL_ERROR
+
+
+@pytest.mark.parametrize(
     ("code", "verdict"),
     [
         pytest.param(GUESSES, Verdict.PASSED, id="right"),

@@ -163,6 +163,67 @@ def test_function_that_fails_or_takes_other_arguments_has_a_runtime_error(
     assert [case.verdict for case in report.cases] == wanted
 
 
+NOISY = {
+    "cpp": """
+struct Dots : numpunct<char> {
+    char do_thousands_sep() const { return '.'; }
+    string do_grouping() const { return "\\1"; }
+};
+class Solution {
+    int twice(int number, int times) const { return number * times; }
+public:
+    static ostringstream kept;
+    int twice(int number) {
+        locale::global(locale(locale(), new Dots));
+        cout.imbue(locale());
+        cout << hex << showbase << number;
+        cout.setstate(ios::failbit);
+        cout.rdbuf(kept.rdbuf());
+        return twice(number, 2);
+    }
+};
+ostringstream Solution::kept;
+""",
+    "java": """
+class Solution {
+    private List<Integer> twice(List<Integer> numbers) { return numbers; }
+    private int twice(int number, int times) { return number * times; }
+    public int twice(int number) {
+        System.setOut(new java.io.PrintStream(new java.io.ByteArrayOutputStream()));
+        return twice(number, 2);
+    }
+    private String twice(String text) { return text; }
+}
+""",
+    "javascript": "console.log = () => {};\nfunction twice(number) { return number * 2; }",
+}
+"""Functions with others of their name beside them, that change how the program prints."""
+
+
+@pytest.mark.parametrize("language", NOISY)
+def test_overloads_and_changed_streams_do_not_matter(grader: Grader, language: str) -> None:
+    report = grade(grader, language, NOISY[language], "twice", [[1000], [-8]], [2000, -16])
+    assert report.verdict == "passed", report.feedback
+
+
+def test_number_that_a_parameter_cannot_hold_is_not_changed(grader: Grader) -> None:
+    code = "unsigned short same(unsigned short number) { return number; }"
+    inputs: list[object] = [[65535], [65536], [-1], [2.5]]
+    report = grade(grader, "cpp", code, "same", inputs, [65535, 0, 65535, 2])
+    assert [case.verdict for case in report.cases] == ["passed", *["runtime_error"] * 3]
+
+
+def test_value_that_is_no_data_is_not_null(grader: Grader) -> None:
+    report = grade(grader, "javascript", "function f() { return f; }", "f", [[]], [None])
+    assert report.verdict == "failed"
+
+
+def test_argument_that_json_lacks_is_the_labels_fault(grader: Grader) -> None:
+    report = grade(grader, "javascript", "const f = () => 1;", "f", [[float("nan")]], [1])
+    assert not report.graded
+    assert "argument that cannot be passed" in report.feedback
+
+
 def test_function_whose_name_is_none_is_the_labels_fault(grader: Grader) -> None:
     report = grade(grader, "javascript", "const f = () => 1;", "f)(); (f", [[]], [1])
     assert not report.graded

@@ -62,12 +62,13 @@ template <class T> struct Plain {
             std::string text = in.quoted();
             if (text.size() != 1) in.take(0);
             return text[0];
-        } else if constexpr (std::is_floating_point_v<T>) {
-            return T(std::stold(in.word()));
-        } else if constexpr (std::is_unsigned_v<T>) {
-            return T(std::stoull(in.word()));
         } else {
-            return T(std::stoll(in.word()));
+            T value{};
+            std::string word = in.word();
+            const char *end = word.data() + word.size();
+            auto [stop, error] = std::from_chars(word.data(), end, value);
+            if (stop != end || error != std::errc()) in.take(0);
+            return value;
         }
     }
     static void show(std::ostream &out, T value) {
@@ -106,6 +107,9 @@ template <class All> struct Many {
 };
 template <class T> struct Plain<std::vector<T>> : Many<std::vector<T>> {};
 template <class T> struct Plain<std::set<T>> : Many<std::set<T>> {};
+template <class T> struct Plain<std::unordered_set<T>> : Many<std::unordered_set<T>> {};
+template <class T> struct Plain<std::deque<T>> : Many<std::deque<T>> {};
+template <class T> struct Plain<std::list<T>> : Many<std::list<T>> {};
 template <class A, class B> struct Plain<std::pair<A, B>> {
     static std::pair<A, B> read(Reader &in) {
         in.take('[');
@@ -158,6 +162,13 @@ template <class A, class B> struct Plain<std::unordered_map<A, B>> {
         Plain<std::map<A, B>>::show(out, {all.begin(), all.end()});
     }
 };
+// Not by std::cout, since the submission may have changed its format or its buffer.
+inline void line(const char *mark, const std::string &text) {
+    std::cout.flush();
+    std::string all = mark + text + "\n";
+    fwrite(all.data(), 1, all.size(), stdout);
+    fflush(stdout);
+}
 template <class R, class... A, class F> void call(const char *mark, F called) {
     Reader in{{std::istreambuf_iterator<char>(std::cin), {}}};
     in.take('[');
@@ -171,16 +182,14 @@ template <class R, class... A, class F> void call(const char *mark, F called) {
     auto run = [&](auto &...each) -> R { return called(static_cast<A>(each)...); };
     if constexpr (std::is_void_v<R>) {
         std::apply(run, given);
-        std::cout << mark << "null" << std::endl;
+        line(mark, "null");
     } else {
         std::decay_t<R> value = std::apply(run, given);
-        std::cout << mark;
-        Plain<std::decay_t<R>>::show(std::cout, value);
-        std::cout << std::endl;
+        std::ostringstream out;
+        out.imbue(std::locale::classic());
+        Plain<std::decay_t<R>>::show(out, value);
+        line(mark, out.str());
     }
-}
-template <class R, class... A> void function(const char *mark, R (*called)(A...)) {
-    call<R, A...>(mark, called);
 }
 template <class R, class C, class... A> void method(const char *mark, R (C::*called)(A...)) {
     C object{};
@@ -193,6 +202,7 @@ template <class R, class C, class... A> void method(const char *mark, R (C::*cal
 template <class R, class... A> void method(const char *mark, R (*called)(A...)) {
     call<R, A...>(mark, called);
 }
+template <class F> void chosen(const char *mark, F called) { method(mark, called); }
 }
 using namespace std;
 #define main main_of_the_answer

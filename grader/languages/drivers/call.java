@@ -41,7 +41,6 @@ class MainForTests {
         String word = text.substring(from, at);
         if (word.equals("null")) return null;
         if (word.equals("true") || word.equals("false")) return word.equals("true");
-        if (word.endsWith("NaN") || word.endsWith("Infinity")) return Double.valueOf(word);
         return new java.math.BigDecimal(word);
     }
 
@@ -166,7 +165,7 @@ class MainForTests {
         } else {
             out.append('"');
             for (char c : value.toString().toCharArray()) {
-                if (c == '"' || c == '\\' || c < 32) out.append(String.format("\\u%04x", (int) c));
+                if (c == '"' || c == '\\' || c < 32 || c > 126) out.append(String.format("\\u%04x", (int) c));
                 else out.append(c);
             }
             out.append('"');
@@ -175,13 +174,22 @@ class MainForTests {
 
     public static void main(String[] args) throws Throwable {
         text = new String(System.in.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+        java.io.PrintStream printed = System.out; // the submission may replace it
         List<?> given = (List<?>) parse();
-        for (java.lang.reflect.Method method : {holder}.class.getDeclaredMethods()) {
-            if (!method.getName().equals("{function}")) continue;
+        RuntimeException unfit = null;
+        java.lang.reflect.Method[] methods = {holder}.class.getDeclaredMethods();
+        Arrays.sort(methods, (a, b) -> (b.getModifiers() & 1) - (a.getModifiers() & 1)); // public first
+        for (java.lang.reflect.Method method : methods) {
+            if (!method.getName().equals("{function}") || method.isSynthetic()) continue;
             if (method.getParameterCount() != given.size()) continue;
             java.lang.reflect.Type[] types = method.getGenericParameterTypes();
             Object[] values = new Object[types.length];
-            for (int i = 0; i < types.length; i++) values[i] = as(given.get(i), types[i]);
+            try {
+                for (int i = 0; i < types.length; i++) values[i] = as(given.get(i), types[i]);
+            } catch (IllegalArgumentException | ArithmeticException error) {
+                if (unfit == null) unfit = error;
+                continue;
+            }
             java.lang.reflect.Constructor<?> made = {holder}.class.getDeclaredConstructor();
             made.setAccessible(true);
             method.setAccessible(true);
@@ -191,9 +199,10 @@ class MainForTests {
             } catch (java.lang.reflect.InvocationTargetException error) {
                 throw error.getCause();
             }
-            System.out.println(out);
+            printed.println(out);
             return;
         }
+        if (unfit != null) throw unfit;
         throw new NoSuchMethodException("{function} with " + given.size() + " parameters");
     }
 }

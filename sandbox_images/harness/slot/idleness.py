@@ -55,6 +55,24 @@ def wait_for_others(pids: Sequence[int]) -> bool:
     return bool(pids) and all(_waits(pid) for pid in pids)
 
 
+def any_reads_input(pids: Sequence[int]) -> bool:
+    """Tell whether a task of these processes is in a `read` of descriptor 0.
+
+    Some runtimes have threads that wait with a timeout, such as the JVM and Go. Their programs
+    never only wait for others, but they read their standard input like all others.
+    """
+    return any(_reads_input(pid) for pid in pids)
+
+
+def _reads_input(pid: int) -> bool:
+    try:
+        calls = [_call_of(f"/proc/{pid}/task/{task}") for task in _tasks(pid)]
+    except (OSError, ValueError):
+        return False
+    read = NUMBERS[os.uname().machine]["read"]
+    return any(call is not None and call[:2] == [read, 0] for call in calls)
+
+
 def _waits(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/status", "rb", buffering=0) as file:
@@ -71,12 +89,21 @@ def _tasks(pid: int) -> list[str]:
 
 
 def _task_waits(folder: str) -> bool:
+    number, *arguments = _call_of(folder) or (-1,)
+    may_wait = _waiting_by_number().get(number)
+    return may_wait is not None and may_wait(arguments)
+
+
+def _call_of(folder: str) -> list[int] | None:
+    """Return the number and the arguments of the system call that a task is in.
+
+    None if it is in none, because it runs or is blocked outside of a call.
+    """
     with open(f"{folder}/syscall", "rb", buffering=0) as file:
         number, *arguments = file.read().split()
-    if len(arguments) < 6:  # "running", or blocked outside of a call
-        return False
-    may_wait = _waiting_by_number().get(int(number))
-    return may_wait is not None and may_wait([int(argument, 16) for argument in arguments[:6]])
+    if len(arguments) < 6:
+        return None
+    return [int(number), *(int(argument, 16) for argument in arguments[:6])]
 
 
 def _waiting_by_number() -> dict[int, Callable[[Sequence[int]], bool]]:

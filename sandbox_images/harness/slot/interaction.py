@@ -215,7 +215,7 @@ class Interaction:
         silent_s = time.monotonic() - self._moved_at
         if not other.is_alive or silent_s < side.limits["wall_time_s"] / 2:
             return False
-        return self._waits(side) and not self._waits(other)
+        return self._listens(side) and not self._listens(other)
 
     def _check_interactor(self) -> bool:
         """If the interactor has hit a limit of its own, stop both; tell whether it has.
@@ -264,6 +264,10 @@ class Interaction:
         # main process starts and after it has ended.
         both = processes.count_children(self._harness_pids, side.pids) == 2
         return both and idleness.wait_for_others(side.pids)
+
+    def _listens(self, side: Side) -> bool:
+        """Tell whether a program waits for what the other one prints."""
+        return self._waits(side) or idleness.any_reads_input(side.pids)
 
     def _age_s(self, side: Side, now: float) -> float:
         return (side.ended_at or now) - (side.party.started_at or self._asked_at)

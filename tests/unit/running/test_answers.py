@@ -56,6 +56,7 @@ def test_least_of_several_shares_counts() -> None:
         pytest.param(7, b"", id="no share"),
         pytest.param(7, b"points 20", id="share above one"),
         pytest.param(7, b"points nan", id="no number"),
+        pytest.param(7, b"points 50 got\npoints 1\n", id="share above one, then another"),
         pytest.param(7, b"some points 0.5", id="not at a line's beginning"),
     ],
 )
