@@ -6,7 +6,8 @@ no shared folder, and the engine may be on another machine.
 
 Nothing is left behind. A container is removed when its slot closes. If this process dies, the
 supervisor sees the end of its input and exits, and the engine removes the container. Containers
-that are left even so are removed when the next grader on this machine opens its first slot.
+that are left even so are removed, in a thread, when the next grader on this machine opens its first
+slot.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ from grader.process.exits import keep_from_forks
 from grader.sandbox import images
 from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hung_up, kill_all
 from grader.sandbox.docker import hardening
-from grader.sandbox.docker.engine import Attachment, Engine, EngineInfo
+from grader.sandbox.docker.engine import REMOVAL_TIMEOUT_S, Attachment, Engine, EngineInfo
 from grader.sandbox.docker.hardening import SlotContainer
 from grader.sandbox.docker.owner import Owner
 from sandbox_images.harness.kernel.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
@@ -46,7 +47,6 @@ _CHUNK = 256 * 1024
 _LOG_TAIL_BYTES = 8 * 1024
 _SOCKET_TIMEOUT_S = 0.5
 """How long one wait on the stream lasts before deadlines and the container are checked."""
-_REMOVAL_TIMEOUT_S = 10.0
 
 
 class DockerTransport:
@@ -177,7 +177,9 @@ class DockerSandbox:
         self._environments: dict[str, str] = {}
         self._open: dict[str, DockerTransport] = {}
         self._left_behind: set[str] = set()
-        """Containers that could not be removed because the engine did not answer."""
+        """Containers of dead graders, and those that the engine did not remove in time."""
+        self._remover: threading.Thread | None = None
+        """Removes what is left behind: for a frozen container, the engine takes for ever."""
         self._numbers = itertools.count()
         self._reduced = False
         """Whether slots have a kernel of their own, without mount namespaces for runs."""
@@ -200,7 +202,7 @@ class DockerSandbox:
         self, engine: Engine, info: EngineInfo, image: str, memory_bytes: int
     ) -> SlotConnection:
         container = self._create(engine, info, image, memory_bytes)
-        self._remove_left_behind(engine)  # because the engine answers
+        self._begin_removal(engine)  # because the engine answers
         try:
             stream = engine.attach(container)
         except SandboxUnavailableError:
@@ -267,14 +269,19 @@ class DockerSandbox:
         return name
 
     def close(self) -> None:
-        """Close every slot that is still open, and the connection. Repeats harmlessly."""
+        """Close every slot that is still open, and the connection. Repeats harmlessly.
+
+        Containers that the engine does not remove in time are left to the next grader.
+        """
         with self._lock:
             transports = list(self._open.values())
         kill_all(transports)
         with self._lock:
             connected, self._connected = self._connected, None
         if connected is not None:
-            self._remove_left_behind(connected[0])
+            self._begin_removal(connected[0])
+            if self._remover is not None:
+                self._remover.join(REMOVAL_TIMEOUT_S)
             connected[0].close()
 
     def _connect(self) -> tuple[Engine, EngineInfo]:
@@ -282,7 +289,7 @@ class DockerSandbox:
             if self._connected is None:
                 engine = Engine.connect(self._settings.docker.host)
                 self._connected = engine, engine.info()
-                _sweep(engine)
+                self._left_behind |= _orphans(engine)
             return self._connected
 
     def _create(self, engine: Engine, info: EngineInfo, variant: str, memory_bytes: int) -> str:
@@ -343,13 +350,23 @@ class DockerSandbox:
             if not is_gone:
                 self._left_behind.add(container)
 
+    def _begin_removal(self, engine: Engine) -> None:
+        with self._lock:
+            if self._left_behind and (self._remover is None or not self._remover.is_alive()):
+                remover = threading.Thread(
+                    target=self._remove_left_behind, args=[engine], daemon=True
+                )
+                with contextlib.suppress(RuntimeError):  # no thread is left; the next slot tries it
+                    remover.start()
+                    self._remover = remover
+
     def _remove_left_behind(self, engine: Engine) -> None:
         with self._lock:
-            left, self._left_behind = self._left_behind, set()
-        still_left = {container for container in left if not _remove(engine, container)}
-        if still_left:
-            with self._lock:
-                self._left_behind |= still_left
+            left = set(self._left_behind)
+        for container in left:
+            if _remove(engine, container):
+                with self._lock:
+                    self._left_behind.discard(container)
 
 
 def _check_time(deadline: float) -> None:
@@ -358,27 +375,29 @@ def _check_time(deadline: float) -> None:
         raise SandboxUnavailableError(message)
 
 
-def _sweep(engine: Engine) -> None:
-    """Remove the containers of graders on this machine that have died.
+def _orphans(engine: Engine) -> set[str]:
+    """Return the containers of graders on this machine that have died.
 
-    Containers of living processes, and of processes on other machines, stay.
+    Containers of living processes, and of processes on other machines, are not among them.
     """
+    found = set()
     for container, labels in engine.containers(OWNER_LABEL).items():
         owner = Owner.parse(labels[OWNER_LABEL])
         if owner is not None and owner.is_gone():
             _log.warning("removing container %s of a grader that died", container[:12])
-            _remove(engine, container)
+            found.add(container)
+    return found
 
 
 def _remove(engine: Engine, container: str) -> bool:
     """Remove a container and wait until it is gone; tell whether it is, and log why not."""
-    deadline = time.monotonic() + _REMOVAL_TIMEOUT_S
+    deadline = time.monotonic() + REMOVAL_TIMEOUT_S
     try:
         engine.remove(container)
         # It may be ending already, because its supervisor ends with its input.
         while engine.exists(container):
             if time.monotonic() > deadline:
-                _log.error("container %s is not gone after %s s", container, _REMOVAL_TIMEOUT_S)
+                _log.error("container %s is not gone after %s s", container, REMOVAL_TIMEOUT_S)
                 return False
             time.sleep(0.02)
             engine.remove(container)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import docker
 
 _TIMEOUT_S = 60
+REMOVAL_TIMEOUT_S = 10
+"""How long the engine may take to remove a container. It never does if the container is frozen."""
 _NOT_FOUND = 404
 _CONFLICT = 409
 
@@ -67,8 +69,10 @@ class Attachment:
 class Engine:
     """A connection to one Docker Engine. Safe to use from many threads."""
 
-    def __init__(self, client: "docker.APIClient") -> None:
+    def __init__(self, client: "docker.APIClient", remover: "docker.APIClient") -> None:
+        """Take over two connections; `remover` waits for `REMOVAL_TIMEOUT_S` only."""
         self._client = client
+        self._remover = remover
 
     @classmethod
     def connect(cls, host: str | None = None) -> "Engine":
@@ -88,11 +92,15 @@ class Engine:
             where = docker.utils.kwargs_from_env()
             if host is not None:
                 where["base_url"] = host
-            return cls(docker.APIClient(**where, timeout=_TIMEOUT_S))
+            client = docker.APIClient(**where, timeout=_TIMEOUT_S)
+            version = client.api_version  # else it would ask for it again
+            remover = docker.APIClient(version=version, timeout=REMOVAL_TIMEOUT_S, **where)
+            return cls(client, remover)
 
     def close(self) -> None:
         """Close idle connections."""
         self._client.close()
+        self._remover.close()
 
     def info(self) -> EngineInfo:
         """Ask the engine about itself.
@@ -154,19 +162,19 @@ class Engine:
         """Kill and remove a container with its volumes, if it still exists.
 
         Raises:
-            SandboxUnavailableError: The engine refused.
+            SandboxUnavailableError: The engine refused, or has not done it in time.
         """
         with _errors("remove a container", forgive=(_NOT_FOUND, _CONFLICT)):
-            self._client.remove_container(container, force=True, v=True)
+            self._remover.remove_container(container, force=True, v=True)
 
     def exists(self, container: str) -> bool:
         """Tell whether a container still exists, running or not.
 
         Raises:
-            SandboxUnavailableError: The engine does not answer.
+            SandboxUnavailableError: The engine does not answer in time.
         """
         with _errors("inspect a container", forgive=(_NOT_FOUND,)):
-            self._client.inspect_container(container)
+            self._remover.inspect_container(container)
             return True
         return False
 
