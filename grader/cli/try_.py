@@ -133,9 +133,12 @@ def _load_policy(name: str) -> RewardCall:
 
 def _load(file: Path) -> RewardCall:
     path = file if file.exists() else Path(__file__).parent.parent / file.name
+    if not path.is_file():
+        message = f"there is no file {file}; expected a reward file of yours or of `grader`"
+        raise InputError(message)
     spec = importlib.util.spec_from_file_location("reward_func", path.resolve())
-    if not path.is_file() or spec is None or spec.loader is None:
-        message = f"{file} is not a Python file"
+    if spec is None or spec.loader is None:
+        message = f"{file} is not a Python file; expected a name that ends in .py"
         raise InputError(message)
     module = importlib.util.module_from_spec(spec)
     try:

@@ -30,7 +30,7 @@ def worker(
 
     settings = choose(set_, broker=broker, sandbox=sandbox, slots=slots).settings
     if settings.broker is None:
-        message = "no broker: name one with --broker or GRADER_BROKER"
+        message = "no broker is set; expected --broker or GRADER_BROKER=redis://..."
         raise ConfigurationError(message)
     if importlib.util.find_spec("worker") is None:
         message = (

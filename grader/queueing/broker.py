@@ -94,7 +94,7 @@ def each_broker(settings: Settings) -> tuple[Settings, ...]:
     """
     addresses = dict.fromkeys((settings.broker or "").split())
     if not addresses:
-        message = "no broker is set; expected GRADER_BROKER=redis://..."
+        message = "no broker is set; expected --broker or GRADER_BROKER=redis://..."
         raise ConfigurationError(message)
     return tuple(replace(settings, broker=address) for address in addresses)
 

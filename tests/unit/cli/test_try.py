@@ -53,6 +53,20 @@ def test_first_three_rows_are_tried(
     assert "nothing" not in out
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("nosuch.py", "there is no file", id="missing"),
+        pytest.param("rows.jsonl", "is not a Python file; expected a name", id="not Python"),
+    ],
+)
+def test_missing_file_and_file_of_another_kind_are_told_apart(
+    data: str, name: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["try", str(Path(data).parent / name), data]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_named_rows_are_tried(
     reward_file: str, data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
