@@ -134,7 +134,7 @@ class SessionHost:
             _log.exception("a request about a session failed because of a bug in the worker")
             answer = {"error": "slot", "message": type(error).__name__}
         if request["op"] == "close":
-            return  # nobody waits for that
+            return  # no client waits for that
         try:
             self._lists.answer(request["id"], answer)
         except QueueUnavailableError as error:

@@ -30,7 +30,8 @@ class FutureGrader(Closing):
     """Grades submissions. Safe for many threads, and for any number of event loops.
 
     No submission makes a method raise. A submission that is not graded by its deadline, or cannot
-    be graded, gets the report of an internal error that says why: our failure is never a zero.
+    be graded, gets the report of an internal error that says why: our failures never count as wrong
+    answers.
     """
 
     @abstractmethod

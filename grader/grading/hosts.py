@@ -55,7 +55,7 @@ class HostLostError(SandboxUnavailableError):
 
 
 class Hosts:
-    """The admission to all slots of a grader, here and in host processes. Safe for many threads."""
+    """Gives each submission a slot, here or in a host process. Safe for many threads."""
 
     def __init__(self, settings: Settings, backend: SandboxChoice) -> None:
         """Start nothing yet.
@@ -150,7 +150,10 @@ class Hosts:
 
     @contextmanager
     def _place(self, order: Order | None) -> "Iterator[Host | None]":
-        """Wait for a free slot; None means one of this process, as for an order of None."""
+        """Wait for a free slot, and return its host process; None if the slot is in this process.
+
+        An order of None waits for a slot of this process.
+        """
         with self._changed:
             self._waiting += 1
             try:

@@ -1,4 +1,4 @@
-"""A submission that every grader passes that works."""
+"""A small submission that every grader passes if it works."""
 
 from grader.model import CallCase, CallTests, Submission, TestSuite
 from grader.model.overrides import ExtractionRule

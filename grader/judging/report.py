@@ -161,7 +161,7 @@ def _has_long_number(text: bytes) -> bool:
 
 
 def _report(events: _Events, *, is_oversized: bool) -> Report:
-    """Return the report of events by their kind. Missing and repeated ones are no error here."""
+    """Return the report of events by their kind. Missing and repeated events are tolerated."""
     status = next((event.get("exit", 0) for event in reversed(events["done"])), 0)
     return Report(
         compile_error=next(map(_trouble, events["compile_error"]), None),

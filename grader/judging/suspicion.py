@@ -23,7 +23,7 @@ def signs_of_calls(outcome: RunOutcome) -> Iterator[Suspicion]:
 
 
 def signs_of_report(run: ReadRun, *, calls: int = 1) -> Iterator[Suspicion]:
-    """Yield the signs in the report of a run. An honest one reports its end.
+    """Yield the signs in the report of a run. An honest run reports its end.
 
     Args:
         run: A run of any kind but a stdin program, which does not report its end.

@@ -65,11 +65,11 @@ __all__ = [
 
 _INPUT_CHARS = 120
 _SMALL_NODES = 20_000
-"""So many values are read of every report; it takes a few milliseconds."""
+"""Most values that are read of a report, which takes a few milliseconds."""
 _REFERENCE_NODES = 4_000_000
-"""So many values are read of a report of the suite's own reference; it may take a second."""
+"""Most values that are read of a report of the suite's own reference, which may take a second."""
 _NODES_PER_VALUE = 4
-"""The most brackets and commas that an encoded value has, which is a tuple among others."""
+"""The most brackets and commas for one encoded value: those of a tuple within another value."""
 
 _ARRAY = Finding(
     verdict=Verdict.FAILED, feedback="returned an array, which `==` compares item by item"

@@ -242,8 +242,8 @@ class ExpressionCase:
 class ExpressionTests:
     """Expressions in another language than Python, evaluated in order in one process.
 
-    What is expected is evaluated in a process of its own, which the submission is no part of, and
-    what both are worth is compared as text, outside of the sandbox.
+    The expected expressions are evaluated in a process apart from the submission. The values of
+    both are compared as text, outside of the sandbox.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT

@@ -137,7 +137,7 @@ def read_package(path: Path) -> ProblemPackage:
         path: A folder or a zip file. In a zip file, the package may be in a folder.
 
     Raises:
-        InputError: It is no package, is damaged, or needs something that is not supported.
+        InputError: It is not a package, is damaged, or needs something that is not supported.
     """
     try:
         files = _of_zip(path) if path.suffix == ".zip" else _of_folder(path)
@@ -146,7 +146,7 @@ def read_package(path: Path) -> ProblemPackage:
         raise InputError(message) from error
     tops = sorted((name for name in files if PurePosixPath(name).name in _MARKS), key=len)
     if not tops:
-        message = f"{path} is no problem package: it has neither {' nor '.join(_MARKS)}"
+        message = f"{path} is not a problem package: it has neither {' nor '.join(_MARKS)}"
         raise InputError(message)
     top, _, mark = tops[0].rpartition("/")
     below = f"{top}/" if top else ""
@@ -308,7 +308,7 @@ def _icpc_limits(package: _Package, told: Mapping[str, str]) -> LimitOverrides:
             else LimitOverrides(memory_bytes=memory_bytes)
         )
     except ValueError as error:
-        package.refuse(f"a limit is no number: {error}", error)
+        package.refuse(f"a limit is not a number: {error}", error)
 
 
 def _validator(package: _Package) -> str | None:
@@ -414,7 +414,7 @@ def _polygon_limits(package: _Package, testset: ElementTree.Element) -> LimitOve
         time_ms = int(testset.findtext("time-limit", ""))
         memory_bytes = int(testset.findtext("memory-limit", ""))
     except ValueError as error:
-        package.refuse(f"problem.xml: a limit is no whole number: {error}", error)
+        package.refuse(f"problem.xml: a limit is not a whole number: {error}", error)
     return time_limits(time_ms / 1000, memory_bytes=memory_bytes)
 
 

@@ -31,7 +31,7 @@ def span(name: str, *, parent: str = "", **attributes: str) -> Iterator[None]:
     Args:
         name: What is done.
         parent: The answer of `traceparent` elsewhere: the block belongs to that trace. Anything
-            that is no such answer is ignored.
+            else is ignored.
         attributes: Of the span.
     """
     tracer = _tracer()

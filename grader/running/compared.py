@@ -21,7 +21,7 @@ from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from sandbox_images.harness.wire.values import UnencodableError
 
 _LARGE_REPORT_BYTES = 8 << 20
-"""Half of the largest report. A larger one that lacks values may have been cut off."""
+"""Half of the largest report. If a larger report lacks values, it may have been cut off."""
 _TOO_LARGE = b""
 
 
@@ -166,7 +166,7 @@ class _Group:
     """What the suite's reference reported for them, if its values are expected."""
 
     def answered(self) -> tuple[CallCase, ...]:
-        """Return the cases with what they expect. Decoded here, so that one group is in memory."""
+        """Return the cases with what they expect, which is decoded one group at a time."""
         if self.report is None:
             return self.cases
         expected = verdicts.returned_values(self.report)

@@ -17,7 +17,7 @@ from grader.running.references import References
 from grader.sandbox.contract import Commands, Program, RunBatch, Slot
 
 _MESSAGES = "feedback"
-"""The folder that programs in the ICPC's way get for messages. Nothing reads it."""
+"""The folder for messages that programs of kind icpc get. Nothing reads it."""
 _MESSAGES_FILE = SuiteFile(path=f"{_MESSAGES}/.keep", content=b"")
 
 

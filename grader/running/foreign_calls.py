@@ -19,7 +19,8 @@ from grader.running.task import Graded, Task, require_cases
 from grader.sandbox.contract import RunOutcome, Slot
 
 _ENTRY_POINT = re.compile(r"(?:[\w$]+\.)?[\w$]+")
-"""The driver's source has it, so anything else could end as a compile error of the submission."""
+"""What a function may be called. The name becomes part of the driver's source. Any other text could
+be a compile error there, which would be blamed on the submission."""
 
 
 def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:

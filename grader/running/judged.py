@@ -226,7 +226,7 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
             if failed is None:
                 return replace(graded, tampered=True)
             changed |= failed
-        # A change can disturb the cases after it; the later in a case, the less.
+        # A change can disturb later cases, but less so if it comes late in its own case.
         is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
         if is_steady:
             break
@@ -300,7 +300,7 @@ def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -
 
 
 def _ids_in(task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict) -> frozenset[str]:
-    """Return which cases of the original get a verdict in the form that they have in a twin."""
+    """Return the cases of the original suite whose forms in a twin get a verdict."""
     if not twin.changed:
         return original.passed if verdict is Verdict.PASSED else frozenset()
     changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)

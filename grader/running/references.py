@@ -15,7 +15,7 @@ from grader.twins import Site
 
 _REMEMBERED = 20_000
 _REPORT_BYTES = 256 * MiB
-"""The most for all reports and compiled programs that are remembered."""
+"""Most bytes of all reports and compiled programs that are remembered."""
 
 _Key = tuple[Tests, str, str | None]
 _Found = TypeVar("_Found")

@@ -31,7 +31,8 @@ _CHUNK = 1 << 16
 """Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _OWN_WORK_S = 120.0
 """How long a slot may take for its own work, such as to start, to import modules, to copy the files
-of a session or to end a run, even on a busy machine. Then it is replaced: its kernel may hang."""
+of a session or to end a run, even on a busy machine. After that it is replaced, since its kernel
+may hang."""
 _MOST_WAITING = 10
 """A slot ends a run after this many times its wall time limit, however long it waited for a CPU."""
 _LONGEST_WAIT_S = 20 * 86_400.0

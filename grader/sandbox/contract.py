@@ -161,7 +161,7 @@ class StepOutcome:
     """The outcome of a step of a session. The cell chose the streams and the report."""
 
     state: int | None
-    """The state that it led to. None: it led to none, and the session is as before."""
+    """The state that it led to; None if it led to none, and the session is as before."""
     problem: str | None
     """Why it led to none."""
     run: RunOutcome | None
@@ -297,8 +297,8 @@ class Sandbox(Protocol):
     def environment(self, image: str) -> str:
         """Return a name for what code finds in a slot of an image variant, without opening one.
 
-        It is another one once the image was built anew, or the Python or a package has another
-        version. Never raises: if the sandbox cannot tell, the name is another one, too.
+        The name changes if the image is built anew, or if Python or a package gets another version.
+        Never raises: if the sandbox cannot tell, the name says why.
         """
 
     def close(self) -> None:

@@ -124,8 +124,8 @@ def build(
         The image's name.
 
     Raises:
-        ConfigurationError: The host lacks pip or the Docker SDK, or `packages` are no packages or
-            not for this variant.
+        ConfigurationError: The host lacks pip or the Docker SDK, `packages` does not name
+            packages, or the variant takes none.
         ImageNotFoundError: No such variant, or its base is missing and cannot be made here; the
             message says how.
         SandboxError: A step of the build failed.

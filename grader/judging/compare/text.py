@@ -88,7 +88,7 @@ def _without_trailing_blanks(text: bytes) -> bytes:
 
 
 def _single_spaced(text: bytes) -> bytes:
-    """Put one space between tokens and none around them; halves runs, so log2(n) passes."""
+    """Put one space between tokens and none around them, in log2(n) passes that halve runs."""
     text = text.translate(_TO_SPACE).strip(b" ")
     while b"  " in text:
         text = text.replace(b"  ", b" ")

@@ -161,7 +161,7 @@ def _enable_controllers(folder: Path) -> None:
 def _set_limits(folder: Path, memory_bytes: int, processes: int) -> None:
     """Set the limits of a new group, as far as its controllers have them.
 
-    A kernel whose controllers have no control over swap needs none.
+    If a kernel's controllers cannot limit swap, only memory is limited.
     """
     values = {
         "memory.max": memory_bytes,

@@ -101,8 +101,8 @@ class Account:
         """How long the run waited for a CPU because others had it.
 
         Between two looks, the process that waited longest counts, unless it has made itself nice.
-        And never more counts than the time that is left beside the run's CPU time: processes that
-        wait for each other use CPU time meanwhile.
+        The sum is at most the age of the run without its CPU time: if processes wait for each
+        other, they use CPU time meanwhile.
         """
         left_s = self._looked_at - self._began_at - self.cpu_time_s
         return max(0.0, min(self._ready_s, left_s))
@@ -182,7 +182,7 @@ def all_pids() -> frozenset[int]:
 
 
 def descendants(ancestors: frozenset[int], harness_pids: frozenset[int]) -> dict[int, list[int]]:
-    """Return the processes outside the harness, by which of `ancestors` they come from."""
+    """Return the processes outside the harness, by the one of `ancestors` they come from."""
     parents = {pid: _parent(pid) for pid in all_pids()}
     found: dict[int, list[int]] = {pid: [] for pid in ancestors}
     for pid in parents.keys() - harness_pids:

@@ -1,4 +1,4 @@
-"""Memory of a run that is no process's own, for slots without a control group.
+"""Memory that the processes of a run share, for slots without a control group.
 
 The kernel tells of it in three ways. A work area knows how full it is. A map of shared memory is
 counted with its whole size, because pages stay when no process has them in its page tables. And a

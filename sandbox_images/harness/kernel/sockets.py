@@ -1,4 +1,4 @@
-"""Unix sockets: how many there are, and those that no process has, but that hold each other.
+"""Unix sockets: counts them, and waits for those that only hold each other to be freed.
 
 A socket can be sent over a socket. Until it is received, the kernel keeps it. If sockets are on
 their way in a circle, they outlive all processes, with their names and with all descriptors that
@@ -35,7 +35,7 @@ def count(process: str = "/proc/self") -> int:
 
 
 def await_release(lasting: int) -> None:
-    """Wait until the kernel has freed all sockets but `lasting`. No process has the others.
+    """Wait until the kernel has freed all sockets but `lasting`. No process may hold the others.
 
     Raises:
         OSError: The kernel has not freed them in time.

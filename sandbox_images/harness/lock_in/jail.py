@@ -172,7 +172,7 @@ def _make_file(path: str, content: bytes) -> None:
 
 
 def _make_device(outside: str, target: str) -> None:
-    """Make a device node like one of the host; bind that one if only the host's root could."""
+    """Make a device node like one of the host; if only the host's root may, bind the host's."""
     try:
         os.mknod(target, stat.S_IFCHR, os.stat(outside).st_rdev)
     except PermissionError:

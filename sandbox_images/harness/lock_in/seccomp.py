@@ -201,7 +201,8 @@ _FCNTLS = (
     *range(1030, 1035),  # F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS
 )
 """All but F_SETLEASE and F_NOTIFY, and those of `_SIGNALLING_FCNTLS`. A lease keeps others, even
-programs of the host, from opening a file for 45 s. F_NOTIFY tells who else reads a folder."""
+programs of the host, from opening a file for 45 s. F_NOTIFY tells when other programs read a
+folder."""
 
 _SIGNALLING_FCNTLS = (8, 10, 11, 15, 16)
 """F_SETOWN, F_SETSIG, F_GETSIG, F_SETOWN_EX, F_GETOWN_EX: by these, a process can have the kernel

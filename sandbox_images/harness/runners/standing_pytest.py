@@ -36,7 +36,7 @@ from sandbox_images.harness.runners.recorder import Recorder
 from sandbox_images.harness.split.judge import Refused
 
 _MODULES_OF_TESTS = "cmath statistics".split()
-"""What tests may import and no zygote has. A judge that imports a module is replaced."""
+"""Modules that tests may import and that zygotes lack. A judge that imports others is replaced."""
 _REHEARSAL = b"""\
 import unittest
 import pytest
@@ -183,7 +183,7 @@ def _run_tests(session: pytest.Session) -> None:
         status = pytest.ExitCode.INTERRUPTED
     except (KeyboardInterrupt, pytest.exit.Exception):
         status, is_over = pytest.ExitCode.INTERRUPTED, False
-    except BaseException:  # noqa: BLE001 - whatever it is, this session is no good any more
+    except BaseException:  # noqa: BLE001 - whatever it is, this session cannot be used again
         status, is_over = pytest.ExitCode.INTERNAL_ERROR, False
     hook.pytest_sessionfinish(session=session, exitstatus=status)
     if not is_over:

@@ -26,7 +26,7 @@ class Swallowed:
         self._count += 1
 
     def take(self) -> bool:
-        """Tell whether one was counted since the last call."""
+        """Tell whether a failed assertion was counted since the last call."""
         count, self._count = self._count, 0
         return count > 0
 

@@ -18,7 +18,7 @@ _NEEDED = {stat.S_IFREG: 0o600, stat.S_IFDIR: 0o700}
 
 _Extents = tuple[tuple[int, bytes], ...]
 _Opened = dict[tuple[int, int], tuple[bytes, int]]
-"""By its device and inode, since a file may have several names: one of its paths, and its mode."""
+"""One of the paths of a file, and its mode, by device and inode: a file may have several paths."""
 
 
 class UncopyableError(Exception):

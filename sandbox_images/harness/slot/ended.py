@@ -35,7 +35,7 @@ class Ended:
 
 
 def without_memory() -> Ended:
-    """Return how a run ended that did not start, because those before it have left no memory."""
+    """Return the end of a run that cannot start, since earlier runs have left too little memory."""
     return Ended(
         exit_code=None,
         exit_signal=None,

@@ -391,7 +391,7 @@ class SessionStates:
             return None
         said = self._await(answers_at)
         if answers_at is not state.line:
-            # If it were stopped while it still had the new line, the end of that would not be seen.
+            # If it were stopped with the new line open, the end of the line would not be seen.
             self._await(state.line)
         _stop(state.pid)
         return said

@@ -21,8 +21,8 @@ _TICK_S = 0.025
 _REPORT_BYTES = 16 * 1024 * 1024
 _FAREWELL_S = 0.2
 _LARGE_PART = 8
-"""A source of more than this part of the memory limit is what filled the memory: before it starts,
-a run holds its source several times."""
+"""If a source is larger than this part of the memory limit, it is what filled the memory: a run
+holds its source several times before it starts."""
 _FLOOD_FACTOR = 16
 """A program that prints this many times its limit is stopped; with less, it may run on."""
 
