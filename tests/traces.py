@@ -52,9 +52,10 @@ def cgroups_of(known: set[Known]) -> set[Path]:
 def mounts() -> set[str]:
     """Return all mount points that this process sees.
 
-    Without what Docker and tests mount for themselves, for others may be at work meanwhile.
+    Without what engines and tests mount for themselves, for others may be at work meanwhile.
     """
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     places = {line.split()[4] for line in lines}
     foreign = ("/var/lib/docker/", "/run/docker/", "/var/run/docker/", "/run/netns")
-    return {p for p in places if not p.startswith(foreign) and "/pytest-of-" not in p}
+    within = ("/pytest-of-", "/overlay2/")  # the second of an engine with its data elsewhere
+    return {p for p in places if not (p.startswith(foreign) or any(part in p for part in within))}

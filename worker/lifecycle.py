@@ -36,6 +36,7 @@ class Lifecycle:
         self._executor: Executor | None = None
         self.open_grader: Callable[[], GradingEngine] = self._warm_grader
         """Opens what grades. Benchmarks set it."""
+        self._is_closed = False
         self._celery: Any = None
         """Celery's own object for this worker."""
         signals.celeryd_init.connect(self._show_logs, weak=False)
@@ -43,7 +44,7 @@ class Lifecycle:
         signals.setup_logging.connect(lambda **_: None, weak=False)
         signals.worker_init.connect(self._open, weak=False)
         signals.worker_shutting_down.connect(self._stop, weak=False)
-        signals.worker_shutdown.connect(self._close, weak=False)
+        signals.worker_shutdown.connect(lambda **_: self.close(), weak=False)
 
     @property
     def executor(self) -> Executor:
@@ -61,6 +62,15 @@ class Lifecycle:
     def exit_code(self) -> int:
         """What the process has to end with. Celery itself ends with 0 even if it crashed."""
         return getattr(self._celery, "exitcode", None) or 0
+
+    def close(self) -> None:
+        """Leave the queue and close the slots. Repeats harmlessly."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._executor is not None:
+            self._executor.close()
+        _log.info("worker %d has closed its slots", os.getpid())
 
     def _show_logs(self, *, options: Mapping[str, Any], **_: Any) -> None:
         level = mlevel(options["loglevel"])
@@ -106,8 +116,3 @@ class Lifecycle:
 
     def _stop(self, **_: Any) -> None:
         self.executor.stop()
-
-    def _close(self, **_: Any) -> None:
-        if self._executor is not None:
-            self._executor.close()
-        _log.info("worker %d has closed its slots", os.getpid())

@@ -39,6 +39,19 @@ def test_batch_survives_workers_killed_at_random_moments(
     assert_nothing_is_left(deployment)
 
 
+def test_workers_that_end_while_one_starts_leave_nothing(deployment: Deployment) -> None:
+    """One was killed, and its successor is told to end before it could clean up."""
+    killed, other = deployment.add_worker(), deployment.add_worker()
+    deployment.wait_for_workers(2)
+    killed.kill()
+    killed.start()
+    wait_until(lambda: jails_of(killed.pid) != [], 30, "it opens its first slot")
+    killed.stop()
+    other.stop()
+    assert_nothing_is_left(deployment)
+    assert killed.wait(0) == 0
+
+
 @pytest.mark.slow
 def test_batch_survives_a_worker_whose_sandbox_fails_for_a_while(
     deployment: Deployment, start_batch: Callable[..., Batch]

@@ -7,7 +7,7 @@ namespace, and has cgroups if one is delegated.
 
 Nothing is left behind. Closing a slot returns only when its last process has ended. If this process
 dies, the warden of each jail sees the end of its input and kills the jail. Cgroups that are left
-even so are removed when the next grader opens its first slot.
+even so are removed when a grader opens its first slot or closes.
 """
 
 import contextlib
@@ -229,13 +229,17 @@ class NativeSandbox:
         return f"{image}: {_python_and_packages()}"
 
     def close(self) -> None:
-        """Close every slot that is still open. Repeats harmlessly."""
+        """Close every slot that is still open. Repeats harmlessly.
+
+        Also removes what graders left here that have died meanwhile.
+        """
         with self._lock:
             transports = list(self._open.values())
         kill_all(transports)
         with self._lock:
             home, self._cgroups = self._cgroups, None
         if isinstance(home, CgroupHome):
+            home.sweep()
             home.close()
 
     def _forget(self, number: int) -> None:
