@@ -129,7 +129,7 @@ def test_pod_is_probed_and_ends_as_its_manifest_says(deployment: Deployment) -> 
         return subprocess.run(command, env=environ, cwd=REPO, capture_output=True).returncode == 0
 
     assert not is_ready()
-    worker = deployment.add_worker(slots=1)
+    worker = deployment.add_worker(slots=1, queue_drain_s=60)
     wait_until(is_ready, 60, "the pod is ready")
     where = Settings(broker=deployment.redis.url)
     with QueueGrader(where) as grader:
@@ -217,7 +217,8 @@ def test_guide_to_slurm_grades_with_a_worker_that_ends_with_its_job(
     write_examples(tmp_path)
     instead = {
         "GRADER_BROKER=redis://:PASSWORD@HOST:6379/0": "GRADER_BROKER",
-        "sbatch deploy/slurm/workers.sbatch\n": "",  # it was started
+        # It was started already.
+        "sbatch --nodes=4 --cpus-per-task=16 deploy/slurm/workers.sbatch\nsqueue\n": "",
     }
     where = Settings(broker=deployment.redis.url)
     with subprocess.Popen(["bash", str(BATCH)], env=environ, start_new_session=True) as job:
