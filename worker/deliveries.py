@@ -169,5 +169,5 @@ class Deliveries:
         try:
             self._dispatcher.send(hints)
         except QueueUnavailableError as error:
-            # The next worker that reaps finds that they are lacking.
+            # The next worker that looks for lost hints sends them again.
             _log.warning("hints were not sent: %s", error)

@@ -83,7 +83,7 @@ class Steps:
         return request.outcome
 
     def _next_images(self) -> list[str]:
-        # Each comes first in turns, so that none has to wait until no job of another is left.
+        # Images take turns to be first, so that none waits until another has no jobs left.
         first = next(self._numbers) % len(self._images)
         return self._images[first:] + self._images[:first]
 

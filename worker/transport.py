@@ -19,7 +19,7 @@ class HintChannel(redis.Channel):
     """A channel that writes nothing to Redis but the messages that it sends."""
 
     do_restore = False
-    """Hints of a worker that ends are found to be lost, or it has given their jobs back."""
+    """Do nothing: an ending worker gives its jobs back, and lost hints are sent again."""
 
     def _size(self, queue: str) -> int:
         """Return how many messages wait. Celery's own way is a transaction, which needs memory."""

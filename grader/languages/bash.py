@@ -11,7 +11,7 @@ _WORDS = ErrorWords(
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth, quoted as Bash itself quotes."""
+    """Show the values of expressions, quoted as Bash itself quotes."""
     form = "printf '\\n%s %s %q\\n' {mark} {number} {expression}"
     return "\n".join([values.code, values.statements(form)])
 

@@ -37,7 +37,7 @@ static void shown_whole(const char *start, long long value) { printf("%s%lld\\n"
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth, if they are numbers or texts; 1.0 as 1."""
+    """Show the values of expressions, if they are numbers or texts; 1.0 as 1."""
     tests = values.statements('shown_for_tests("\\n{mark} {number} ", {expression})', end=";")
     if not values.around:
         tests = f"int main(void) {{\n{tests}\n}}"

@@ -89,7 +89,7 @@ template <class T> void line(const char *start, const T &value) {
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth, if they are numbers, texts and containers of these.
+    """Show the values of expressions, if they are numbers, texts and containers of these.
 
     What the answer brings along to try it out is not what is run.
     """

@@ -68,7 +68,7 @@ class ShownForTests {
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth, lists by what they hold and 1.0 as 1.
+    """Show the values of expressions, lists by what they hold and 1.0 as 1.
 
     Source around them continues a class that the answer begins. Without such source, the statements
     go into the class `Problem` or, if there is none, into the first class of the answer. What is

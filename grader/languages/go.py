@@ -36,7 +36,7 @@ func likeForTests(_ func(), expected interface{}) interface{} { return expected 
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth as Go writes values for debugging, with their types.
+    """Show the values of expressions as Go writes values for debugging, with their types.
 
     Go compiles no import that is not used, so those of the problem, the submission and the tests
     are taken together, as far as their names occur.

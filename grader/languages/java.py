@@ -117,7 +117,7 @@ _SHOW = """
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth, 1.0 as 1, as a number in them equals one of another type.
+    """Show the values of expressions, 1.0 as 1, as a number in them equals one of another type.
 
     Without source around them, they are over the static methods of a class `Problem`. The
     problem's imports stand in the first line of the answer, which keeps its line numbers.

@@ -66,7 +66,7 @@ function shownForTests(value) {
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth as JSON, keys in order and 1.0 as 1."""
+    """Show the values of expressions as JSON, keys in order and 1.0 as 1."""
     statements = values.statements(
         'console.log("\\n{mark} {number} " + shownForTests({expression}))', end=";"
     )

@@ -283,7 +283,7 @@ class Language:
     prepare: Callable[[str], SourceFile] | None = None
     """Makes the file from the code of an answer; None: the file is the code as it is."""
     show: Callable[[ValueDriver], str] | None = None
-    """Makes a program that shows what expressions are worth, in texts that are equal if and only if
+    """Makes a program that shows the values of expressions, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""
     call: Callable[[CallDriver], str] | None = None
     """Makes a program that makes a call; None: calls cannot be graded."""

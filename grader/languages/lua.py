@@ -37,7 +37,7 @@ end
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth: tables by their keys in order, and 1.0 as 1."""
+    """Show the values of expressions: tables by their keys in order, and 1.0 as 1."""
     form = 'print("\\n{mark} {number} " .. shownForTests({expression}))'
     return "\n".join([values.code, _SHOW, values.statements(form)])
 

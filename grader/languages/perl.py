@@ -28,7 +28,7 @@ sub shown_for_tests {
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth: 1 as "1", hashes by their keys in order."""
+    """Show the values of expressions: 1 as "1", hashes by their keys in order."""
     statements = values.statements(
         'print "\\n{mark} {number} ", shown_for_tests(scalar({expression})), "\\n"', end=";"
     )

@@ -28,7 +28,7 @@ _WORDS = ErrorWords(
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth as PHP itself writes values, on one line."""
+    """Show the values of expressions as PHP itself writes values, on one line."""
     code = prepare(values.code).code
     closed = code.rfind("?>") > code.rfind("<?")
     statements = values.statements(

@@ -6,7 +6,7 @@ from grader.languages.language import Assertions, ErrorWords, Language, Translat
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth as Ruby itself writes values."""
+    """Show the values of expressions as Ruby itself writes values."""
     form = 'puts "", "{mark} {number} #{({expression}).inspect}"'
     return "\n".join([values.code, values.statements(form)])
 

@@ -64,7 +64,7 @@ _PANICKED = r"^thread '[^'\n]*'(?: \(\d+\))? panicked at "
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth as Rust writes values for debugging, sets and maps sorted."""
+    """Show the values of expressions as Rust writes values for debugging, sets and maps sorted."""
     # What the answer brings along to try it out is not compiled.
     code = _MAIN.sub(r"#[cfg(any())] \g<0>", values.code)
     statements = values.statements(

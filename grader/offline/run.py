@@ -62,7 +62,7 @@ def grade_rows(
 
     Raises:
         InputError: The file of rows is damaged; the rows before that were graded and written. Or
-            none of its first rows can be read, since all lack the same field or are no JSON; then
+            none of its first rows can be read, since all lack the same field or are not JSON; then
             none was written.
         GraderError: A row could not be written, says `write`.
     """

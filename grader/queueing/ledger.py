@@ -28,12 +28,12 @@ meanwhile."""
 _CHECKED_AT_ONCE = 1024
 """Jobs that one step looks after."""
 _UNUSED_SUITE_S = 30.0
-"""A suite may be dropped, too, if no client has named it for so long."""
+"""A suite that no client has named for so many seconds may be dropped, too."""
 
 _WORKERS_TRIED = 2
-"""A job that the sandboxes of so many workers failed to run is an internal error."""
+"""If the sandboxes of so many workers failed to run a job, it is an internal error."""
 _APART_S = 20.0
-"""For so long, a worker that could not run a job leaves it to others, if there are any."""
+"""How many seconds a worker that could not run a job leaves it to others, if there are any."""
 
 MAX_READ = 64
 """Answers that one call reads at most."""

@@ -28,7 +28,7 @@ class _Placed:
     pump: Pump
 
     def score(self, job: QueuedJob, slots: int) -> float:
-        """Return by how much this Redis is the one for a job, if it has so many slots for it.
+        """Return the score of this Redis for a job, if so many slots there take the job's image.
 
         The highest score wins (weighted rendezvous hashing). So all clients choose alike, each
         Redis gets jobs by its share of the slots, and few jobs change their place with that.

@@ -100,7 +100,7 @@ def sample_fragment(
     Args:
         view: The sample.
         flip: The same sample in another file, if its verdict differs there.
-        other: Its completion there, if it is another.
+        other: Its completion there, if that differs.
     """
     return render("sample.html", sample=view, flip=flip, other=other)
 

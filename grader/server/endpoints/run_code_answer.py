@@ -103,7 +103,7 @@ def _step(outcome: RunOutcome) -> tuple[CommandResult, str]:
 
 
 def _not_compiled(outcome: RunOutcome, trouble: Trouble | None) -> RunCodeResponse:
-    """Return what is told of a program that its compiler made nothing of."""
+    """Return the answer for a program of which the compiler made nothing."""
     step, message = _step(outcome)
     if step.return_code == 0:  # it ended in order, and what it made cannot be kept
         step.return_code = 1
@@ -130,5 +130,5 @@ def _compile_error(trouble: Trouble, outcome: RunOutcome) -> RunCodeResponse:
 
 
 def sandbox_error(message: str) -> RunCodeResponse:
-    """Return what is told where something failed that is not the program's doing."""
+    """Return the answer if something other than the program failed."""
     return RunCodeResponse(status=Status.SANDBOX_ERROR, message=message[:_WORDS_CHARS])
