@@ -4,11 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.model import GradeReport, LimitOverrides, Submission
+from grader.model import (
+    GradeReport,
+    InteractiveTests,
+    LimitOverrides,
+    StdinTests,
+    Submission,
+)
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Verdict
 from grader.offline.packages import PackagedSubmission, ProblemPackage
 from grader.offline.run import Grades
+from grader.scoring.policies import policy_input
 from grader.suites.deciding import with_language
 
 
@@ -33,6 +40,13 @@ class CheckedSubmission:
         return self.report.verdict in self.submission.expected
 
     @property
+    def score(self) -> float | None:
+        """The share of all points that it earned; None if it was not graded."""
+        if self.report is None:
+            return None
+        return policy_input(self.report.verdict, self.report.cases).fraction
+
+    @property
     def feedback(self) -> str:
         """What the report says, or why there is none."""
         if self.report is None:
@@ -46,9 +60,17 @@ class CheckedSubmission:
             "language": self.submission.language,
             "expected": sorted(self.submission.expected),
             "verdict": self.verdict,
+            "score": self.score,
             "agrees": self.agrees,
             "feedback": self.feedback,
         }
+
+
+def _has_scores(package: ProblemPackage) -> bool:
+    tests = package.suite.tests
+    return isinstance(tests, StdinTests | InteractiveTests) and any(
+        case.points != 1 for case in tests.cases
+    )
 
 
 def check_submissions(
@@ -77,7 +99,8 @@ def check_submissions(
                 id=each.path,
                 completion=each.code,
                 suite=suite,
-                rules=GradingRules(stop_early=True),
+                # The score needs all cases, the verdict only those up to the first that fails.
+                rules=GradingRules(stop_early=not _has_scores(package)),
             )
 
     for submission, report in grader.as_completed(submissions()):

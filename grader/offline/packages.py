@@ -4,8 +4,8 @@ A package is a folder or a zip file. It holds the cases of one problem, perhaps 
 interactor, and submissions, each with the verdicts that its folder or its tag expects.
 """
 
+import math
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -29,11 +29,12 @@ from grader.model import (
 )
 from grader.model.errors import InputError
 from grader.model.verdict import Verdict
+from grader.offline.package_files import read_files
 from grader.suites.cases import check_cases
 from grader.suites.fields import time_limits
 
-_MOST_BYTES = 1 << 30
-_MOST_FILES = 50_000
+_MOST_TIME_S = 3600.0
+_MOST_MEMORY_BYTES = 1 << 40
 _HEADERS = (".h", ".hpp", ".hh", ".hxx")
 _MARKS = ("problem.yaml", "problem.xml")
 
@@ -47,6 +48,7 @@ _EXPECTED: Mapping[str, frozenset[Verdict]] = {
     "run_time_error": frozenset({Verdict.RUNTIME_ERROR, Verdict.MEMORY_LIMIT}),
     "memory_limit_exceeded": frozenset({Verdict.MEMORY_LIMIT, Verdict.RUNTIME_ERROR}),
     "output_limit": frozenset({Verdict.OUTPUT_LIMIT}),
+    "partially_accepted": _REFUSED,
     "compiler_error": frozenset({Verdict.COMPILE_ERROR}),
     "rejected": _REFUSED,
     "main": frozenset({Verdict.PASSED}),
@@ -57,13 +59,15 @@ _EXPECTED: Mapping[str, frozenset[Verdict]] = {
 }
 """By folder or tag, what submissions must get. All other folders and tags expect nothing."""
 
-_RESULTS = re.compile(rb"@EXPECTED_RESULTS@:[ \t]*([^\r\n]*)")
+_RESULTS = re.compile(rb"@EXPECTED_(?:RESULTS|SCORE)@:[ \t]*([^\r\n]*)")
 _RESULT_NAMES = {
     "CORRECT": "accepted",
     "ACCEPTED": "accepted",
     "WRONG-ANSWER": "wrong_answer",
     "TIMELIMIT": "time_limit_exceeded",
+    "TIME-LIMIT-EXCEEDED": "time_limit_exceeded",
     "RUN-ERROR": "run_time_error",
+    "RUN-TIME-ERROR": "run_time_error",
     "MEMORY-LIMIT": "memory_limit_exceeded",
     "OUTPUT-LIMIT": "output_limit",
     "COMPILER-ERROR": "compiler_error",
@@ -71,6 +75,8 @@ _RESULT_NAMES = {
 }
 """How a DOMjudge package names in a source what is expected, in place of the folder."""
 
+_SWITCHES = ("case_sensitive", "space_change_sensitive")
+_TOLERANCES = ("float_tolerance", "float_absolute_tolerance", "float_relative_tolerance")
 _DEFAULT_VALIDATOR = """
 import re
 
@@ -138,12 +144,9 @@ def read_package(path: Path) -> ProblemPackage:
 
     Raises:
         InputError: It is not a package, is damaged, or needs something that is not supported.
+        LabelError: It has too many cases.
     """
-    try:
-        files = _of_zip(path) if path.suffix == ".zip" else _of_folder(path)
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        message = f"{path}: the package cannot be read: {error}"
-        raise InputError(message) from error
+    files = read_files(path)
     tops = sorted((name for name in files if PurePosixPath(name).name in _MARKS), key=len)
     if not tops:
         message = f"{path} is not a problem package: it has neither {' nor '.join(_MARKS)}"
@@ -159,53 +162,12 @@ def read_package(path: Path) -> ProblemPackage:
     return _read_icpc(package) if mark == "problem.yaml" else _read_polygon(package)
 
 
-# ---------------------------------------------------------------- files
-
-_Files = dict[str, bytes]
-
-
-def _of_folder(folder: Path) -> _Files:
-    root = folder.resolve()
-    found: _Files = {}
-    left = _MOST_BYTES
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file():
-            continue
-        name = path.relative_to(folder).as_posix()
-        if not path.resolve().is_relative_to(root):
-            message = f"{name} is a link out of the folder"
-            raise OSError(message)
-        left -= path.stat().st_size
-        _require_room(left, len(found))
-        found[name] = path.read_bytes()
-    return found
-
-
-def _of_zip(path: Path) -> _Files:
-    found: _Files = {}
-    left = _MOST_BYTES
-    with zipfile.ZipFile(path) as archive:
-        for entry in archive.infolist():
-            if entry.is_dir():
-                continue
-            left -= entry.file_size
-            _require_room(left, len(found))
-            found[entry.filename.replace("\\", "/")] = archive.read(entry)
-    return found
-
-
-def _require_room(left_bytes: int, files: int) -> None:
-    if left_bytes < 0 or files >= _MOST_FILES:
-        message = f"it has more than {_MOST_FILES:,} files or {_MOST_BYTES // MiB:,} MiB"
-        raise OSError(message)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Package:
     """The files of a package, and what is said about it in errors."""
 
     path: Path
-    files: _Files = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     def refuse(self, words: str, cause: Exception | None = None) -> NoReturn:
         """Raise an `InputError` about the package."""
@@ -219,6 +181,21 @@ class _Package:
             return self.files[name].decode("utf-8-sig")
         except UnicodeDecodeError as error:
             self.refuse(f"{name} is not UTF-8: {error}", error)
+
+    def limits(self, time_s: float | None, memory_bytes: float | None) -> LimitOverrides:
+        """Return limits after a check that they can be ones; None: the package gives none."""
+        for name, value, unit, most in (
+            ("time", time_s, "s", _MOST_TIME_S),
+            ("memory", memory_bytes, "bytes", _MOST_MEMORY_BYTES),
+        ):
+            if value is not None and not 0 < value <= most:
+                self.refuse(
+                    f"the {name} limit is {value:g} {unit}; expected more than 0, at most {most:g}"
+                )
+        memory = None if memory_bytes is None else round(memory_bytes)
+        if time_s is None:
+            return LimitOverrides(memory_bytes=memory)
+        return time_limits(time_s, memory_bytes=memory)
 
     def submission(self, name: str, expected: frozenset[Verdict]) -> PackagedSubmission:
         """Return the submission in a file. Its code need not be UTF-8."""
@@ -243,11 +220,13 @@ class _Package:
 
 
 def _read_icpc(package: _Package) -> ProblemPackage:
-    told = dict(_scalars(package.text("problem.yaml")))
+    told = _description(package, "problem.yaml")
     kinds = f"{told.get('type', '')} {told.get('validation', '')}"
     if "multi" in kinds:
         package.refuse(f"problems with several passes are not supported: {kinds.strip()}")
-    flags = tuple(told.get("validator_flags", "").split())
+    if re.search(r"\bscore\b", kinds):
+        package.refuse(f"scores that an output validator gives are not supported: {kinds.strip()}")
+    flags = _flags(package, told)
     source = _validator(package)
     decider: Checker
     if source is not None:
@@ -256,42 +235,136 @@ def _read_icpc(package: _Package) -> ProblemPackage:
     elif "interactive" in kinds:
         package.refuse("the problem is interactive, and the package has no output validator")
     else:
+        _require_known(package, flags)
         decider = Checker(source=f"FLAGS = {list(flags)!r}\n{_DEFAULT_VALIDATOR}")
+    names = sorted(filter(re.compile(r"data/(sample|secret)/.+\.in").fullmatch, package.files))
+    worth = _points(package, names) if "scoring" in kinds else {}
     cases = []
-    for name in sorted(package.files):
-        if not re.fullmatch(r"data/(sample|secret)/.+\.in", name):
-            continue
+    for name in names:
         stem = name.removesuffix(".in")
         answer = f"{stem}.ans"
         is_optional = isinstance(decider, Interactor) and answer not in package.files
-        expected = "" if is_optional else package.text(answer)
-        case_id = stem.removeprefix("data/")
-        cases.append(StdinCase(id=case_id, stdin=package.text(name), expected=expected))
+        points, group = worth.get(name, (1.0, None))
+        case = StdinCase(
+            id=stem.removeprefix("data/"),
+            stdin=package.text(name),
+            expected="" if is_optional else package.text(answer),
+            points=points,
+            group=group,
+        )
+        cases.append(case)
     return ProblemPackage(
-        name=told.get("name") or package.path.stem,
+        name=told.get("name") or told.get("name.en") or package.path.stem,
         suite=package.suite(cases, decider, _icpc_limits(package, told)),
         submissions=tuple(_icpc_submissions(package)),
     )
 
 
-def _scalars(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the plain values of a YAML file, each with its key: `limits.memory`.
+_KEY_CHARS, _MOST_LEVELS = 100, 10
+"""Of the names of fields. None that matters is longer or deeper."""
+_KEY = re.compile(r"""( *)(["']?)([\w-]+)\2[ ]*:(?:[ \t]+(.*))?""")
+_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#.*")
 
-    Lists and texts of several lines are left out: no field that matters here has one.
+
+def _description(package: _Package, name: str) -> dict[str, str]:
+    """Return the values of a YAML file, each with its key: `limits.memory`.
+
+    A list, or a text of several lines, is the value of its key as it is written: no field that
+    matters here need have one, and its readers refuse what they do not understand.
     """
+    told: dict[str, list[str]] = {}
+    path = ""
     above: list[tuple[int, str]] = []
-    for line in text.splitlines():
-        found = re.fullmatch(r"( *)([\w-]+):(?:[ \t]+(.*))?", line)
+    for line in package.text(name).splitlines():
+        text = _COMMENT.sub("", line).strip()
+        if not text or text in ("---", "..."):
+            continue
+        found = _KEY.fullmatch(line)
         if found is None:
+            if not above:
+                package.refuse(f"{name}: expected `key: value`, but found {line[:80]!r}")
+            told[path].append(text)
             continue
         depth = len(found[1])
         while above and above[-1][0] >= depth:
             above.pop()
-        above.append((depth, found[2]))
-        value = re.sub(r"(^|[ \t]+)#.*", "", found[3] or "").strip()
+        above.append((depth, found[3][:_KEY_CHARS]))
+        value = _COMMENT.sub("", found[4] or "").strip()
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]
-        yield ".".join(key for _, key in above), value
+        path = ".".join(key for _, key in above[-_MOST_LEVELS:])
+        told[path] = [value] if value else []
+    return {path: " ".join(lines) for path, lines in told.items()}
+
+
+def _flags(package: _Package, told: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the arguments of the output validator.
+
+    Raises:
+        InputError: Some cases have other arguments than the rest.
+    """
+    flags = _words(told.get("validator_flags", ""))
+    for name in sorted(package.files):
+        if not re.fullmatch(r"data/(?:.+/)?(?:testdata|test_group)\.yaml", name):
+            continue
+        group = _description(package, name)
+        for key in ("output_validator_flags", "output_validator_args"):
+            given = _words(group.get(key, ""))
+            if given and not flags and name.count("/") == 1:
+                flags = given
+            elif given and given != flags:
+                package.refuse(f"{name}: {key} for some of the cases only are not supported")
+    return flags
+
+
+def _words(value: str) -> tuple[str, ...]:
+    """Return the words of a text, or of a YAML list of words."""
+    return tuple(word for word in re.split(r"[\s,\[\]]+", value) if word not in ("", "-"))
+
+
+def _require_known(package: _Package, flags: tuple[str, ...]) -> None:
+    """Refuse flags that the comparison of the format does not have.
+
+    Raises:
+        InputError: There is one.
+    """
+    left = list(flags)
+    while left:
+        flag = left.pop(0)
+        if flag in _SWITCHES:
+            continue
+        try:
+            is_known = flag in _TOLERANCES and 0 <= float(left.pop(0)) < math.inf
+        except (ValueError, IndexError):
+            is_known = False
+        if not is_known:
+            known = ", ".join((*_SWITCHES, *(f"{each} NUMBER" for each in _TOLERANCES)))
+            package.refuse(f"the validator flags are {' '.join(flags)!r:.200}; expected {known}")
+
+
+def _points(package: _Package, names: list[str]) -> dict[str, tuple[float, str | None]]:
+    """Return the points of each case, and the group of cases that earn theirs together.
+
+    A folder that has points for its whole, such as a subtask, is a group. Samples earn nothing.
+    """
+    worth: dict[str, tuple[float, str | None]] = {}
+    for folder in {name.rpartition("/")[0] for name in names}:
+        inside = [name for name in names if name.rpartition("/")[0] == folder]
+        marks = (f"{folder}/{name}.yaml" for name in ("test_group", "testdata"))
+        mark = next((name for name in marks if name in package.files), None)
+        told = {} if mark is None else _description(package, mark)
+        given = told.get("max_score") or told.get("accept_score") or "1"
+        try:
+            points = float(given)
+        except ValueError as error:
+            package.refuse(f"{mark}: the score is {given[:80]!r}; expected a number", error)
+        rules = f"{told.get('grader_flags', '')} {told.get('score_aggregation', '')}".split()
+        is_group = "max_score" in told or "min" in rules or "pass-fail" in rules
+        if folder.startswith("data/sample"):
+            points = 0.0
+        for name in inside:
+            worth[name] = (points / len(inside), folder) if is_group else (points, None)
+    return worth
 
 
 def _icpc_limits(package: _Package, told: Mapping[str, str]) -> LimitOverrides:
@@ -300,12 +373,13 @@ def _icpc_limits(package: _Package, told: Mapping[str, str]) -> LimitOverrides:
     plain = package.files.get(".timelimit", b"").decode("utf-8", "replace").strip()
     time_s = told.get("limits.time_limit") or plain or (of_ini[1] if of_ini else "")
     memory = told.get("limits.memory", "")
+    if told.get("limits"):
+        package.refuse(
+            f"limits is {told['limits'][:80]!r}; expected lines of `key: value` below it"
+        )
     try:
-        memory_bytes = round(float(memory) * MiB) if memory else None
-        return (
-            time_limits(float(time_s), memory_bytes=memory_bytes)
-            if time_s
-            else LimitOverrides(memory_bytes=memory_bytes)
+        return package.limits(
+            float(time_s) if time_s else None, float(memory) * MiB if memory else None
         )
     except ValueError as error:
         package.refuse(f"a limit is not a number: {error}", error)
@@ -366,10 +440,12 @@ def _icpc_submissions(package: _Package) -> Iterator[PackagedSubmission]:
             path = f"submissions/{folder}/{item}"
             yield PackagedSubmission(path=path, language=None, code="", expected=expected)
             continue
-        if named := _RESULTS.search(package.files[names[0]]):
-            results = (each.strip() for each in named[1].decode("utf-8", "replace").split(","))
-            sets = [_EXPECTED.get(_RESULT_NAMES.get(each, ""), frozenset()) for each in results]
-            expected = frozenset().union(*sets)
+        named = _RESULTS.search(package.files[names[0]])
+        if named is not None:
+            results = named[1].decode("utf-8", "replace").upper().replace("_", "-").split(",")
+            known = (_RESULT_NAMES.get(each.strip()) for each in results)
+            # If it has only words that tell no verdict, those of the folder hold.
+            expected = frozenset().union(*(_EXPECTED[each] for each in known if each)) or expected
         yield package.submission(names[0], expected)
 
 
@@ -415,17 +491,23 @@ def _polygon_limits(package: _Package, testset: ElementTree.Element) -> LimitOve
         memory_bytes = int(testset.findtext("memory-limit", ""))
     except ValueError as error:
         package.refuse(f"problem.xml: a limit is not a whole number: {error}", error)
-    return time_limits(time_ms / 1000, memory_bytes=memory_bytes)
+    return package.limits(min(time_ms, 10**9) / 1000, min(memory_bytes, 10**18))
+
+
+_PATTERN = re.compile(r"[^%]*%(?:0?[1-9])?d[^%]*")
 
 
 def _polygon_cases(package: _Package, testset: ElementTree.Element) -> list[StdinCase]:
     patterns = [testset.findtext(f"{kind}-path-pattern", "") for kind in ("input", "answer")]
+    for pattern in patterns:
+        if _PATTERN.fullmatch(pattern) is None:
+            package.refuse(
+                f"problem.xml: a pattern of paths is {pattern[:80]!r}; expected one with the "
+                "number of the test, such as tests/%02d"
+            )
     cases = []
     for number, test in enumerate(testset.iterfind("tests/test"), start=1):
-        try:
-            given, answer = (pattern % number for pattern in patterns)
-        except (TypeError, ValueError) as error:
-            package.refuse(f"problem.xml: a pattern of paths is wrong: {error}", error)
+        given, answer = (pattern % number for pattern in patterns)
         if given not in package.files and test.get("method") == "generated":
             package.refuse(
                 f"{given} is not there, since generators make it; use Polygon's full package"

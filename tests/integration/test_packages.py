@@ -1,14 +1,19 @@
 """`grader check` of problem packages, in both formats, in a native jail."""
 
+import contextlib
 import json
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grader import languages
-from grader.model.errors import InputError
+from grader.model import StdinTests
+from grader.model.errors import InputError, LabelError
 from grader.offline.packages import is_package, read_package
 from tests.commands import Run
 from tests.conftest import missing
@@ -30,7 +35,7 @@ ICPC = {
     "submissions/run_time_error/divides.py": ADDS + "print(1 // 0)",
     "submissions/time_limit_exceeded/loops.py": "while True: pass",
     "submissions/mixed/named.py": "# @EXPECTED_RESULTS@: WRONG-ANSWER, RUN-ERROR\nprint(1)",
-    "submissions/partially_accepted/half.py": ADDS + "print('Sum', 5)",
+    "submissions/check_manually/half.py": ADDS + "print('Sum', 5)",
     "submissions/accepted/two/main.py": "import other",
     "submissions/accepted/two/other.py": "print(1)",
     "submissions/accepted/adds.xyz": "?",
@@ -43,7 +48,7 @@ ICPC_VERDICTS = {
     "submissions/run_time_error/divides.py": ("runtime_error", True),
     "submissions/time_limit_exceeded/loops.py": ("time_limit", True),
     "submissions/mixed/named.py": ("failed", True),
-    "submissions/partially_accepted/half.py": ("failed", None),
+    "submissions/check_manually/half.py": ("failed", None),
     "submissions/accepted/two": (None, None),
     "submissions/accepted/adds.xyz": (None, None),
 }
@@ -87,6 +92,12 @@ int main(int argc, char **argv) {
     "solutions/one.py": "print(1, input())",
     "solutions/none.py": "print()",
 }
+
+
+_PIECES = st.sampled_from(
+    ["%", "d", ": ", "#", " " * 20_000, "\n", "9" * 400, "1e400", "nan", "-", "\x00", "\ud7ff", "<"]
+)
+_TEXTS = st.lists(_PIECES, max_size=4).map("".join) | st.text(max_size=5)
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -139,11 +150,27 @@ def test_options_for_files_of_problems_are_refused(tmp_path: Path, run: Run) -> 
         pytest.param({"data/sample/1.ans": None}, "no file data/sample/1.ans", id="answer"),
         pytest.param({"problem.yaml": "type: multi-pass"}, "several passes", id="passes"),
         pytest.param({"problem.yaml": "type: interactive"}, "no output validator", id="validator"),
-        pytest.param({"problem.yaml": "limits:\n  memory: much"}, "no number", id="limit"),
+        pytest.param({"problem.yaml": "limits:\n  memory: much"}, "not a number", id="limit"),
         pytest.param(
             {"output_validators/a.py": "", "output_validators/b.py": ""}, "one source", id="two"
         ),
         pytest.param(dict.fromkeys(CASES), "no case", id="no case"),
+        pytest.param({"problem.yaml": "limits:\n  memory: inf"}, "memory limit is inf", id="inf"),
+        pytest.param({"problem.yaml": "limits:\n  time_limit: 0"}, "time limit is 0", id="zero"),
+        pytest.param({"problem.yaml": "limits: {memory: 512}"}, "lines of `key", id="flow"),
+        pytest.param({"problem.yaml": "type:\n- interactive"}, "no output validator", id="list"),
+        pytest.param({"problem.yaml": "'type' : multi-pass"}, "several passes", id="quoted key"),
+        pytest.param({"problem.yaml": "{{"}, "expected `key: value`", id="no YAML"),
+        pytest.param({"problem.yaml": "validation: custom score"}, "scores that", id="score"),
+        pytest.param({"problem.yaml": "validator_flags: exact"}, "flags are 'exact'", id="flag"),
+        pytest.param(
+            {"problem.yaml": "validator_flags: float_tolerance x"}, "float_tolerance x", id="number"
+        ),
+        pytest.param(
+            {"data/secret/a/testdata.yaml": "output_validator_flags: case_sensitive"},
+            "some of the cases only",
+            id="flags of a group",
+        ),
         pytest.param({"problem.yaml": None}, "neither problem.yaml nor", id="no description"),
     ],
 )
@@ -165,8 +192,11 @@ def test_wrong_icpc_package_is_refused(
         pytest.param("<?xml", "<!DOCTYPE x [<!ENTITY a 'b'>]><?xml", "entities", id="entities"),
         pytest.param("</problem>", "", "does not parse", id="cut off"),
         pytest.param('input-file=""', 'input-file="a.in"', "only standard input", id="files"),
-        pytest.param("1000<", "x<", "no whole number", id="limit"),
+        pytest.param("1000<", "x<", "not a whole number", id="limit"),
         pytest.param("%02d<", "%02d%s<", "pattern of paths", id="pattern"),
+        pytest.param("%02d<", "%0999999999d<", "pattern of paths", id="wide pattern"),
+        pytest.param("1000<", "-1<", "expected more than 0", id="negative limit"),
+        pytest.param("1000<", f"{'9' * 4000}<", "at most", id="huge limit"),
         pytest.param("</tests>", "<test/></tests>", "no file tests/03", id="cases"),
         pytest.param("files/check.cpp", "../check.cpp", "no file ../check.cpp", id="path"),
         pytest.param("solutions/one.py", "solutions/two.py", "no solution", id="solution"),
@@ -186,6 +216,128 @@ def test_package_reads_nothing_outside_of_its_folder(tmp_path: Path) -> None:
     assert is_package(folder)
     with pytest.raises(InputError, match="link out of the folder"):
         read_package(folder)
+
+
+def test_flags_of_all_data_are_those_of_the_problem(tmp_path: Path) -> None:
+    named = {"data/testdata.yaml": "output_validator_flags: float_tolerance 1e-3 # each"}
+    checker = languages.decider(read_package(write(tmp_path / "sum", ICPC | named)).suite.tests)
+    assert checker is not None
+    assert "['float_tolerance', '1e-3']" in checker.source
+
+
+SCORED = {
+    "problem.yaml": "name:\n  en: Sum\ntype: scoring\n",
+    **CASES,
+    "data/secret/a/2.in": "1 1\n",
+    "data/secret/a/2.ans": "Sum 2\n",
+    "data/secret/a/testdata.yaml": "accept_score: 60\ngrader_flags: min\n",
+    "data/secret/b/test_group.yaml": "max_score: 30\n",
+    "data/secret/b/1.in": "-1 1\n",
+    "data/secret/b/1.ans": "Sum 0\n",
+    "data/secret/c.in": "7 0\n",
+    "data/secret/c.ans": "Sum 7\n",
+    "data/secret/testdata.yaml": "accept_score: 10\n",
+    "submissions/accepted/adds.py": ADDS + "print('Sum', a + b)",
+    "submissions/partially_accepted/not_negative.py": ADDS + "print('Sum', abs(a) + b)",
+    "submissions/partially_accepted/large.py": ADDS + "print('Sum', a + b if a > 1 else 0)",
+}
+SCORES = {
+    "submissions/accepted/adds.py": (1.0, True),
+    "submissions/partially_accepted/not_negative.py": (0.7, True),
+    "submissions/partially_accepted/large.py": (0.4, True),
+}
+
+
+def test_groups_of_a_scoring_package_earn_their_points_together(tmp_path: Path, run: Run) -> None:
+    write(tmp_path / "sum", SCORED)
+    done = run("check", "sum", "--sandbox", "native", "--json")
+    said = json.loads(done.stdout)
+    assert said["package"] == "Sum"
+    found = {each["path"]: (each["score"], each["agrees"]) for each in said["submissions"]}
+    assert found == SCORES
+
+
+def _link(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)
+    entry.create_system, entry.external_attr = 3, 0o120777 << 16
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        pytest.param("../data/secret/2.in", "1", "leads out", id="above"),
+        pytest.param("data/../../2.in", "1", "leads out", id="above a folder"),
+        pytest.param("data\\..\\..\\2.in", "1", "leads out", id="backslashes"),
+        pytest.param("/data/secret/2.in", "1", "leads out", id="absolute"),
+        pytest.param("data\\sample\\1.in", "1", "two files", id="twice"),
+        pytest.param(_link("data/secret/2.in"), "../../../secret", "no file", id="link out"),
+        pytest.param(_link("data/secret/2.in"), "/etc/passwd", "no file", id="absolute link"),
+        pytest.param(_link("data/secret/2.in"), "2.in", "no file", id="link to itself"),
+    ],
+)
+def test_hostile_entry_of_a_zip_file_is_refused(
+    tmp_path: Path, name: str | zipfile.ZipInfo, content: str, message: str
+) -> None:
+    path = pack(tmp_path / "sum.zip", {})
+    with zipfile.ZipFile(path, "a") as archive:
+        for each, text in ICPC.items():
+            archive.writestr(each, text)
+        archive.writestr(name, content)
+    with pytest.raises(InputError, match=message):
+        read_package(path)
+
+
+def test_links_inside_a_zip_file_are_followed(tmp_path: Path) -> None:
+    path = pack(tmp_path / "sum.zip", ICPC)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(_link("inside/data/secret/2.in"), "../sample/1.in")
+        archive.writestr(_link("inside/data/secret/2.ans"), "a/../../sample/1.ans")
+    tests = read_package(path).suite.tests
+    assert isinstance(tests, StdinTests)
+    by_id = {case.id: case.stdin for case in tests.cases}
+    assert by_id["secret/2"] == CASES["data/sample/1.in"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_zip_file_that_lies_about_a_size_takes_no_memory(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "sum.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("problem.yaml", ICPC["problem.yaml"])
+        archive.writestr("big", b"\0" * (16 << 20))
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b"PK\x01\x02")
+    content[at + 24 : at + 28] = (10).to_bytes(4, "little")
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="cannot be read"):
+            read_package(path)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 4 << 20
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_damaged_package_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever is wrong with a package, it is said, and at once."""
+    icpc, polygon = {**SCORED, "data/testdata.yaml": "output_validator_flags: x"}, POLYGON
+    files = dict(data.draw(st.sampled_from([ICPC, icpc, polygon])))
+    name = data.draw(st.sampled_from([each for each in files if "submissions" not in each]))
+    text = files[name]
+    at = data.draw(st.integers(0, len(text)))
+    files[name] = text[:at] + data.draw(_TEXTS) + text[at + data.draw(st.integers(0, 9)) :]
+    path = pack(tmp_path_factory.mktemp("zip") / "sum.zip", files)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(0, 2))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    with contextlib.suppress(InputError, LabelError):
+        read_package(path)
 
 
 def test_damaged_zip_file_is_refused(tmp_path: Path) -> None:
