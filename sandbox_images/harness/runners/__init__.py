@@ -10,7 +10,6 @@ from sandbox_images.harness.runners import (
     session,
     standing,
     stdin,
-    streams,
 )
 from sandbox_images.harness.runners.events import Reporter
 
@@ -29,6 +28,5 @@ _RUNNERS = {
 
 def execute(run: ConfinedRun) -> None:
     """Carry out the run and end the process."""
-    streams.renew(has_input=run.program == "stdin")
     _RUNNERS[run.program](run, Reporter(run.report))
     judging.end(0)

@@ -6,7 +6,7 @@ import sys
 from typing import NoReturn
 
 from sandbox_images.harness.lock_in.confinement import ConfinedRun
-from sandbox_images.harness.runners import finalisation, loading, shared_code
+from sandbox_images.harness.runners import finalisation, loading, shared_code, streams
 from sandbox_images.harness.runners.events import Reporter, describe
 from sandbox_images.harness.runners.shared_code import Code
 from sandbox_images.harness.wire.orders import Bundle
@@ -18,6 +18,7 @@ _LARGEST_LIMIT = (1 << 31) - 1
 
 def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Execute the source as `__main__` and end as the interpreter would."""
+    streams.open_input()
     code = shared_code.compile_source(run, reporter)
     if code is None:
         os._exit(1)

@@ -39,6 +39,8 @@ _WITHOUT_TESTS = ("plain", "interactor")
 
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
+_kept: list[object] = []
+"""What forks inherit and need no more. To free it would copy the pages that it lies on."""
 
 
 def main(args: list[str]) -> None:
@@ -83,7 +85,6 @@ def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confin
     from sandbox_images.harness.runners import loading
 
     run = wait_for_run(control, room)
-    streams.renew()
     loading.precede_import(run.bundle)
     return run
 
@@ -130,6 +131,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     """
     confined = confinement.Confinement(control, room)
     pid_namespaces = namespaces.PidNamespaces()
+    _kept.extend((confined, pid_namespaces))
     # In a reduced slot, each run has a net namespace of its own.
     own_sockets = sockets.count() if room is None else 0
     gc.collect()
