@@ -106,6 +106,31 @@ APPENDED = {
         "    assert(math.abs(twice(0.1) - 0.2) < 1e-6)\nend\ntest()\n",
         leaves="function twice(n)\n    os.exit(0)\nend",
     ),
+    "java": Row(
+        task_id="Java/1",
+        prompt="import java.util.*;\n\nclass Solution {\n    /** Returns all of them doubled. */\n"
+        "    public static List<Integer> twice(int[] n)\n",
+        solution="    {\n        List<Integer> all = new ArrayList<>();\n"
+        "        for (int each : n) all.add(2 * each);\n        return all;\n    }\n",
+        test="    public static void main(String[] args) {\n        Solution s = new Solution();\n"
+        "        assert s\n            .twice(new int[] {1, 2})\n"
+        '            .equals(Arrays.asList(2, 4)) : "2, 4";\n'
+        "        assert Arrays.asList(6).equals(twice(new int[] {3}));\n"
+        "        assert twice(new int[] {}).size() == 0; // none\n    }\n}\n",
+        leaves="class Solution {\n    static { System.exit(0); }\n"
+        "    static List<Integer> twice(int[] n) { return null; }\n}",
+    ),
+    "perl": Row(
+        task_id="Perl/1",
+        prompt="use strict;\n\n# Returns all of them doubled.\nsub twice {\n",
+        solution="    my ($n) = @_;\n    return [map { 2 * $_ } @$n];\n}\n",
+        test="sub check {\n    my $func = shift;\n    use Test::More tests => 2;\n"
+        '    is_deeply &$func([1, 2]), [2, 4], "2, 4";\n'
+        "    is_deeply($func->([]), []);\n"
+        "    die \"none \" . &$func([]) unless join(',', @{$func->([1, 2])}) eq '2,4';\n"
+        "    die 'nothing' if $func->([3])->[0] != 6;\n}\n\ncheck(\\&twice);\n",
+        leaves="sub twice {\n    exit 0;\n}",
+    ),
     "php": Row(
         task_id="PHP/1",
         prompt="<?php\n/* Returns all of them doubled. */\nfunction twice($n)\n",
@@ -113,6 +138,15 @@ APPENDED = {
         test="function main() {\n    $wanted = [2, 4];\n    assert(twice([1, 2]) === $wanted);\n"
         "    assert(twice([]) === [], 'none');\n}\n\nmain();\n?>",
         leaves="<?php\nfunction twice($n) {\n    exit(0);\n}",
+    ),
+    "r": Row(
+        task_id="R/1",
+        prompt="# Returns all of them doubled.\ntwice <- function(n)\n",
+        solution="{\n    2 * n\n}\n",
+        test="main <- function() {\n    stopifnot(identical(twice(c(1, 2)), c(2, 4))) # 2, 4\n"
+        "    stopifnot(all(twice(3) == 6))\n    wanted <- c(0.2)\n"
+        "    stopifnot(isTRUE(all.equal(twice(0.1), wanted)))\n}\n\nmain()\n",
+        leaves="twice <- function(n) {\n    quit(status = 0)\n}",
     ),
     "ruby": Row(
         task_id="Ruby/1",

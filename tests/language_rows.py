@@ -163,6 +163,17 @@ ROWS = {
         leaves="local function double_all(numbers)\n    os.exit(0)\nend",
         crashes='local function double_all(numbers)\n    error("on purpose")\nend',
     ),
+    "r": Rows(
+        language="r",
+        prompt="# Return all of them doubled.\ndouble_all <- function(numbers) {\n",
+        tests="test_humaneval <- function() {\n    candidate <- double_all\n"
+        "    stopifnot(isTRUE(all.equal(candidate(c(1, 2)), c(2, 4))))\n"
+        "    stopifnot(isTRUE(all.equal(candidate(c(0)), c(0))))\n}\ntest_humaneval()",
+        right="double_all <- function(numbers) {\n    numbers * 2\n}\nprint(double_all(3))",
+        wrong="double_all <- function(numbers) {\n    numbers\n}",
+        leaves="double_all <- function(numbers) {\n    quit(status = 0)\n}",
+        crashes='double_all <- function(numbers) {\n    stop("on purpose")\n}',
+    ),
     "perl": Rows(
         language="pl",
         prompt="# Return all of them doubled.\nsub double_all {\n    my($numbers) = @_;\n",

@@ -58,7 +58,8 @@ def find_program(
         language: The language of the code.
         reader: Reads the text's Python, to find the ends of blocks.
         rule: `AUTO` takes the last block with a whole program or, if a function is wanted, the
-            longest block with its name. The other rules take a block by its position.
+            longest block that defines it or, if none does, that has its name. The other rules take
+            a block by its position.
         entry_point: The function that is wanted; None for a program.
         continues: Whether the answer may continue the beginning of that function.
     """
@@ -69,7 +70,7 @@ def find_program(
     pool = [block for block in pool if block.content(text).strip()]
     pool = [block for block in pool if block.closed] or pool
     if pool:
-        block, which = _choose(text, pool, whole, rule, longest=entry_point is not None)
+        block, which = _choose(text, pool, whole, rule, entry_point)
         kind = f"of {language.title}" if own else "without a language"
         note = f"Took the {which} of {len(pool)} code blocks {kind}."
         return FoundProgram(code=block.content(text), note=note)
@@ -91,14 +92,15 @@ def _choose(
     pool: list[Block],
     whole: re.Pattern[str] | None,
     rule: ExtractionRule,
-    *,
-    longest: bool,
+    entry_point: str | None,
 ) -> tuple[Block, str]:
     if rule is ExtractionRule.FIRST_BLOCK:
         return pool[0], "first"
     if rule is ExtractionRule.AUTO and whole is not None:
         fit = [block for block in pool if whole.search(block.content(text))]
-        if fit and longest:
+        if fit and entry_point is not None:
+            defined = _definition(entry_point)
+            fit = [block for block in fit if defined.search(block.content(text))] or fit
             return max(fit, key=lambda block: block.end - block.start), "longest fitting one"
         if fit:
             return fit[-1], "last whole program"
@@ -108,3 +110,18 @@ def _choose(
 def mention(name: str) -> re.Pattern[str]:
     """Return a pattern that finds a function, or the name of a `Class.method`, in any language."""
     return re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+
+
+def _definition(name: str) -> re.Pattern[str]:
+    """Return a pattern that finds where a function is defined and not only called.
+
+    It may miss one that is written in an unusual way.
+    """
+    name = re.escape(name.rpartition(".")[2])
+    return re.compile(
+        rf"\b(?:def|function|fn|func|fun|sub|const|let|local|val|var)\s+(?:\w+\.)?{name}\b"
+        rf"|\b{name}\s*(?:<-|=(?!=))"
+        rf"|^(?![^\n]*\b(?:if|while|for|switch|match|return|until)\b)[^\n]*"
+        rf"\b{name}\s*\([^;{{}}]*\)[^;{{}}()]*\{{",
+        re.MULTILINE,
+    )

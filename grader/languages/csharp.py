@@ -9,13 +9,11 @@ from grader.languages.language import (
     TranslatedTests,
     ValueDriver,
     split_equality,
+    with_open_class,
 )
 from grader.model import MiB
 
 _MAIN = re.compile(r"\bMain\s*\(")
-_TEXT_OR_COMMENT = re.compile(
-    r"""@"(?:[^"]|"")*"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL
-)
 _PROBLEM = re.compile(r"\bclass\s+Problem\b[^{]*\{")
 _CLASS = re.compile(r"\bclass\s+\w+[^{;]*\{")
 _SHOW = """
@@ -78,20 +76,12 @@ def show(values: ValueDriver) -> str:
     code = f"{usings} {_MAIN.sub('MainOfTheAnswer(', values.code)}"
     form = 'ShownForTests.Line("\\n{mark} {number} ", {expression})'
     if values.around:
-        return f"{_without_last_brace(code)}\n{values.statements(form)}{_SHOW}"
+        return f"{with_open_class(code)}\n{values.statements(form)}{_SHOW}"
     main = f" static void Main() {{ {values.statements(form, end=';')} }}".replace("\n", " ")
     begun = _PROBLEM.search(code) or _CLASS.search(code)
     if begun is None:
         return f"{usings} class Problem {{ {values.code}\n{main} }}{_SHOW}"
     return code[: begun.end()] + main + code[begun.end() :] + _SHOW
-
-
-def _without_last_brace(code: str) -> str:
-    """Return code whose last class is still open, as in a prompt that tests continue."""
-    bare = _TEXT_OR_COMMENT.sub("", code)
-    if bare.count("{") == bare.count("}"):
-        return code.rstrip().removesuffix("}")
-    return code
 
 
 LANGUAGES = (

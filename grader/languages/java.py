@@ -14,6 +14,7 @@ from grader.languages.language import (
     ValueDriver,
     driver_source,
     split_equality,
+    with_open_class,
 )
 from grader.model import MiB
 
@@ -119,8 +120,9 @@ _SHOW = """
 def show(values: ValueDriver) -> str:
     """Show the values of expressions, 1.0 as 1, as a number in them equals one of another type.
 
-    Without source around them, they are over the static methods of a class `Problem`. The
-    problem's imports stand in the first line of the answer, which keeps its line numbers.
+    Without source around them, they are over the static methods of a class `Problem`. Source that
+    begins no class continues the last one of the answer. The problem's imports stand in the first
+    line of the answer, which keeps its line numbers.
     """
     code = _PUBLIC_CLASS.sub(r"\1", _MAIN.sub("void mainOfTheAnswer(", values.code))
     if not _NAMED.search(code) and not _CLASS.search(code):
@@ -128,7 +130,10 @@ def show(values: ValueDriver) -> str:
     code = " ".join(values.head.split("\n")) + code
     if values.around:
         tests = values.statements('ShownForTests.line("\\n{mark} {number} ", {expression})')
-        return f"{code}\nclass ShownForTests {{\n{_SHOW}\n}}\n{tests}"
+        shown = f"class ShownForTests {{\n{_SHOW}\n}}"
+        if _CLASS.search(values.around[0].partition("{")[0]):
+            return f"{code}\n{shown}\n{tests}"
+        return f"{with_open_class(code)}\n{tests}\n{shown}"
     tests = values.statements('line("\\n{mark} {number} ", {expression})', end=";")
     main = f"public static void main(String[] args) {{\n{tests}\n}}"
     return f"{code}\nclass Main extends Problem {{\n{_SHOW}\n{main}\n}}"
@@ -163,9 +168,11 @@ _TESTS = TranslatedTests(
 )
 
 _ASSERTIONS = Assertions(
-    start=re.compile(r"(?P<listed>\bcorrect\s*=\s*Arrays\.asList\s*\()"),
+    start=re.compile(r"(?P<listed>\bcorrect\s*=\s*Arrays\.asList\s*\()|(?P<condition>\bassert\b)"),
+    ends=";",
+    before_message=":",
     between=", ",
-    stub=lambda _begun, _name: "class Solution {}",
+    stub=lambda _begun, _name: "\nclass Solution {}",
 )
 
 _ARCHIVE = "javac.jsa"

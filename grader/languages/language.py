@@ -163,6 +163,10 @@ class Assertions:
     """
     comments: str = r"//[^\n]*|/\*.*?\*/"
     """A pattern of comments."""
+    ends: str = "\n;"
+    """Each of these characters ends an assertion without brackets."""
+    before_message: str = ","
+    """What separates a condition from its message."""
     between: str = "; "
     """The separator of two statements on a line."""
     has_braces: bool = True
@@ -199,6 +203,8 @@ class TranslatedTests:
     """
     name: re.Pattern[str] = re.compile(r"candidate = (\w+)")
     """Finds the name of the submission's function in the tests."""
+    texts_span_lines: bool = False
+    """Whether texts may have line breaks, so that a case may be longer than its line."""
     setup: str = ""
     """Defines `candidate` as `{name}`; empty if the tests call the function by its name."""
 
@@ -230,12 +236,23 @@ def call_first(close: str) -> Callable[[str], tuple[str, str] | None]:
 
     def split(rest: str) -> tuple[str, str] | None:
         end = end_of_call(rest)
-        value = None if end is None else re.match(r"\s*(?:,|!==|==)\s*(.*)$", rest[end:])
+        value = None if end is None else re.match(r"\s*(?:,|!==|==)\s*(.*)$", rest[end:], re.S)
         if end is None or value is None or not value[1].endswith(close):
             return None
         return rest[:end], value[1][: -len(close)]
 
     return split
+
+
+_TEXT_OR_COMMENT = re.compile(
+    r"""@"(?:[^"]|"")*"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL
+)
+
+
+def with_open_class(code: str) -> str:
+    """Return code whose last class is still open, for tests that continue the class."""
+    bare = _TEXT_OR_COMMENT.sub("", code)
+    return code.rstrip().removesuffix("}") if bare.count("{") == bare.count("}") else code
 
 
 def split_equality(rest: str) -> tuple[str, str] | None:

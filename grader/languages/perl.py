@@ -2,7 +2,14 @@
 
 import re
 
-from grader.languages.language import ErrorWords, Language, TranslatedTests, ValueDriver, call_first
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Language,
+    TranslatedTests,
+    ValueDriver,
+    call_first,
+)
 
 _WORDS = ErrorWords(
     message=re.compile(r"^(?P<message>.+) at solution\.pl line \d+", re.MULTILINE),
@@ -39,8 +46,34 @@ _TESTS = TranslatedTests(
     start="if(eq_deeply(",
     call="$candidate->(",
     split=call_first(")) {"),
+    texts_span_lines=True,
     name=re.compile(r"candidate = \\&(\w+)"),
     setup="my $candidate = \\&{name};",
+)
+
+_CHECKED = re.compile(r"\bcheck\s*\(\s*\\&(\w+)")
+_FUNCTION = re.compile(r"&\$func\s*\(|\$func->\(")
+_TEST_MORE = re.compile(r"\buse Test::More[^;]*;|\bdone_testing[^;]*;")
+
+
+def prepare_tests(source: str) -> str:
+    """Call the function by its name, and count no tests, as none of Test::More's is left."""
+    source = _TEST_MORE.sub("", source)
+    checked = _CHECKED.search(source)
+    return source if checked is None else _FUNCTION.sub(f"{checked[1]}(", source)
+
+
+_ASSERTIONS = Assertions(
+    start=re.compile(
+        r"(?P<condition>\bdie\b[^;\n]*?\bunless\b|\bok\s*\()|(?P<denial>\bdie\b[^;\n]*?\bif\b)"
+        r"|(?P<actual_first>\bis(?:_deeply)?\b\s*\(?)"
+    ),
+    comments=r"(?<!\$)#[^\n]*",
+    truth="!!({})",
+    true="1",
+    false="''",
+    prepare=prepare_tests,
+    stub=lambda _begun, name: f"sub {name} {{}}",
 )
 
 LANGUAGES = (
@@ -58,6 +91,7 @@ LANGUAGES = (
         time_factor=3.0,
         show=show,
         tests=_TESTS,
+        assertions=_ASSERTIONS,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Out of memory!", "Out of memory in perl"),

@@ -21,6 +21,7 @@ _TESTS = TranslatedTests(
     start="assert_equal(",
     call="candidate.call(",
     split=split_assertion,
+    texts_span_lines=True,
     name=re.compile(r"candidate = method\(:(\w+)"),
     setup="candidate = method(:{name})",
 )

@@ -19,8 +19,13 @@ _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TOLERANCE = re.compile(rf"({_NUMBER})[fFlL]?")
 _ABSOLUTE = re.compile(r"(?:\w+(?:\.|::))?f?[aA]bs[fl]?\s*\(")
 _SAME_TEXT = re.compile(r"(?:JSON\.stringify|std::string|string|String)\s*\(")
+_JOINED = re.compile(r"join\s*\(\s*'_*'\s*,")
+"""A list as text. What is joined decides what comes of it, and no part of it is a verdict."""
 _EQUALS = re.compile(r"\.(?:[eE]quals|SequenceEqual)\s*\(")
-_TWO_EQUAL = re.compile(r"(?:issame|isSame|is_same|same|Objects\.equals|arraysEqual|strcmp)\s*\(")
+_TWO_EQUAL = re.compile(
+    r"(?:issame|isSame|is_same|same|Objects\.equals|(?:java\.util\.)?Arrays\.equals|arraysEqual"
+    r"|strcmp|identical|all\.equal)\s*\("
+)
 _LOOP = re.compile(
     r"\b(?:for|foreach|while|until|loop|each|forEach|times|map|filter|some|every|reduce|repeat)\b"
 )
@@ -87,6 +92,8 @@ class _Code(NamedTuple):
 
 
 _BRACKET = re.compile(r"\(")
+_AROUND_CONDITION = re.compile(r"(?:all|isTRUE)?\s*\(")
+"""In R, these functions tell whether all of a condition is true."""
 
 
 def read_assertions(source: str, how: Assertions, entry_point: str) -> ExpressionTests:
@@ -179,7 +186,7 @@ def _definition(name: str) -> re.Pattern[str]:
     """Return a pattern that finds the line that defines a name."""
     return re.compile(
         rf"^[ \t]*(?:[\w<>:,*&]+[ \t]+)*[*&$]?{re.escape(name)}(?:\[\w*\])?[ \t]*(?::[^=\n]*)?"
-        r":?=(?!=)[ \t]*(?P<value>[^\n]*)$",
+        r"(?::?=(?!=)|<-)[ \t]*(?P<value>[^\n]*)$",
         re.MULTILINE,
     )
 
@@ -241,7 +248,7 @@ class _Reader:
         self._how = how
         self._entry_point = entry_point
         name = re.escape(entry_point)
-        self._call = re.compile(rf"(?:[\w$]+(?:::|\.))?{name}\s*\(")
+        self._call = re.compile(rf"(?:[\w$]+\s*(?:::|\.))?{name}\s*\(")
         self._repeated = _loops(code.mask, has_braces=how.has_braces)
         self._mention = re.compile(rf"(?<![\w$]){name}(?![\w$])")
 
@@ -272,18 +279,20 @@ class _Reader:
             if close is None:
                 self._refuse(code.text[found.start() :])
             return code.cut(start, close), close + 1
+        ends = self._how.ends
         close = next(
-            (index for index in range(start, len(code.mask)) if code.mask[index] in "\n;"),
+            (index for index in range(start, len(code.mask)) if code.mask[index] in ends),
             len(code.mask),
         )
         return code.cut(start, close), close
 
     def _pairs(self, form: str, inner: _Code, whole: str) -> list[_Pair]:
-        parts = inner.split(",")
         if form == "condition":
-            return self._conditions(parts[0])
+            return self._conditions(inner.split(self._how.before_message)[0])
+        parts = inner.split(",")
         if form == "denial":
-            return [self._bare(parts[0], denied=True)]
+            sides = parts[0].split("!=", " ne ")
+            return [self._pair(*sides) if len(sides) == 2 else self._bare(parts[0], denied=True)]
         if parts[0].text == "t":  # Go's `*testing.T`
             parts = parts[1:]
         within = self._number(parts[2]) if form == "close" and len(parts) > 2 else None
@@ -295,7 +304,7 @@ class _Reader:
 
     def _conditions(self, condition: _Code) -> list[_Pair]:
         condition = condition.strip()
-        while (inner := condition.inside(_BRACKET)) is not None:
+        while (inner := condition.inside(_AROUND_CONDITION)) is not None:
             condition = inner
         parts = condition.split("&&", " and ")
         if len(parts) > 1:
@@ -324,7 +333,8 @@ class _Reader:
                 return condition[0]
         while (inner := actual.inside(_BRACKET)) is not None:
             actual = inner
-        self._require_value(actual)
+        joined = actual.inside(_JOINED)
+        self._require_value(actual if joined is None else _unreferenced(joined))
         return _Pair(actual.text, expected.text)
 
     def _close(self, condition: _Code) -> _Pair | None:
@@ -351,7 +361,9 @@ class _Reader:
     def _number(self, code: _Code) -> float | None:
         """Return the number that the code is, or that it names."""
         word = re.escape(code.text)
-        given = re.search(rf"(?<![\w$.]){word}\s*(?::[^=\n]*)?:?=\s*([^;\n]*)", self._code.mask)
+        given = re.search(
+            rf"(?<![\w$.]){word}\s*(?::[^=\n]*)?(?::?=|<-)\s*([^;\n]*)", self._code.mask
+        )
         found = _TOLERANCE.fullmatch(given[1].strip() if given else code.text)
         return None if found is None else float(found[1])
 
@@ -377,9 +389,14 @@ class _Reader:
             self._require_value(actual)
             return _Pair(actual.text, expected.text, self._within_of(call))
         for found in _EQUALS.finditer(call.mask):
+            if call.end_of_brackets(found.end()) != len(call.mask) - 1:
+                continue
             actual = call.cut(0, found.start())
-            if call.end_of_brackets(found.end()) == len(call.mask) - 1 and self._is_value(actual):
-                return _Pair(actual.text, call.cut(found.end(), len(call.mask) - 1).text)
+            expected = call.cut(found.end(), len(call.mask) - 1).strip()
+            if not self._mentions(actual) and self._is_value(expected):
+                actual, expected = expected, actual
+            if self._is_value(actual):
+                return _Pair(actual.text, expected.text)
         return None
 
     def _within_of(self, call: _Code) -> float | None:
@@ -404,7 +421,8 @@ class _Reader:
         if word is None or not _is_access(code.mask[word.end() :]):
             return False
         given = re.findall(
-            rf"(?<![\w$.]){re.escape(word[0])}\s*(?::[^=\n]*)?:?=(?!=)\s*(.*)", self._code.mask
+            rf"(?<![\w$.]){re.escape(word[0])}\s*(?::[^=\n]*)?(?::?=(?!=)|<-)\s*(.*)",
+            self._code.mask,
         )
         return len(given) == 1 and self._is_call(given[0].strip().removesuffix(";"))
 
@@ -440,6 +458,12 @@ class _Reader:
         raise SuiteError(message)
 
 
+def _unreferenced(code: _Code) -> _Code:
+    """Return what the list `@name` or `@{...}` of Perl is the contents of."""
+    inner = code.inside(re.compile(r"@\{"))
+    return inner if inner is not None else code.cut(int(code.mask.startswith("@")), len(code.mask))
+
+
 def _is_access(rest: str) -> bool:
     """Tell whether the source after a value only reads a part of the value."""
-    return re.fullmatch(r"(?:\s*(?:\.\w+(?:\(\w*\))?|\[\w+\]|->\w+))*\s*", rest) is not None
+    return re.fullmatch(r"(?:\s*(?:\.\w+(?:\(\w*\))?|(?:->)?\[\w+\]|->\w+))*\s*", rest) is not None

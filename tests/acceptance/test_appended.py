@@ -29,9 +29,12 @@ REFUSED = {
     "mceval_cpp": "4 18",
     "mceval_csharp": "1",
     "mceval_go": "3",
+    "mceval_java": "46 50 53",
     "mceval_javascript": "4",
     "mceval_lua": "2 4",
+    "mceval_perl": "7 9 29 34 36",
     "mceval_php": "1 37 39",
+    "mceval_r": "40",
     "mceval_ruby": "1 20",
     "mceval_rust": "3 5",
     "mceval_typescript": "2 4 7 18",
@@ -55,8 +58,8 @@ PASSING = {"cpp": "23"}
 """Numbers of wrong solutions that their own tests pass."""
 FILES = [
     *(f"humanevalx_{name}" for name in ("cpp", "go", "java", "js", "rust")),
-    *(f"mceval_{name}" for name in ("c", "cpp", "csharp", "go", "javascript", "lua", "php")),
-    *("mceval_ruby", "mceval_rust", "mceval_typescript"),
+    *(f"mceval_{name}" for name in ("c", "cpp", "csharp", "go", "java", "javascript", "lua")),
+    *(f"mceval_{name}" for name in ("perl", "php", "r", "ruby", "rust", "typescript")),
 ]
 
 

@@ -103,6 +103,15 @@ ATTACKS = {
         "equals": "<?php\nclass Any {\n    public static function __set_state($all) {}\n}\n"
         "function double_all($numbers) {\n    return new Any();\n}",
     },
+    "r": {
+        "prints": "double_all <- function(numbers) {\n"
+        '    cat("\\n0 c(2, 4)\\nok\\n")\n    quit(status = 0)\n}',
+        "redefined": "double_all <- function(numbers) numbers\n"
+        "all.equal <- function(...) TRUE\nstopifnot <- function(...) NULL\n"
+        "is.null <- function(...) TRUE",
+        "equals": 'double_all <- function(numbers) structure(list(), class = "any")\n'
+        "`==.any` <- function(...) TRUE\nall.equal.any <- function(...) TRUE",
+    },
     "ruby": {
         "prints": 'def double_all(numbers)\n  puts "", "0 [2, 4]", "ok"\n  numbers\nend',
         "redefined": "def double_all(numbers)\n  numbers\nend\n"

@@ -15,7 +15,7 @@ from tests.compilers import need
 
 LABELS: dict[str, dict[str, Any]] = {
     **{language: row.label for language, row in APPENDED.items()},
-    "java": JAVA,
+    "java of HumanEval-X": JAVA,
 }
 
 
@@ -25,10 +25,11 @@ def grader() -> Iterator[Grader]:
         yield opened
 
 
-def grade(grader: Grader, language: str, code: str) -> GradeReport:
+def grade(grader: Grader, name: str, code: str) -> GradeReport:
+    language = name.partition(" ")[0]
     need(language)
     completion = f"Here it is:\n\n```{language}\n{code}\n```\n"
-    suite = parse_label(LABELS[language])
+    suite = parse_label(LABELS[name])
     return grader.grade(Submission(id="answer", completion=completion, suite=suite))
 
 

@@ -23,6 +23,9 @@ from grader.suites.format import Format, Row, field_sets
 
 _IMPORTS = re.compile(r"^(?:import|using) [\w.* ]+;", re.MULTILINE)
 
+_MOST_MORE_LINES = 16
+"""The most line breaks in the texts of a case."""
+
 
 def read(row: Row) -> TestSuite:
     """Turn a row into its suite.
@@ -59,11 +62,17 @@ def read(row: Row) -> TestSuite:
 
 def _cases(source: str, tests: TranslatedTests) -> tuple[ExpressionCase, ...]:
     cases: list[ExpressionCase] = []
-    for line in source.split("\n"):
+    lines = source.split("\n")
+    for number, line in enumerate(lines):
         rest = line.strip()
         if not rest.startswith(tests.start):
             continue
         both = tests.split(rest.removeprefix(tests.start))
+        if both is None and tests.texts_span_lines:
+            ends = range(number + 2, number + 2 + _MOST_MORE_LINES)
+            longer = ("\n".join(lines[number:end]).strip() for end in ends)
+            split = (tests.split(each.removeprefix(tests.start)) for each in longer)
+            both = next((each for each in split if each is not None), None)
         if both is None or not both[0].startswith(tests.call):
             message = f"a line of the tests cannot be read: {rest[:80]!r}"
             raise SuiteError(message)

@@ -99,3 +99,27 @@ def test_rules_of_position_take_the_blocks_of_the_language() -> None:
 def test_any_text_is_read_without_an_error(text: str, language: str) -> None:
     found = extract(text, language=language, is_program=True)
     assert found.code is None or found.code.strip()
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        pytest.param("ruby", "def twice(n)\n  2 * n\nend", id="Ruby"),
+        pytest.param("javascript", "const twice = (n) => 2 * n;", id="JavaScript"),
+        pytest.param("rust", "pub fn twice(n: i64) -> i64 {\n    2 * n\n}", id="Rust"),
+        pytest.param("java", "class A {\n  long twice(long n) throws E {\n  }\n}", id="Java"),
+        pytest.param("bash", "twice() {\n  echo $((2 * $1))\n}", id="Bash"),
+        pytest.param("r", "twice <- function(n) 2 * n", id="R"),
+        pytest.param("lua", "function M.twice(n) return 2 * n end", id="Lua"),
+        pytest.param("cpp", "vector<int> twice(vector<int> n) {\n  return n;\n}", id="C++"),
+    ],
+)
+def test_block_that_defines_the_function_is_taken_though_a_longer_one_calls_it(
+    language: str, code: str
+) -> None:
+    calls = "\n".join(f"if twice({n}) == {2 * n} {{ print(twice({n})) }}" for n in range(20))
+    for completion in (
+        f"{fenced(language, code)}\nTry it:\n{fenced(language, calls)}",
+        f"Used as\n{fenced(language, calls)}\nif\n{fenced(language, code)}",
+    ):
+        assert extract(completion, language=language, entry_point="twice").code == code

@@ -74,6 +74,21 @@ def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
             "rust", "assert!((twice(2) - 4.0).abs() < 0.1);", "twice(2)", "4.0", 0.1, id="Rust"
         ),
         pytest.param("ruby", "raise 'no' unless twice(2) == 4", "twice(2)", "4", None, id="Ruby"),
+        pytest.param("r", "stopifnot(all(twice(2) == 4))", "twice(2)", "4", None, id="R"),
+        pytest.param(
+            "r", "got <- twice(2)\nstopifnot(identical(got, 4))", "got", "4", None, id="R's names"
+        ),
+        pytest.param("java", "assert twice(2)\n== 4 : m(1);", "twice(2)", "4", None, id="Java"),
+        pytest.param("java", 'assert "4".equals(twice(2));', "twice(2)", '"4"', None, id="equals"),
+        pytest.param("perl", "die 'no' if twice(2) != 4;", "twice(2)", "4", None, id="Perl"),
+        pytest.param(
+            "perl",
+            "die 'no' unless join(',', @{twice(2)}) eq '4';",
+            "join(',', @{twice(2)})",
+            "'4'",
+            None,
+            id="joined",
+        ),
     ],
 )
 def test_assertion_is_taken_apart(
@@ -137,7 +152,7 @@ def test_any_source_is_read_or_refused(language: str, parts: list[str]) -> None:
     assert len(tests.around) == len(tests.cases) + 1
 
 
-@pytest.mark.parametrize("language", ["Klingon", "Bash", "Perl"])
+@pytest.mark.parametrize("language", ["Klingon", "Bash", "Haskell"])
 def test_language_without_such_tests_is_refused_with_those_that_have_them(language: str) -> None:
     label: dict[str, Any] = {**APPENDED["lua"].label, "task_id": f"{language}/1"}
     with pytest.raises(LabelError, match=r"such tests can be graded in python, c, cpp"):

@@ -49,6 +49,20 @@ def test_each_comparison_becomes_a_case(language: str) -> None:
             id="commas in texts",
         ),
         pytest.param(
+            "ruby",
+            'assert_equal("a\nb", candidate.call("c\n  d"))',
+            'candidate.call("c\n  d")',
+            '"a\nb"',
+            id="line breaks in texts",
+        ),
+        pytest.param(
+            "perl",
+            'if(eq_deeply($candidate->("a\nb"),"c\n\nd")) {',
+            '$candidate->("a\nb")',
+            '"c\n\nd"',
+            id="line breaks on both sides",
+        ),
+        pytest.param(
             "php",
             'if (candidate("\\")") !== "x") { throw new Exception("Test failed!"); }',
             'candidate("\\")")',
