@@ -24,7 +24,7 @@ _PUBLIC = re.compile(
     re.MULTILINE,
 )
 _TOP_LEVEL = re.compile(
-    r"^(?:(?:public|final|abstract|strictfp|sealed)[ \t]+)*"
+    r"^(?:import\b[^;\n]*;[ \t]*)*(?:(?:public|final|abstract|strictfp|sealed)[ \t]+)*"
     r"(?:class|interface|enum|record)[ \t]+(\w+)",
     re.MULTILINE,
 )
@@ -172,7 +172,7 @@ _ASSERTIONS = Assertions(
     ends=";",
     before_message=":",
     between=", ",
-    stub=lambda _begun, _name: "\nclass Solution {}",
+    stub=lambda _begun, _name: "class Solution {}",
 )
 
 _ARCHIVE = "javac.jsa"
