@@ -9,6 +9,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,21 @@ def test_signal_to_every_process_of_a_slot_is_no_end_of_a_submission(
         with pytest.raises(SandboxUnavailableError, match=f"signal {number:d} was sent"):
             outcomes.result()
     slot.close()
+
+
+def test_signal_that_an_idle_slot_got_is_the_end_of_no_later_run(sandbox: NativeSandbox) -> None:
+    before = set(jail_processes())
+    slot = open_slot(sandbox)
+    for pid, command in jail_processes().items():
+        if pid not in before and " jail " not in command:
+            os.kill(pid, signal.SIGHUP)
+    (outcome,) = slot.run(batch("import os, signal\nos.kill(os.getpid(), signal.SIGHUP)"))
+    with closing(slot.open_session(LIMITS, states=2)) as session:
+        step = session.step(0, "import os; os.kill(os.getpid(), 1)", limits=LIMITS)
+    slot.close()
+    assert outcome.exit_signal == signal.SIGHUP
+    assert step.run is not None
+    assert step.run.exit_signal == signal.SIGHUP
 
 
 def test_large_input_and_output_travel_whole(sandbox: NativeSandbox) -> None:

@@ -1,6 +1,11 @@
-"""Signals in runs of every kind, as in a program that plain Python has just started."""
+"""Signals in runs of every kind, as in a program that plain Python has just started.
+
+In concurrent_programs.py.txt, each section is a program that uses processes, threads, signals,
+sockets, locks or event loops, and prints the same in every run.
+"""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -238,6 +243,13 @@ asyncio.run(main())
 """,
 }
 
+_SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n)+)", re.MULTILINE)
+CONCURRENT: dict[str, str] = dict(
+    _SECTION.findall(Path(__file__).with_name("concurrent_programs.py.txt").read_text())
+)
+RUNS = 11
+"""Of each of these programs, 500 on each backend."""
+
 
 @pytest.fixture(
     scope="module",
@@ -291,6 +303,16 @@ def test_command_and_session_begin_so_too(slot: Slot) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_agrees_with_plain_python(slot: Slot, tmp_path: Path, name: str) -> None:
     assert_agrees(slot, tmp_path, PROGRAMS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", CONCURRENT)
+def test_concurrent_program_agrees_with_plain_python_every_time(
+    slot: Slot, tmp_path: Path, name: str
+) -> None:
+    for _ in range(RUNS):
+        assert_agrees(slot, tmp_path, CONCURRENT[name])
 
 
 @pytest.mark.slow

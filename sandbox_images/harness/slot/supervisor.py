@@ -280,7 +280,7 @@ class Supervisor:
     def __init__(self, host: HostConnection, site_folders: list[str]) -> None:
         self._host = host
         self._heard: set[int] = set()
-        """Signals that this process got. It is out of the reach of runs."""
+        """Signals that this process got since the last request. It is out of the reach of runs."""
         for number in signals.ENDING:
             signal.signal(number, lambda heard, _frame: self._heard.add(heard))
         self._lacks: tuple[str, ...] = ()
@@ -318,6 +318,7 @@ class Supervisor:
         )
         while True:
             header, blobs = self._host.wait_for_request()
+            self._heard.clear()
             if header["op"] == "session":
                 self._hold_session(header)
             elif header["op"] == "run":
@@ -372,6 +373,7 @@ class Supervisor:
         self, session: SessionStates, idle_memory_bytes: int, header: Header, blobs: list[bytes]
     ) -> None:
         """Carry out one request of a session."""
+        self._heard.clear()
         match header["op"]:
             case "step":
                 limits = header["limits"]
