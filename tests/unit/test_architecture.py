@@ -1,6 +1,7 @@
 """The shape that import-linter cannot hold: what importing costs, and what the harness needs."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 HARNESS = Path("sandbox_images/harness")
+
+LISTED = re.compile(r"^ *([a-z_]+(?:, [a-z_]+)*)/? {2,}\S", re.MULTILINE)
+"""A row of the list of modules or public names in a package's docstring."""
 
 HEAVY = ("celery", "docker", "numpy", "pyarrow", "redis", "requests", "torch", "uvicorn")
 
@@ -49,3 +53,21 @@ def test_import_loads_no_optional_dependency(module: str) -> None:
     loaded = set(listing.stdout.split())
     assert module in loaded
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_modules_that_packages_list_in_their_docstrings_exist(repo_dir: Path) -> None:
+    unknown = []
+    listed = 0
+    for folder in ("grader", "sandbox_images", "worker"):
+        for path in (repo_dir / folder).rglob("__init__.py"):
+            tree = ast.parse(path.read_text())
+            known = {each.stem for each in path.parent.iterdir()}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom):
+                    known |= {alias.name for alias in node.names}
+            rows = LISTED.findall(ast.get_docstring(tree) or "")
+            names = [name for row in rows for name in row.split(", ")]
+            listed += len(names)
+            unknown += [f"{path}: {name}" for name in names if name not in known]
+    assert unknown == []
+    assert listed > 20
