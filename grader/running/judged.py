@@ -45,6 +45,8 @@ from grader.twins import (
 
 _LOOKS = 4
 """How many pairs of twins take a second look at the only case of a suite."""
+_ORIGINALS = 2
+"""How often the suite runs again as it is, if twins do not leave enough cases unchanged."""
 _REASON_CHARS = 300
 
 _random = random.SystemRandom()
@@ -196,7 +198,8 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
     """Confirm what passed in one process with the submission, by twins of the suite.
 
     In a twin, some of the cases expect something wrong, and only the grader knows which. A right
-    submission fails these cases. A submission that manipulates the tests passes them.
+    submission fails these cases and passes the others. A submission that manipulates the tests
+    passes all of them.
 
     Raises:
         SuiteError: A case has no twin, and confirmed integrity is required.
@@ -204,33 +207,14 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
     graded = _graded(ran, Integrity.CONFIRMED)
     if not ran.passed:
         return graded
-    tests = _tests_of(task)
-    sites = [*find_sites(tests), *_approved_sites(task, slot, ran, references)]
-    changed: set[str] = set()
-    unchanged: set[str] = set()
-    is_steady = False
-    for is_last in (False, True):
-        believed: dict[str, Pick] = {}
-        for twin in make_twins(
-            tests, ran.passed, _random, collected=ran.ids, sites=sites, last=is_last
-        ):
-            passed = _ids_in(task, slot, twin, ran, Verdict.PASSED)
-            found = passed & twin.changed.keys()
-            if found and _reference_fails(task, slot, twin, found, ran):
-                return replace(graded, tampered=True)
-            believed |= {id: twin.changed[id] for id in found}
-            changed |= twin.changed.keys() - found
-            unchanged |= passed - found
-        if believed:
-            failed = _look_again(task, slot, ran, sites, believed)
-            if failed is None:
-                return replace(graded, tampered=True)
-            changed |= failed
-        # A change can disturb later cases, but less so if it comes late in its own case.
-        is_steady = len(ran.passed) == 1 or unchanged >= ran.passed
-        if is_steady:
-            break
-    if is_steady and changed >= ran.passed:
+    sites = [*find_sites(_tests_of(task)), *_approved_sites(task, slot, ran, references)]
+    try:
+        has_twins = _fails_every_change(task, slot, ran, sites)
+    except _TamperedError:
+        return replace(graded, tampered=True)
+    except _FailedAgainError as error:
+        return replace(graded, cases=tuple(_again(case, error.cases) for case in ran.cases))
+    if has_twins:
         return graded
     if task.require is Integrity.CONFIRMED:
         message = "refused, since require_integrity is confirmed: a case of the suite has no twin"
@@ -238,39 +222,119 @@ def _confirmed(task: Task, slot: Slot, ran: _Ran, references: References) -> Gra
     return replace(graded, integrity=Integrity.SHARED)
 
 
-def _look_again(
-    task: Task, slot: Slot, ran: _Ran, sites: Sequence[Site], believed: Mapping[str, Pick]
-) -> Set[str] | None:
+class _TamperedError(Exception):
+    """The submission passed a changed case that the reference fails or could fail."""
+
+
+class _FailedAgainError(Exception):
+    """Cases that had passed did not pass when the suite ran again as it is."""
+
+    def __init__(self, cases: Set[str]) -> None:
+        self.cases = cases
+
+
+def _again(case: CaseResult, failed: Set[str]) -> CaseResult:
+    if case.id not in failed:
+        return case
+    words = "passed, but did not pass when the same tests ran again"
+    return replace(case, verdict=Verdict.FAILED, feedback=words)
+
+
+def _fails_every_change(task: Task, slot: Slot, ran: _Ran, sites: Sequence[Site]) -> bool:
+    """Tell whether each case that passed was seen to pass as it is and to fail in a twin.
+
+    Raises:
+        _TamperedError, _FailedAgainError: Some did otherwise.
+    """
+    changed: set[str] = set()
+    unchanged: set[str] = set()
+    doubtful: Set[str] = ran.passed
+    for is_last in (False, True):
+        twins = make_twins(
+            _tests_of(task), doubtful, _random, collected=ran.ids, sites=sites, last=is_last
+        )
+        if not any(twin.changed for twin in twins):
+            break
+        # Which of several cases are changed is a secret in itself.
+        originals = _ORIGINALS if is_last else max(0, 1 + _ORIGINALS - len(ran.passed))
+        believed: dict[str, Pick] = {}
+        for twin in _mixed(task, twins, originals):
+            passed = _passed_in(task, slot, twin, ran)
+            found = passed & twin.changed.keys()
+            if found and _reference_fails(task, slot, twin, found, ran):
+                raise _TamperedError
+            believed |= {id: twin.changed[id] for id in found}
+            changed |= twin.changed.keys() - found
+            unchanged |= passed - found
+        if believed:
+            changed |= _look_again(task, slot, ran, believed)
+        # A change can disturb the cases after it, by accident or because the submission sees a
+        # failure. So cases that only failed are changed again, without the others.
+        doubtful = ran.passed - unchanged
+        if not doubtful:
+            break
+    return not doubtful and changed >= ran.passed
+
+
+def _mixed(task: Task, twins: Sequence[Twin], originals: int) -> list[Twin]:
+    """Return twins and the suite as it is, so many times, in an order that is a secret.
+
+    A submission can find out how many runs came before: by clocks, for instance, if it waits for a
+    full minute. So the order must not tell what a run is.
+    """
+    runs = [*twins, *[Twin(tests=_tests_of(task), changed={})] * originals]
+    _random.shuffle(runs)
+    return runs
+
+
+def _look_again(task: Task, slot: Slot, ran: _Ran, believed: Mapping[str, Pick]) -> Set[str]:
     """Run cases that passed although they were changed again, with other changes.
 
     An honest program's own class may leave the changed part out of its equality, and its exceptions
     may be of two kinds.
 
     Returns:
-        The cases that failed this time, as they do for a right program. None if the submission is
-        taken for tampering: it passed another change that the suite's reference fails or could
-        fail, or there is no other change and no reference.
+        The cases that failed this time, as they do for a right program.
+
+    Raises:
+        _TamperedError: The submission passed another change that the suite's reference fails or
+            could fail, or there is no other change and no reference.
+        _FailedAgainError: A case failed without a change.
     """
     has_reference = task.suite.reference is not None
-    others = sites_to_doubt(_tests_of(task), ran.ids, sites, believed, _random)
+    tests = _tests_of(task)
+    others = sites_to_doubt(tests, ran.ids, believed, _random)
+    # Often enough that code which answers at random gains little from another chance.
+    twins = [
+        twin
+        for _ in range(max(1, _LOOKS // len(ran.passed)))
+        for twin in make_twins(tests, believed, _random, collected=ran.ids, sites=others)
+        if twin.changed
+    ]
     changed: set[str] = set()
     passed: set[str] = set()
-    # Often enough that code which answers at random gains little from another chance.
-    for _ in range(max(1, _LOOKS // len(ran.passed))):
-        for twin in make_twins(
-            _tests_of(task), ran.passed, _random, collected=ran.ids, sites=others
-        ):
-            doubted = twin.changed.keys() & believed.keys()
-            if not doubted:
-                continue
-            found = _ids_in(task, slot, twin, ran, Verdict.PASSED) & doubted
-            if found and (not has_reference or _reference_fails(task, slot, twin, found, ran)):
-                return None
-            changed |= doubted
-            passed |= found
+    for twin in _mixed(task, twins, _ORIGINALS if twins else 0):
+        doubted = twin.changed.keys()
+        found = _passed_in(task, slot, twin, ran) & doubted
+        if found and (not has_reference or _reference_fails(task, slot, twin, found, ran)):
+            raise _TamperedError
+        changed |= doubted
+        passed |= found
     if not has_reference and changed != believed.keys():
-        return None
+        raise _TamperedError
     return changed - passed
+
+
+def _passed_in(task: Task, slot: Slot, twin: Twin, ran: _Ran) -> frozenset[str]:
+    """Return which cases pass in a twin.
+
+    Raises:
+        _FailedAgainError: Nothing is changed in it, and a case that had passed did not pass.
+    """
+    passed = _ids_in(task, slot, twin, ran, Verdict.PASSED)
+    if not twin.changed and not passed >= ran.passed:
+        raise _FailedAgainError(ran.passed - passed)
+    return passed
 
 
 def _reference_fails(task: Task, slot: Slot, twin: Twin, passed: Set[str], original: _Ran) -> bool:
@@ -301,8 +365,6 @@ def _approved_sites(task: Task, slot: Slot, ran: _Ran, references: References) -
 
 def _ids_in(task: Task, slot: Slot, twin: Twin, original: _Ran, verdict: Verdict) -> frozenset[str]:
     """Return the cases of the original suite whose forms in a twin get a verdict."""
-    if not twin.changed:
-        return original.passed if verdict is Verdict.PASSED else frozenset()
     changed = replace(task, suite=replace(task.suite, tests=twin.tests), stop_early=False)
     ran = _run_together(changed, slot)
     partners = pair_cases(original.ids, ran.ids)

@@ -140,7 +140,6 @@ def make_twins(
 def sites_to_doubt(
     tests: ScriptTests | PytestTests,
     collected: Sequence[str],
-    sites: Sequence[Site],
     believed: Mapping[str, Pick],
     rng: Random,
 ) -> list[Site]:
@@ -152,7 +151,6 @@ def sites_to_doubt(
     Args:
         tests: The suite.
         collected: Ids of all its cases, in order.
-        sites: The sites of the first look; those of the other cases are returned, too.
         believed: What was changed in the cases that passed, by their ids in the original.
         rng: The source of the secret.
     """
@@ -165,7 +163,7 @@ def sites_to_doubt(
         changes = tuple(c for c in site.changes if (site.source, c) not in known)
         if changes and any(_touches(site, key) for key in doubted):
             found.append(replace(site, changes=changes))
-    return found + [site for site in sites if not any(_touches(site, key) for key in doubted)]
+    return found
 
 
 def pair_cases(original: Sequence[str], changed: Sequence[str]) -> dict[str, str]:

@@ -211,7 +211,7 @@ def test_prints_agree_with_what_is_changed(source: str) -> None:
     for twin in make_twins(tests, ["0"], seeded(4)):
         assert passed_cases(twin.tests, THIEF) == {"0"}
         # So does the second look.
-        doubted = sites_to_doubt(tests, ["0"], find_sites(tests), twin.changed, seeded(4))
+        doubted = sites_to_doubt(tests, ["0"], twin.changed, seeded(4))
         for again in make_twins(tests, ["0"], seeded(4), sites=doubted):
             assert "0" in again.changed
             assert passed_cases(again.tests, THIEF) == {"0"}

@@ -249,7 +249,7 @@ def test_a_right_program_fails_every_change_of_a_unittest_method(body: str) -> N
         for twin in make_twins(tests, [id], seeded(seed), sites=sites):
             assert list(twin.changed) == [id]
             assert passed_tests(twin.tests, CODE) == set()
-            again = sites_to_doubt(tests, [id], sites, twin.changed, seeded(seed))
+            again = sites_to_doubt(tests, [id], twin.changed, seeded(seed))
             for other in make_twins(tests, [id], seeded(seed), sites=again):
                 assert other.tests not in (tests, twin.tests) or not again
                 assert not (passed_tests(other.tests, CODE) and again)
