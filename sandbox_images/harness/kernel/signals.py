@@ -11,6 +11,7 @@ import signal
 from sandbox_images.harness.kernel.calls import Calls
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _OF_THE_C_LIBRARY = (32, 33)
 """`posix_spawn` has the new process ignore these two, and Python's library cannot change that."""
 _CHANGEABLE = tuple(set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP})
@@ -52,3 +53,9 @@ class SetAside:
         """Add the calls by which a run takes back what was set aside."""
         for number, action in self._kept.items():
             calls.add("rt_sigaction", number, calls.keep(action), 0, _MASK_BYTES)
+
+
+def add_defaults(calls: Calls) -> None:
+    """Add the calls after which no signal is ignored because the process was a Python program."""
+    for number in IGNORED_BY_PYTHON:
+        calls.add("rt_sigaction", number, _DEFAULT, 0, _MASK_BYTES)

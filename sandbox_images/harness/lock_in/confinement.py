@@ -8,12 +8,14 @@ bounded work area and a /proc of its own processes, moves to a user namespace of
 gives up every capability and most system calls.
 """
 
+import fcntl
 import gc
 import os
 import resource
 import socket
 import struct
 from collections.abc import Callable, Hashable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import calls, namespaces, signals
@@ -79,8 +81,10 @@ class ConfinedRun(NamedTuple):
     """Descriptor of the code that the runs of a batch have in common, if they may share it."""
     command: tuple[str, ...]
     """What is executed in place of Python code, if anything is."""
+    executable: str
+    """The program's file; empty without a command."""
     environment: Mapping[str, str]
-    """The command's variables besides those of `ENVIRONMENT`."""
+    """All of the command's variables."""
 
     @classmethod
     def of(cls, order: RunOrder, bundle: Bundle) -> "ConfinedRun":
@@ -93,6 +97,7 @@ class ConfinedRun(NamedTuple):
             channel=order.channel,
             code=order.code,
             command=order.command,
+            executable=order.executable,
             environment=order.environment,
         )
 
@@ -151,6 +156,10 @@ class Confinement:
                 self._prepared.clear()
             self._prepared[key] = self._write_down(order)
         first, last = self._prepared[key]
+        if order.command:
+            environment = {**ENVIRONMENT, **order.environment}
+            executable = _find_program(order.command[0], environment["PATH"])
+            order = order._replace(environment=environment, executable=executable)
         return lambda: self._enter(order, first, last)
 
     def _enter(self, order: RunOrder, first: Calls, last: Calls) -> ConfinedRun:
@@ -202,6 +211,11 @@ class Confinement:
             rules = self._session_filter
             # Its states stay while steps run, and a step could look into them otherwise.
             last.add("prctl", namespaces.PR_SET_DUMPABLE, 0)
+        if order.command:
+            for descriptor in (order.payload, order.report):
+                last.add("fcntl", descriptor, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+        if order.program == "command":
+            signals.add_defaults(last)
         seccomp.add_install(last, rules, notifying=self._notifying)
         listener = min(set(range(len(keep) + 1)) - keep) if self._notifying else None
         orders.add_send(last, control, _STARTED, listener)
@@ -259,6 +273,16 @@ def _free_descriptors(count: int) -> list[int]:
     for descriptor in found:
         os.close(descriptor)
     return found
+
+
+@cache
+def _find_program(name: str, path: str) -> str:
+    """Return the file that a command names; the name if it is a path, or if there is no file.
+
+    Here, because the search would copy many pages in a fork. Runs see the same folders.
+    """
+    found = (f"{folder}/{name}" for folder in path.split(":") if "/" not in name)
+    return next((each for each in found if os.access(each, os.X_OK)), name)
 
 
 def _stdin_of(order: RunOrder) -> int:

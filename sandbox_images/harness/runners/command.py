@@ -5,15 +5,13 @@ some execute what they compile.
 """
 
 import os
-import signal
 import stat
 from typing import NoReturn
 
-from sandbox_images.harness.lock_in.confinement import ENVIRONMENT, WORK, ConfinedRun
+from sandbox_images.harness.kernel import signals
+from sandbox_images.harness.lock_in.confinement import WORK, ConfinedRun
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire import orders
-
-_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def compile_program(run: ConfinedRun, reporter: Reporter) -> NoReturn:
@@ -21,9 +19,8 @@ def compile_program(run: ConfinedRun, reporter: Reporter) -> NoReturn:
 
     The process ends with the compiler's exit status, or the number of the signal that ended it.
     """
-    _keep_to_oneself(run)
-    pid = os.posix_spawnp(
-        run.command[0], run.command, _environment(run), setsigdef=_IGNORED_BY_PYTHON
+    pid = os.posix_spawn(
+        run.executable, run.command, run.environment, setsigdef=signals.IGNORED_BY_PYTHON
     )
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status < 0:
@@ -40,25 +37,13 @@ def compile_program(run: ConfinedRun, reporter: Reporter) -> NoReturn:
 
 def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     """Become the program."""
-    _keep_to_oneself(run)
-    for number in _IGNORED_BY_PYTHON:
-        signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvpe(run.command[0], run.command, _environment(run))
+        os.execve(run.executable, run.command, run.environment)
     except (OSError, ValueError) as error:
         # Such as a file that the compiler did not make, or that cannot be executed.
         words = f"{run.command[0]}: {error}"
         reporter.emit("exception", where="load", type="cannot be started", message=words)
         os._exit(1)
-
-
-def _keep_to_oneself(run: ConfinedRun) -> None:
-    for descriptor in (run.payload, run.report):
-        os.set_inheritable(descriptor, False)
-
-
-def _environment(run: ConfinedRun) -> dict[str, str]:
-    return {**ENVIRONMENT, **run.environment}
 
 
 def _work_area() -> dict[str, bytes]:

@@ -22,6 +22,8 @@ from sandbox_images.harness.kernel.calls import Calls
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8
 _END_OF_HEAD = b"\0\0"
+_TEXTS = 2
+"""The first entries of a bundle are its prelude and its source."""
 _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 2048
 _MAX_HEAD_BYTES = 1024 * 1024
@@ -55,7 +57,9 @@ class RunOrder(NamedTuple):
     command: tuple[str, ...] = ()
     """What the process executes in place of Python code; empty if it executes none."""
     environment: Mapping[str, str] = MappingProxyType({})
-    """The command's variables besides those that every run has."""
+    """The command's variables; in a message, those besides what every run has."""
+    executable: str = ""
+    """The command's program file, which the zygote finds."""
 
     @classmethod
     def parse(cls, message: dict[str, Any], descriptors: list[int]) -> "RunOrder":
@@ -276,23 +280,22 @@ def _require_inside(path: str) -> None:
 def read_bundle(descriptor: int) -> Bundle:
     """Read what `write_bundle` wrote, leaving the descriptor's offset alone."""
     head, start = _read_head(descriptor)
-    spans: list[tuple[str, Span | None]] = []
+    source_path = ""
+    texts: list[str | None] = []
+    files: dict[str, Span] = {}
+    # Every fork does this, so it makes few objects: each one more may copy a page.
     for entry in head.split("\0"):
-        size, _, path = entry.partition(" ")
-        span = None if int(size) < 0 else Span(start, int(size))
-        spans.append((path, span))
-        start += 0 if span is None else span.size
-    (_, prelude), (source_path, source), *files = spans
-
-    def text(span: Span) -> str:
-        return read_span(descriptor, span).decode("utf-8", "surrogatepass")
-
-    return Bundle(
-        source_path=source_path,
-        source=None if source is None else text(source),
-        prelude="" if prelude is None else text(prelude),
-        files={path: span for path, span in files if span is not None},
-    )
+        number, _, path = entry.partition(" ")
+        size = int(number)
+        if len(texts) < _TEXTS:
+            content = None if size < 0 else os.pread(descriptor, size, start)
+            texts.append(None if content is None else content.decode("utf-8", "surrogatepass"))
+            source_path = path
+        elif size >= 0:
+            files[path] = Span(start, size)
+        start += max(0, size)
+    prelude, source = texts
+    return Bundle(source_path, source, prelude or "", files)
 
 
 def _read_head(descriptor: int) -> tuple[str, int]:

@@ -42,6 +42,7 @@ def printed(source: str, memory: int, prelude: str = "") -> tuple[str, str]:
         channel=None,
         code=os.dup(memory),
         command=(),
+        executable="",
         environment={},
     )
     with (
