@@ -16,6 +16,7 @@ from grader.languages.language import (
     ValueDriver,
     call_first,
     driver_source,
+    lacking_nodes,
 )
 
 _SHOW = """
@@ -105,6 +106,15 @@ def show(values: ValueDriver) -> str:
 _CALL = driver_source("call.cpp")
 
 
+_NODES = {
+    "ListNode": "struct ListNode { int val; ListNode *next;"
+    " ListNode(int val = 0, ListNode *next = nullptr) : val(val), next(next) {} };",
+    "TreeNode": "struct TreeNode { int val; TreeNode *left; TreeNode *right;"
+    " TreeNode(int val = 0, TreeNode *left = nullptr, TreeNode *right = nullptr)"
+    " : val(val), left(left), right(right) {} };",
+}
+
+
 def call(driver: CallDriver) -> str:
     """Read arguments as the parameters of the function want them, and show what it returns.
 
@@ -113,7 +123,9 @@ def call(driver: CallDriver) -> str:
     """
     called = driver.function if driver.holder is None else f"{driver.holder}::{driver.function}"
     main = f'int main() {{ shown_for_tests::chosen("\\n{driver.mark} 0 ", &{called}); }}'
-    return "\n".join([_CALL + driver.code, "#undef main", _chosen(driver.arguments), main, ""])
+    start, line, end = _CALL.rpartition("#line")
+    before = f"{start}{lacking_nodes(driver.code, _NODES)}\n{line}{end}"
+    return "\n".join([before + driver.code, "#undef main", _chosen(driver.arguments), main, ""])
 
 
 def _chosen(count: int) -> str:

@@ -9,6 +9,7 @@ from grader.languages.language import (
     Language,
     ValueDriver,
     driver_source,
+    lacking_nodes,
 )
 
 _PACKAGE = re.compile(r"^package[ \t]+\w+[ \t]*;?", re.MULTILINE)
@@ -84,12 +85,19 @@ def _lines_alone(clause: re.Match[str]) -> str:
 _CALL = driver_source("call.go")
 
 
+_NODES = {
+    "ListNode": "type ListNode struct { Val int; Next *ListNode };",
+    "TreeNode": "type TreeNode struct { Val int; Left, Right *TreeNode };",
+}
+
+
 def call(driver: CallDriver) -> str:
     """Read arguments as the parameters of the function want them, and show its first result."""
     called = driver.function
     if driver.holder is not None:
         called = f"(&{driver.holder}{{}}).{called}"
     main = f'func main() {{ callForTests("{driver.mark}", {called}) }}\n'
+    main += lacking_nodes(driver.code, _NODES)
     return _program(driver.code, _USUAL_IMPORTS, _CALL, main)
 
 

@@ -13,6 +13,7 @@ from grader.languages.language import (
     TranslatedTests,
     ValueDriver,
     driver_source,
+    lacking_nodes,
     split_equality,
     with_open_class,
 )
@@ -140,6 +141,14 @@ def show(values: ValueDriver) -> str:
 
 
 _CALL = driver_source("call.java")
+_NODES = {
+    "ListNode": "class ListNode { int val; ListNode next; ListNode() {}"
+    " ListNode(int val) { this(val, null); }"
+    " ListNode(int val, ListNode next) { this.val = val; this.next = next; } }",
+    "TreeNode": "class TreeNode { int val; TreeNode left; TreeNode right; TreeNode() {}"
+    " TreeNode(int val) { this(val, null, null); } TreeNode(int val, TreeNode left, TreeNode right)"
+    " { this.val = val; this.left = left; this.right = right; } }",
+}
 
 
 def call(driver: CallDriver) -> str:
@@ -160,6 +169,7 @@ def call(driver: CallDriver) -> str:
         + _CALL.replace("{holder}", holder)
         .replace("{function}", driver.function)
         .replace("{mark}", driver.mark)
+        + lacking_nodes(driver.code, _NODES)
     )
 
 

@@ -116,6 +116,27 @@ def call_driver(code: str, entry_point: str, arguments: int, mark: str) -> CallD
     )
 
 
+_TEXT_OR_COMMENT = re.compile(
+    r"""@"(?:[^"]|"")*"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL
+)
+
+
+def lacking_nodes(code: str, definitions: Mapping[str, str]) -> str:
+    """Return the definitions of LeetCode's nodes that code uses and does not define itself.
+
+    Args:
+        code: A submission, which may have such definitions in its comments.
+        definitions: Source by the name of the class, each on one line.
+    """
+    bare = _TEXT_OR_COMMENT.sub("", code)
+    return " ".join(
+        definition
+        for name, definition in definitions.items()
+        if re.search(rf"\b{name}\b", bare)
+        and not re.search(rf"\b(?:class|struct|type)\s+{name}\b(?!\s*[;*&])", bare)
+    )
+
+
 PREBUILT = "/opt/prebuilt"
 """Where compilers find what was made beforehand; they must do without it, too."""
 
@@ -242,11 +263,6 @@ def call_first(close: str) -> Callable[[str], tuple[str, str] | None]:
         return rest[:end], value[1][: -len(close)]
 
     return split
-
-
-_TEXT_OR_COMMENT = re.compile(
-    r"""@"(?:[^"]|"")*"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|//[^\n]*|/\*.*?\*/""", re.DOTALL
-)
 
 
 def with_open_class(code: str) -> str:

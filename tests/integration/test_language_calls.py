@@ -228,3 +228,45 @@ def test_function_whose_name_is_none_is_the_labels_fault(grader: Grader) -> None
     report = grade(grader, "javascript", "const f = () => 1;", "f)(); (f", [[]], [1])
     assert not report.graded
     assert "expected a name" in report.feedback
+
+
+NODES = {
+    "cpp": "class Solution {\npublic:\n"
+    "    // struct ListNode { int val; ListNode *next; };\n"
+    "    ListNode* reverseFrom(ListNode* head, TreeNode* root) {\n"
+    "        ListNode *last = root ? new ListNode(root->right->val) : nullptr;\n"
+    "        for (; head; head = head->next) last = new ListNode(head->val, last);\n"
+    "        return last;\n    }\n"
+    "    TreeNode* mirror(TreeNode *root) {\n"
+    "        if (!root) return root;\n"
+    "        return new TreeNode(root->val, mirror(root->right), mirror(root->left));\n    }\n};",
+    "go": "func reverseFrom(head *ListNode, root *TreeNode) *ListNode {\n"
+    "\tvar last *ListNode\n\tif root != nil {\n\t\tlast = &ListNode{Val: root.Right.Val}\n\t}\n"
+    "\tfor ; head != nil; head = head.Next {\n\t\tlast = &ListNode{head.Val, last}\n\t}\n"
+    "\treturn last\n}\n\nfunc mirror(root *TreeNode) *TreeNode {\n"
+    "\tif root == nil {\n\t\treturn nil\n\t}\n"
+    "\treturn &TreeNode{root.Val, mirror(root.Right), mirror(root.Left)}\n}",
+    "java": "class Solution {\n    ListNode reverseFrom(ListNode head, TreeNode root) {\n"
+    "        ListNode last = root == null ? null : new ListNode(root.right.val);\n"
+    "        for (; head != null; head = head.next) last = new ListNode(head.val, last);\n"
+    "        return last;\n    }\n\n    TreeNode mirror(TreeNode root) {\n"
+    "        if (root == null) return null;\n"
+    "        return new TreeNode(root.val, mirror(root.right), mirror(root.left));\n    }\n}",
+}
+"""Functions over LeetCode's nodes, which the answers leave to be defined."""
+
+
+@pytest.mark.parametrize("language", NODES)
+def test_linked_lists_and_trees_are_made_of_lists_and_shown_as_such(
+    grader: Grader, language: str
+) -> None:
+    inputs: list[object] = [[[1, 2], [5, None, 6, 7]], [[], []], [[1, None], []]]
+    report = grade(grader, language, NODES[language], "reverseFrom", inputs, [[2, 1, 6], [], [1]])
+    verdicts = [case.verdict for case in report.cases]
+    assert verdicts == ["passed", "passed", "runtime_error"], report.feedback
+    trees: list[object] = [[[1, None, 2, 3]], [[]], [[4, 5, 6]]]
+    report = grade(
+        grader, language, NODES[language], "mirror", trees, [[1, 2, None, None, 3], [], [4, 5, 6]]
+    )
+    verdicts = [case.verdict for case in report.cases]
+    assert verdicts == ["passed", "passed", "failed"], report.feedback

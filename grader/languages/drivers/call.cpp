@@ -110,6 +110,57 @@ template <class T> struct Plain<std::set<T>> : Many<std::set<T>> {};
 template <class T> struct Plain<std::unordered_set<T>> : Many<std::unordered_set<T>> {};
 template <class T> struct Plain<std::deque<T>> : Many<std::deque<T>> {};
 template <class T> struct Plain<std::list<T>> : Many<std::list<T>> {};
+template <class Node, class = void> struct IsLinked : std::false_type {};
+template <class Node> struct IsLinked<Node, std::void_t<decltype(Node::next)>> : std::true_type {};
+// A node of LeetCode's: a linked list is a list, and a tree its values level by level.
+template <class Node> struct Plain<Node *> {
+    using Value = decltype(Node::val);
+    static Node *read_one(Reader &in) {
+        if (in.next() != 'n') return new Node{Plain<Value>::read(in)};
+        if (in.word() != "null") in.take(0);
+        return nullptr;
+    }
+    static Node *read(Reader &in) {
+        std::vector<Node *> all;
+        in.take('[');
+        while (!in.takes(']')) {
+            if (!all.empty()) in.take(',');
+            all.push_back(read_one(in));
+        }
+        if (all.empty()) return nullptr;
+        size_t free = 1;
+        for (Node *node : all) {
+            if constexpr (IsLinked<Node>::value) {
+                if (node == nullptr) in.take(0);
+                if (free < all.size()) node->next = all[free++];
+            } else if (node != nullptr) {
+                if (free < all.size()) node->left = all[free++];
+                if (free < all.size()) node->right = all[free++];
+            }
+        }
+        return all[0];
+    }
+    static void show(std::ostream &out, const Node *first) {
+        std::vector<const Node *> all;
+        if (first != nullptr) all.push_back(first);
+        for (size_t at = 0; at < all.size(); at++) {
+            if constexpr (IsLinked<Node>::value) {
+                if (all[at]->next != nullptr) all.push_back(all[at]->next);
+            } else if (all[at] != nullptr) {
+                all.push_back(all[at]->left);
+                all.push_back(all[at]->right);
+            }
+        }
+        while (!all.empty() && all.back() == nullptr) all.pop_back();
+        out << '[';
+        for (size_t at = 0; at < all.size(); at++) {
+            if (at > 0) out << ',';
+            if (all[at] == nullptr) out << "null";
+            else Plain<Value>::show(out, all[at]->val);
+        }
+        out << ']';
+    }
+};
 template <class A, class B> struct Plain<std::pair<A, B>> {
     static std::pair<A, B> read(Reader &in) {
         in.take('[');

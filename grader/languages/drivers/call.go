@@ -53,7 +53,9 @@ func readForTests(to shown.Value, from interface{}) {
 			return
 		}
 	case shown.Ptr:
-		if from != nil {
+		if all, is := from.([]interface{}); is && isNodeForTests(to.Type()) {
+			readNodesForTests(to, all)
+		} else if from != nil {
 			to.Set(shown.New(to.Type().Elem()))
 			readForTests(to.Elem(), from)
 		}
@@ -70,7 +72,66 @@ func readForTests(to shown.Value, from interface{}) {
 	panic(shownfmt.Sprintf("the argument %v is no %v", from, to.Type()))
 }
 
+func isNodeForTests(kind shown.Type) bool {
+	if kind.Kind() != shown.Ptr || kind.Elem().Kind() != shown.Struct {
+		return false
+	}
+	_, hasNext := kind.Elem().FieldByName("Next")
+	_, hasLeft := kind.Elem().FieldByName("Left")
+	_, hasValue := kind.Elem().FieldByName("Val")
+	return hasValue && (hasNext || hasLeft)
+}
+
+// What a node leads to, in order.
+func linksForTests(node shown.Value) []shown.Value {
+	if next := node.Elem().FieldByName("Next"); next.IsValid() {
+		return []shown.Value{next}
+	}
+	return []shown.Value{node.Elem().FieldByName("Left"), node.Elem().FieldByName("Right")}
+}
+
+// A linked list is a list, and a tree its values level by level.
+func readNodesForTests(to shown.Value, from []interface{}) {
+	free := []shown.Value{to}
+	for _, each := range from {
+		if len(free) == 0 || each == nil && len(free) == 1 && len(linksForTests(shown.New(to.Type().Elem()))) == 1 {
+			panic(shownfmt.Sprintf("the argument %v is no %v", from, to.Type()))
+		}
+		if each != nil {
+			free[0].Set(shown.New(to.Type().Elem()))
+			readForTests(free[0].Elem().FieldByName("Val"), each)
+			free = append(free, linksForTests(free[0])...)
+		}
+		free = free[1:]
+	}
+}
+
+func showNodesForTests(first shown.Value) string {
+	texts := []string{}
+	known := 0
+	for waiting := []shown.Value{first}; len(waiting) > 0; waiting = waiting[1:] {
+		if waiting[0].IsNil() {
+			texts = append(texts, "null")
+			continue
+		}
+		texts = append(texts, showForTests(waiting[0].Elem().FieldByName("Val")))
+		known = len(texts)
+		waiting = append(waiting, linksForTests(waiting[0])...)
+	}
+	text := "["
+	for i, each := range texts[:known] {
+		if i > 0 {
+			text += ","
+		}
+		text += each
+	}
+	return text + "]"
+}
+
 func showForTests(value shown.Value) string {
+	if value.Kind() == shown.Ptr && isNodeForTests(value.Type()) {
+		return showNodesForTests(value)
+	}
 	switch value.Kind() {
 	case shown.Invalid:
 		return "null"

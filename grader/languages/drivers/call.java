@@ -82,8 +82,78 @@ class MainForTests {
         return ((java.lang.reflect.ParameterizedType) type).getActualTypeArguments()[number];
     }
 
+    // The fields of one of LeetCode's nodes that lead to others; none of any other class.
+    static List<java.lang.reflect.Field> links(Class<?> type) {
+        List<java.lang.reflect.Field> all = new ArrayList<>();
+        if (!type.getSimpleName().equals("ListNode") && !type.getSimpleName().equals("TreeNode")) return all;
+        for (String name : new String[] {"next", "left", "right"}) {
+            try {
+                all.add(type.getDeclaredField(name));
+            } catch (NoSuchFieldException error) {
+                continue;
+            }
+        }
+        for (java.lang.reflect.Field field : all) field.setAccessible(true);
+        return all;
+    }
+
+    static java.lang.reflect.Field worth(Class<?> type) throws ReflectiveOperationException {
+        java.lang.reflect.Field field = type.getDeclaredField("val");
+        field.setAccessible(true);
+        return field;
+    }
+
+    static Object node(Class<?> type, Object value) throws ReflectiveOperationException {
+        Object node = null;
+        for (java.lang.reflect.Constructor<?> made : type.getDeclaredConstructors()) {
+            made.setAccessible(true);
+            if (made.getParameterCount() == 0) node = made.newInstance();
+            else if (made.getParameterCount() == 1) node = made.newInstance(as(value, made.getParameterTypes()[0]));
+            if (node != null) break;
+        }
+        java.lang.reflect.Field field = worth(type);
+        field.set(node, as(value, field.getType()));
+        return node;
+    }
+
+    // A linked list is a list, and a tree its values level by level.
+    static Object nodes(List<?> values, Class<?> type) {
+        try {
+            List<Object> all = new ArrayList<>();
+            for (Object value : values) all.add(value == null ? null : node(type, value));
+            int free = 1;
+            List<java.lang.reflect.Field> links = links(type);
+            for (Object node : all) {
+                if (node == null && links.size() == 1) throw unfit(values, type);
+                for (java.lang.reflect.Field link : links) {
+                    if (node != null && free < all.size()) link.set(node, all.get(free++));
+                }
+            }
+            return all.isEmpty() ? null : all.get(0);
+        } catch (ReflectiveOperationException | NullPointerException error) {
+            throw unfit(values, type);
+        }
+    }
+
+    static List<Object> values(Object first) throws ReflectiveOperationException {
+        List<Object> nodes = new ArrayList<>(), all = new ArrayList<>();
+        if (first != null) nodes.add(first);
+        for (int i = 0; i < nodes.size(); i++) {
+            Object node = nodes.get(i);
+            all.add(node == null ? null : worth(node.getClass()).get(node));
+            if (node == null) continue;
+            List<java.lang.reflect.Field> links = links(node.getClass());
+            for (java.lang.reflect.Field link : links) {
+                if (links.size() > 1 || link.get(node) != null) nodes.add(link.get(node));
+            }
+        }
+        while (!all.isEmpty() && all.get(all.size() - 1) == null) all.remove(all.size() - 1);
+        return all;
+    }
+
     static Object as(Object value, java.lang.reflect.Type type) {
         Class<?> raw = classOf(type);
+        if (value instanceof List && !links(raw).isEmpty()) return nodes((List<?>) value, raw);
         if (value == null && !raw.isPrimitive()) return null;
         if (raw.isArray() && value instanceof List) {
             java.lang.reflect.Type item = type instanceof Class ? raw.getComponentType()
@@ -135,8 +205,10 @@ class MainForTests {
         throw unfit(value, type.getTypeName());
     }
 
-    static void show(StringBuilder out, Object value) {
-        if (value == null || value instanceof Number || value instanceof Boolean) {
+    static void show(StringBuilder out, Object value) throws ReflectiveOperationException {
+        if (value != null && !links(value.getClass()).isEmpty()) {
+            show(out, values(value));
+        } else if (value == null || value instanceof Number || value instanceof Boolean) {
             out.append(value);
         } else if (value instanceof Iterable) {
             String between = "[";
@@ -195,7 +267,8 @@ class MainForTests {
             method.setAccessible(true);
             StringBuilder out = new StringBuilder("\n{mark} 0 ");
             try {
-                show(out, method.invoke(made.newInstance(), values));
+                Object value = method.invoke(made.newInstance(), values);
+                show(out, value == null && !links(method.getReturnType()).isEmpty() ? List.of() : value);
             } catch (java.lang.reflect.InvocationTargetException error) {
                 throw error.getCause();
             }
