@@ -1,5 +1,6 @@
 """JavaScript, by Node.js."""
 
+import json
 import re
 
 from grader.languages.language import (
@@ -12,6 +13,7 @@ from grader.languages.language import (
     ValueDriver,
     call_first,
     driver_source,
+    lacking_nodes,
 )
 from grader.model import MiB
 
@@ -76,12 +78,52 @@ def show(values: ValueDriver) -> str:
 _CALL = driver_source("call.js")
 
 
+_NODES = {
+    "ListNode": "class ListNode { constructor(val = 0, next = null)"
+    " { this.val = val; this.next = next; } }",
+    "TreeNode": "class TreeNode { constructor(val = 0, left = null, right = null)"
+    " { this.val = val; this.left = left; this.right = right; } }",
+}
+_DOCUMENTED = re.compile(r"/\*\*(?P<text>(?:(?!\*/).)*)\*/", re.DOTALL)
+_PARAMETER = re.compile(r"@param\s*\{([^}]*)\}")
+_RESULT = re.compile(r"@returns?\s*\{([^}]*)\}")
+_NEXT_PARAMETER = re.compile(r",(?=\s*\w+\??\s*:)")
+
+
+def types_of(code: str, function: str) -> tuple[list[str], str]:
+    """Return the types that a function's parameters and result have.
+
+    They are TypeScript's, else those of the comment before the function, as LeetCode writes them.
+    Both are empty if there are none.
+    """
+    head = re.search(
+        rf"\b{re.escape(function)}\s*(?:=\s*)?(?:async\s*)?(?:function\s*)?\((?P<all>[^)]*)\)"
+        r"[ \t]*(?::(?P<result>[^{;]*))?",
+        code,
+    )
+    if head is None:
+        return [], ""
+    if ":" in head["all"] or head["result"]:
+        typed = [each.partition(":")[2] for each in _NEXT_PARAMETER.split(head["all"])]
+        return typed, head["result"] or ""
+    comments = [found["text"] for found in _DOCUMENTED.finditer(code, 0, head.start())]
+    text = next((each for each in reversed(comments) if _PARAMETER.search(each)), "")
+    result = _RESULT.search(text)
+    return _PARAMETER.findall(text), result[1] if result else ""
+
+
 def call(driver: CallDriver) -> str:
     """Read arguments, call the function and show what it returns, or what a promise resolves to."""
+    types, result = types_of(driver.code, driver.function)
     called = (
         driver.function if driver.holder is None else f"new {driver.holder}().{driver.function}"
     )
-    return f"{driver.code}\n" + _CALL.replace("{call}", called).replace("{mark}", driver.mark)
+    return f"{lacking_nodes(driver.code, _NODES)}{driver.code}\n" + (
+        _CALL.replace("{call}", called)
+        .replace("{mark}", driver.mark)
+        .replace("{types}", json.dumps(types))
+        .replace("{result}", json.dumps(result))
+    )
 
 
 _TESTS = TranslatedTests(

@@ -133,7 +133,10 @@ def lacking_nodes(code: str, definitions: Mapping[str, str]) -> str:
         definition
         for name, definition in definitions.items()
         if re.search(rf"\b{name}\b", bare)
-        and not re.search(rf"\b(?:class|struct|type)\s+{name}\b(?!\s*[;*&])", bare)
+        and not re.search(
+            rf"\b(?:class|struct|type|interface|function|const|let|var)\s+{name}\b(?!\s*[;*&])",
+            bare,
+        )
     )
 
 

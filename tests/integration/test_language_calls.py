@@ -246,6 +246,22 @@ NODES = {
     "\treturn last\n}\n\nfunc mirror(root *TreeNode) *TreeNode {\n"
     "\tif root == nil {\n\t\treturn nil\n\t}\n"
     "\treturn &TreeNode{root.Val, mirror(root.Right), mirror(root.Left)}\n}",
+    "javascript": "/**\n * function ListNode(val, next) {}\n */\n"
+    "/**\n * @param {ListNode} head\n * @param {TreeNode} root\n * @return {ListNode}\n */\n"
+    "var reverseFrom = function(head, root) {\n"
+    "  let last = root ? new ListNode(root.right.val) : null;\n"
+    "  for (; head; head = head.next) last = new ListNode(head.val, last);\n"
+    "  return last;\n};\n"
+    "/**\n * @param {TreeNode} root\n * @return {TreeNode}\n */\n"
+    "const mirror = (root) => root\n"
+    "  && new TreeNode(root.val, mirror(root.right), mirror(root.left));",
+    "typescript": "type ListNode = { val: number; next: ListNode | null };\n"
+    "function reverseFrom(head: ListNode | null, root: TreeNode | null): ListNode | null {\n"
+    "  let last: ListNode | null = root ? { val: root.right!.val, next: null } : null;\n"
+    "  for (; head; head = head.next) last = { val: head.val, next: last };\n"
+    "  return last;\n}\n"
+    "function mirror(root: TreeNode | null): TreeNode | null {\n"
+    "  return root && new TreeNode(root.val, mirror(root.right), mirror(root.left));\n}",
     "java": "class Solution {\n    ListNode reverseFrom(ListNode head, TreeNode root) {\n"
     "        ListNode last = root == null ? null : new ListNode(root.right.val);\n"
     "        for (; head != null; head = head.next) last = new ListNode(head.val, last);\n"
@@ -260,10 +276,10 @@ NODES = {
 def test_linked_lists_and_trees_are_made_of_lists_and_shown_as_such(
     grader: Grader, language: str
 ) -> None:
-    inputs: list[object] = [[[1, 2], [5, None, 6, 7]], [[], []], [[1, None], []]]
-    report = grade(grader, language, NODES[language], "reverseFrom", inputs, [[2, 1, 6], [], [1]])
+    inputs: list[object] = [[[1, 2], [5, None, 6, 7]], [[], []], [[1, 2], [None]]]
+    report = grade(grader, language, NODES[language], "reverseFrom", inputs, [[2, 1, 6], [], [2]])
     verdicts = [case.verdict for case in report.cases]
-    assert verdicts == ["passed", "passed", "runtime_error"], report.feedback
+    assert verdicts == ["passed", "passed", "failed"], report.feedback
     trees: list[object] = [[[1, None, 2, 3]], [[]], [[4, 5, 6]]]
     report = grade(
         grader, language, NODES[language], "mirror", trees, [[1, 2, None, None, 3], [], [4, 5, 6]]
