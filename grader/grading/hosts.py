@@ -2,8 +2,9 @@
 
 An interpreter runs Python on one core at a time, and a submission takes about a millisecond of it.
 A grader with more than a few slots therefore starts further processes, each a grader with a share
-of the slots (`grader/grading/host.py`), and hands whole submissions to them. The grader itself has
-a share too: nothing is started until more submissions are open than that share has slots.
+of the slots (`grader/grading/host.py`), and hands whole submissions to them. The grader keeps one
+slot itself, so that a single call never waits for a process to start: nothing is started until more
+submissions are open.
 """
 
 import contextlib
@@ -37,6 +38,8 @@ from sandbox_images.harness.wire.frames import FrameReader, Header, encode
 _log = logging.getLogger(__name__)
 
 SLOTS_PER_PROCESS = 4
+OWN_SLOTS = 1
+"""How many slots a grader with host processes keeps: it is busy with handing out submissions."""
 _FAILED_STARTS = 3
 """After so many failed starts in a row, no further host process is started."""
 _END_TIMEOUT_S = 10.0
@@ -70,7 +73,7 @@ class Hosts:
         self._changed = threading.Condition()
         self._waiting = 0
         self._busy_here = 0
-        self._shares = _shares(settings.slots - SLOTS_PER_PROCESS)
+        self._shares = _shares(settings.slots - OWN_SLOTS)
         self._hosts: list[Host] = []
         self._failed_starts = 0
         self._closed = False
@@ -178,7 +181,7 @@ class Hosts:
             return False
         if order is None or self._free_host(order) is not None:
             return True
-        if self._busy_here < SLOTS_PER_PROCESS or self._failed_starts >= _FAILED_STARTS:
+        if self._busy_here < OWN_SLOTS or self._failed_starts >= _FAILED_STARTS:
             return True
         self._start_host()
         return False

@@ -18,7 +18,7 @@ from grader.grading.host_messages import (
     make_order,
     read_order,
 )
-from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
+from grader.grading.hosts import OWN_SLOTS, SLOTS_PER_PROCESS, Hosts
 from grader.model import GradeReport, Submission
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule, GradingRules
@@ -80,9 +80,9 @@ def test_where_no_host_process_starts_this_one_uses_all_slots(
 def test_no_host_process_starts_for_what_this_one_has_slots_for(eventually: Eventually) -> None:
     here, hosts = Here(), Hosts(SETTINGS, SandboxChoice.NATIVE)
     before = threading.active_count()
-    threads = grade_many(hosts, here, SLOTS_PER_PROCESS)
-    eventually(lambda: here.running == SLOTS_PER_PROCESS, 20)
-    assert threading.active_count() == before + SLOTS_PER_PROCESS
+    threads = grade_many(hosts, here, OWN_SLOTS)
+    eventually(lambda: here.running == OWN_SLOTS, 20)
+    assert threading.active_count() == before + OWN_SLOTS
     here.go.set()
     for thread in threads:
         thread.join(20)
