@@ -72,8 +72,9 @@ class Service:
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
 
     def log(self) -> list[dict[str, Any]]:
-        """Return the log's lines; each must be an object."""
-        return [json.loads(line) for line in self._log.read_text().splitlines()]
+        """Return the log's lines so far; each must be an object."""
+        whole = self._log.read_text().rpartition("\n")[0]  # It may be writing the last one.
+        return [json.loads(line) for line in whole.splitlines()]
 
     def text(self) -> str:
         return self._log.read_text()

@@ -4,17 +4,64 @@ At INFO and above, no message of this package quotes a submission or its tests. 
 ids, which come from the client and are cut.
 """
 
+import contextlib
 import logging
+import queue
 import sys
-from typing import Any
+import threading
+from typing import Any, TextIO
 
 import structlog
 
 _ID_CHARS = 200
+_MOST_LINES = 10_000
+"""How many lines may wait to be written before those that log have to wait, too."""
 
 
-def show_logs(level: int) -> None:
-    """Write everything of at least this level that is logged in this process to standard error."""
+class BackgroundHandler(logging.Handler):
+    """Writes lines in a thread of its own, many at once.
+
+    Otherwise the threads of a busy service, which log a line for each submission, wait for each
+    other at each line: whoever writes lets go of the interpreter with the handler locked.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        """Start the thread, which lasts as long as the process."""
+        super().__init__()
+        self._stream = stream
+        self._lines: queue.Queue[str] = queue.Queue(_MOST_LINES)
+        threading.Thread(target=self._write, name="grader-log", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Have a record written soon."""
+        try:
+            self._lines.put(self.format(record) + "\n")
+        except Exception:  # noqa: BLE001 - as in every handler: a faulty message stops nothing
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Wait until all lines are written. The exiting interpreter calls this."""
+        self._lines.join()
+
+    def _write(self) -> None:
+        while True:
+            lines = [self._lines.get()]
+            while not self._lines.empty():  # No other thread takes any.
+                lines.append(self._lines.get())
+            with contextlib.suppress(OSError, ValueError):  # Nothing reads them any more.
+                self._stream.write("".join(lines))
+                self._stream.flush()
+            for _ in lines:
+                self._lines.task_done()
+
+
+def show_logs(level: int, *, in_background: bool = False) -> None:
+    """Write everything of at least this level that is logged in this process to standard error.
+
+    Args:
+        level: The level.
+        in_background: Whether a thread writes the lines; for a process that never forks.
+    """
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -31,7 +78,8 @@ def show_logs(level: int) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    stream = sys.stderr
+    handler = BackgroundHandler(stream) if in_background else logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],

@@ -41,7 +41,7 @@ def serve(settings: Settings) -> None:
         GraderError: Something that the settings name does not exist or cannot work here.
     """
     check_exposure(settings.server)
-    show_logs(logging.DEBUG if settings.server.verbose else logging.INFO)
+    show_logs(logging.DEBUG if settings.server.verbose else logging.INFO, in_background=True)
     _raise_open_files()
     _give_back_memory()
     with _listen(settings.server) as listener:

@@ -242,7 +242,9 @@ def test_metrics_count_requests_and_submissions(service: Service) -> None:
     assert service.metric("process_resident_memory_bytes") > 0
 
 
-def test_log_names_submissions_and_shows_nothing_of_them(service: Service) -> None:
+def test_log_names_submissions_and_shows_nothing_of_them(
+    service: Service, eventually: Eventually
+) -> None:
     code = f"{GOOD}\n# {SECRET}"
     service.grade(code, id="logged/1")
     service.grade(BAD, id="logged/2", label=[f"assert add(1, 2) == 4, {SECRET!r}"])
@@ -257,8 +259,10 @@ def test_log_names_submissions_and_shows_nothing_of_them(service: Service) -> No
     service.post("/get_reward", {"query": [code], "prompts": [SECRET], "labels": [SECRET]})
     service.run_code(f"print({SECRET!r}); raise ValueError({SECRET!r})", stdin=SECRET)
     service.run_code(SECRET, language=SECRET)
-    lines = service.log()
-    logged = {line.get("submission"): line for line in lines}
+    service.grade(code, id="logged/5")
+    # Lines are written in their order, soon after they are logged.
+    eventually(lambda: any(line.get("submission") == "logged/5" for line in service.log()), 20)
+    logged = {line.get("submission"): line for line in service.log()}
     assert logged["logged/1"]["verdict"] == "passed"
     assert logged["logged/2"]["verdict"] == "failed"
     assert logged["logged/3"]["endpoint"] == "/v1/grade"
@@ -270,11 +274,13 @@ def test_log_names_submissions_and_shows_nothing_of_them(service: Service) -> No
     assert TOKEN not in service.text()
 
 
-def test_request_id_comes_back_and_stands_in_the_log(service: Service) -> None:
+def test_request_id_comes_back_and_stands_in_the_log(
+    service: Service, eventually: Eventually
+) -> None:
     body = {"completion": GOOD, "label": ASSERTS}
     response = service.post("/v1/grade", body, headers={"X-Request-ID": "trace-77"})
     assert response.headers["X-Request-ID"] == "trace-77"
-    assert any(line.get("request") == "trace-77" for line in service.log())
+    eventually(lambda: any(line.get("request") == "trace-77" for line in service.log()), 20)
     assert len(service.get("/healthz").headers["X-Request-ID"]) == 16
 
 

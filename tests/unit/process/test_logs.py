@@ -1,0 +1,59 @@
+"""Lines that are logged are written whole, in order, and before the process has ended."""
+
+import io
+import logging
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from grader.process.logs import BackgroundHandler
+
+LINES = 500
+
+
+def test_lines_of_many_threads_are_whole_and_in_the_order_of_each() -> None:
+    stream = io.StringIO()
+    handler = BackgroundHandler(stream)
+
+    def log(name: str) -> None:
+        for number in range(LINES):
+            handler.emit(logging.makeLogRecord({"msg": f"{name} {number}"}))
+
+    threads = [threading.Thread(target=log, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    handler.flush()
+    lines = [line.split() for line in stream.getvalue().splitlines()]
+    for name in "abc":
+        assert [int(number) for by, number in lines if by == name] == list(range(LINES))
+
+
+def test_line_that_cannot_be_formatted_or_written_stops_no_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    handler = BackgroundHandler(stream)
+    handler.handle(logging.makeLogRecord({"msg": "%d", "args": ("no number",)}))
+    for text in ("\ud800", "good"):
+        handler.handle(logging.makeLogRecord({"msg": text}))
+        handler.flush()
+    assert "TypeError" in capsys.readouterr().err
+    assert stream.buffer.getvalue() == b"good\n"
+
+
+def test_exiting_interpreter_writes_all_lines() -> None:
+    code = f"""
+import logging
+from grader.process.logs import show_logs
+show_logs(logging.INFO, in_background=True)
+for number in range({LINES}):
+    logging.getLogger("x").info("line %d", number)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr.count('"event": "line ') == LINES
