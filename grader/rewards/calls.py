@@ -86,6 +86,8 @@ class _Watch:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._open: dict[threading.Thread, Call] = {}
+        self._closing: frozenset[threading.Thread] = frozenset()
+        """The threads of the event loop that was being closed when last looked."""
         self._thread: threading.Thread | None = None
 
     def add(self, thread: threading.Thread, call: Call) -> None:
@@ -97,7 +99,8 @@ class _Watch:
                 self._thread = threading.Thread(target=self._run, name="grader-loops", daemon=True)
                 self._thread.start()
             self._changed.notify()
-        if thread in _threads_of_closing_loop():
+        # Not looked for at each call: that takes as long as the process has threads.
+        if thread in self._closing:
             call.cancel()
 
     def remove(self, thread: threading.Thread) -> None:
@@ -109,9 +112,9 @@ class _Watch:
             with self._changed:
                 self._changed.wait_for(lambda: self._open)
             time.sleep(_LOOK_S)
-            closing = _threads_of_closing_loop()
+            self._closing = _threads_of_closing_loop()
             with self._changed:
-                lost = [call for thread, call in self._open.items() if thread in closing]
+                lost = [call for thread, call in self._open.items() if thread in self._closing]
             for call in lost:
                 call.cancel()
 

@@ -25,9 +25,9 @@ class OpenRequests:
 
     def __init__(self) -> None:
         """Start without any request."""
-        self._cancellations: dict[asyncio.Future[None], RequestContext | None] = {}
+        self._ends: dict[asyncio.Future[None], RequestContext | None] = {}
+        """Each is reached when its work is done, its client is gone or the service stops."""
         self._is_draining = False
-        self._is_over = False
         self._when_draining: list[Callable[[], None]] = []
 
     @property
@@ -44,16 +44,15 @@ class OpenRequests:
         self._is_draining = True
         for call in self._when_draining:
             call()
-        for cancellation, context in self._cancellations.items():
-            if not (cancellation.done() or (context is not None and context.is_under_way)):
-                cancellation.set_result(None)
+        for end, context in self._ends.items():
+            if context is None or not context.is_under_way:
+                _reach(end)
 
     def cancel_all(self) -> None:
         """Cancel every request, now and from now on."""
-        self._is_draining = self._is_over = True
-        for cancellation in self._cancellations:
-            if not cancellation.done():
-                cancellation.set_result(None)
+        self._is_draining = True
+        for end in self._ends:
+            _reach(end)
 
     async def wait(self, request: Request, work: Awaitable[_Result]) -> _Result:
         """Return the result of the work.
@@ -68,20 +67,28 @@ class OpenRequests:
         context = current_request()
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_until_gone(request))
-        cancellation: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._cancellations[cancellation] = context
-        if self._is_over or (self._is_draining and not task.done()):
-            cancellation.set_result(None)
+        # Cheaper than `asyncio.wait`, which makes a future and callbacks of its own for each call.
+        end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ends[end] = context
+        if self._is_draining:
+            end.set_result(None)
+        for each in (task, gone):
+            each.add_done_callback(lambda _: _reach(end))
         try:
-            await asyncio.wait((task, gone, cancellation), return_when=asyncio.FIRST_COMPLETED)
+            await end
             if task.done():
                 return task.result()
-            raise StoppingError if cancellation.done() else ClientGoneError
+            raise ClientGoneError if gone.done() else StoppingError
         finally:
-            del self._cancellations[cancellation]
+            del self._ends[end]
             gone.cancel()
             if not task.done():
                 await _cancel(task, context)
+
+
+def _reach(end: asyncio.Future[None]) -> None:
+    if not end.done():
+        end.set_result(None)
 
 
 async def _cancel(task: "asyncio.Future[_Result]", context: RequestContext | None) -> None:

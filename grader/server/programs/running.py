@@ -1,7 +1,6 @@
 """Run programs in the slots of this process."""
 
 import asyncio
-import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -81,33 +80,34 @@ class LocalPrograms:
     ) -> RunOutcome:
         """Run a batch's only run; see `Programs.run`."""
         loop = asyncio.get_running_loop()
-        begun = asyncio.Event()
+        entry = self._wait_queue.enter()
         order = _Order(
             batch=batch,
             image=image,
             context=current_request(),
             answer_by=answer_by,
-            when_begun=lambda: _tell(loop, begun),
+            when_begun=lambda: self._wait_queue.leave(entry),
         )
-        entry = self._wait_queue.enter()
         self._open.add(order)
+        is_late = False
+
+        def give_up() -> None:
+            nonlocal is_late
+            if not order.has_slot.is_set():
+                is_late = result.cancel()
+
         try:
             future: Future[RunOutcome] = self._threads.submit(self._run, order)
             result = asyncio.wrap_future(future)
-            turn = asyncio.ensure_future(begun.wait())
+            alarm = loop.call_later(max(0.0, begin_by - time.monotonic()), give_up)
             try:
-                await asyncio.wait(
-                    (result, turn),
-                    timeout=max(0.0, begin_by - time.monotonic()),
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                if not (result.done() or order.has_slot.is_set()):
-                    result.cancel()
-                    raise NoSlotInTimeError
-                self._wait_queue.leave(entry)
                 return await result
+            except asyncio.CancelledError:
+                if is_late:
+                    raise NoSlotInTimeError from None
+                raise
             finally:
-                turn.cancel()
+                alarm.cancel()
                 if not result.done() or result.cancelled():
                     # In a thread: killing a slot would block the event loop for too long.
                     _ = loop.run_in_executor(None, order.handle.stop)
@@ -141,8 +141,3 @@ class LocalPrograms:
             on_slot=on_slot,
             answer_by=lambda: order.answer_by,
         )
-
-
-def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    with contextlib.suppress(RuntimeError):  # The loop is closed: nothing waits for the event.
-        loop.call_soon_threadsafe(event.set)
