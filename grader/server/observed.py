@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -65,7 +66,7 @@ class ObservedGrader(FutureGrader):
         Raises:
             GraderError: The other grader cannot be opened.
         """
-        self._settings = settings
+        self._most = most_limits(settings.server, settings.limits)
         self._wait_queue = wait_queue
         self._metrics = metrics
         self._samples = samples
@@ -80,7 +81,7 @@ class ObservedGrader(FutureGrader):
         self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
     ) -> ReportFuture:
         """Begin to grade; see `FutureGrader.submit`. Cancelling the request cancels it."""
-        suite = cap_limits(submission.suite, self._settings.server, self._settings.limits)
+        suite = cap_limits(submission.suite, self._most)
         if suite is not submission.suite:
             submission = replace(submission, suite=suite)
         call = _Call(
@@ -167,25 +168,27 @@ class ObservedGrader(FutureGrader):
             self._recorder.write((sample,))
 
 
-def cap_limits(suite: TestSuite, settings: ServerSettings, own: Limits) -> TestSuite:
-    """Return a suite with its limits lowered to the most that a client may set.
+def most_limits(settings: ServerSettings, own: Limits) -> Mapping[str, Any]:
+    """Return the most that a client may set, by the names of the limits.
 
     Args:
-        suite: The suite as the client sent it.
         settings: Bounds time and memory.
         own: The service's own limits; a multiple of them bounds all other limits.
     """
-    most = {field.name: _MOST_TIMES * getattr(own, field.name) for field in fields(Limits)} | {
+    return {field.name: _MOST_TIMES * getattr(own, field.name) for field in fields(Limits)} | {
         "cpu_time_s": settings.max_time_s,
         "wall_time_s": settings.max_time_s,
         "total_time_s": settings.max_time_s,
         "memory_bytes": settings.max_memory_bytes,
     }
-    given = {name: getattr(suite.limits, name) for name in most}
+
+
+def cap_limits(suite: TestSuite, most: Mapping[str, Any]) -> TestSuite:
+    """Return a suite with its limits, as the client sent them, lowered to `most`."""
     capped = {
-        name: most[name]
-        for name, value in given.items()
-        if value is not None and value > most[name]
+        name: highest
+        for name, highest in most.items()
+        if (value := getattr(suite.limits, name)) is not None and value > highest
     }
     if not capped:
         return suite

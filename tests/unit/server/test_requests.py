@@ -15,7 +15,7 @@ from grader.server.http.cancellation import ClientGoneError, OpenRequests, Stopp
 from grader.server.http.errors import complaint
 from grader.server.http.request_context import RequestContext, current_request, enter_request
 from grader.server.http.wait_queue import WaitQueue
-from grader.server.observed import cap_limits
+from grader.server.observed import cap_limits, most_limits
 from tests.factories import make_suite
 
 
@@ -158,14 +158,14 @@ def test_limit_above_the_servers_is_lowered(given: Any, kept: Any) -> None:
     settings = ServerSettings(max_time_s=10, max_memory_bytes=100)
     own = Limits(output_bytes=1000, work_bytes=2000, work_files=20, processes=10)
     suite = make_suite(limits=LimitOverrides(**{"processes": 3, **given}))
-    capped = cap_limits(suite, settings, own)
+    capped = cap_limits(suite, most_limits(settings, own))
     assert capped == replace(suite, limits=LimitOverrides(**{"processes": 3, **kept}))
 
 
 def test_suite_within_the_limits_is_the_same_object() -> None:
     settings = ServerSettings(max_time_s=10, max_memory_bytes=100)
     suite = make_suite(limits=LimitOverrides(cpu_time_s=10.0, memory_bytes=100))
-    assert cap_limits(suite, settings, Limits()) is suite
+    assert cap_limits(suite, most_limits(settings, Limits())) is suite
 
 
 @pytest.mark.parametrize(
