@@ -125,7 +125,8 @@ class Confinement:
 
         Args:
             control: To the supervisor, which gets a message when a fork is locked in. The fork then
-                closes it, like every other descriptor of the harness.
+                closes its descriptor, like every other one of the harness, but must not free the
+                object, which would close whatever has the number by then.
             room: For the runs, if the kernel has no mount namespaces.
         """
         self._signals = signals.SetAside()
@@ -158,7 +159,7 @@ class Confinement:
         first, last = self._prepared[key]
         if order.command:
             environment = {**ENVIRONMENT, **order.environment}
-            executable = _find_program(order.command[0], environment["PATH"])
+            executable = find_program(order.command[0], environment["PATH"])
             order = order._replace(environment=environment, executable=executable)
         return lambda: self._enter(order, first, last)
 
@@ -170,7 +171,6 @@ class Confinement:
         bundle = orders.read_bundle(order.bundle)
         stage(bundle, order.bundle, 0o755 if order.command else 0o644)
         last.make()
-        self._control.detach()
         gc.enable()
         return ConfinedRun.of(order, bundle)
 
@@ -276,7 +276,7 @@ def _free_descriptors(count: int) -> list[int]:
 
 
 @cache
-def _find_program(name: str, path: str) -> str:
+def find_program(name: str, path: str) -> str:
     """Return the file that a command names; the name if it is a path, or if there is no file.
 
     Here, because the search would copy many pages in a fork. Runs see the same folders.

@@ -40,7 +40,8 @@ _WITHOUT_TESTS = ("plain", "interactor")
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
 _kept: list[object] = []
-"""What forks inherit and need no more. To free it would copy the pages that it lies on."""
+"""What forks must not free: the pages that it lies on would be copied, and descriptors closed that
+are not theirs any more."""
 
 
 def main(args: list[str]) -> None:
@@ -131,7 +132,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     """
     confined = confinement.Confinement(control, room)
     pid_namespaces = namespaces.PidNamespaces()
-    _kept.extend((confined, pid_namespaces))
+    _kept.extend((control, confined, pid_namespaces))
     # In a reduced slot, each run has a net namespace of its own.
     own_sockets = sockets.count() if room is None else 0
     gc.collect()
