@@ -3,14 +3,13 @@
 import asyncio
 from typing import Annotated, Any
 
-import httpx
 import pytest
 from fastapi import APIRouter, Body, FastAPI, Header, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grader.model.wire import json_bytes
 from grader.server.http.bodies import BufferedReceive
@@ -79,20 +78,42 @@ def direct(inner: ASGIApp) -> ASGIApp:
     return buffered(DirectRequests(inner, APP, APP.state.endpoints))
 
 
-def answer(app: ASGIApp, request: httpx.Request) -> tuple[int, dict[str, str], bytes]:
-    async def ask() -> httpx.Response:
-        return await httpx.ASGITransport(app).handle_async_request(request)
+def answer(app: ASGIApp, request: tuple[Scope, bytes]) -> tuple[int, dict[bytes, bytes], bytes]:
+    scope, body = request
+    sent: list[Message] = []
 
-    async def scenario() -> tuple[int, dict[str, str], bytes]:
-        response = await ask()
-        return response.status_code, dict(response.headers), await response.aread()
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
 
-    return asyncio.run(scenario())
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def scenario() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(scenario())
+    start, *parts = sent
+    content = b"".join(part.get("body", b"") for part in parts)
+    return start["status"], dict(start["headers"]), content
 
 
-def post(body: bytes, *, method: str = "POST", query: str = "", **headers: str) -> httpx.Request:
+def post(
+    body: bytes, *, method: str = "POST", query: str = "", **headers: str
+) -> tuple[Scope, bytes]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return httpx.Request(method, f"http://x{PATH}{query}", content=body, headers=named)
+    named |= {"host": "x", "content-length": str(len(body))}
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": PATH,
+        "query_string": query.removeprefix("?").encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("x", 80),
+    }
+    return scope, body
 
 
 async def never(_: Scope, __: Receive, ___: Send) -> None:
@@ -125,7 +146,7 @@ bodies = st.binary(max_size=9) | (items | plain_data).map(
     ),
 )
 def test_answer_is_fastapis(body: bytes, method: str, query: str, headers: Any) -> None:
-    def request() -> httpx.Request:
+    def request() -> tuple[Scope, bytes]:
         return post(body, method=method, query=query, **headers)
 
     assert answer(direct(APP), request()) == answer(buffered(APP), request())
