@@ -11,6 +11,7 @@ from grader.languages.language import (
     ValueDriver,
     call_first,
     driver_source,
+    lacking_nodes,
 )
 
 _SHOW = """#[allow(unused)]
@@ -78,6 +79,22 @@ def show(values: ValueDriver) -> str:
 _CALL = driver_source("call.rs")
 
 
+_NODES = {
+    "ListNode": "#[derive(PartialEq, Eq, Clone, Debug)]\n"
+    "pub struct ListNode { pub val: i32, pub next: Option<Box<ListNode>> }\n"
+    "impl ListNode { pub fn new(val: i32) -> Self { ListNode { next: None, val } } }",
+    "TreeNode": "#[derive(PartialEq, Eq, Clone, Debug)]\npub struct TreeNode { pub val: i32,"
+    " pub left: Option<std::rc::Rc<std::cell::RefCell<TreeNode>>>,"
+    " pub right: Option<std::rc::Rc<std::cell::RefCell<TreeNode>>> }\n"
+    "impl TreeNode { pub fn new(val: i32) -> Self {"
+    " TreeNode { val, left: None, right: None } } }",
+}
+_NODE_CALLS = {
+    "ListNode": driver_source("list_node.rs"),
+    "TreeNode": driver_source("tree_node.rs"),
+}
+
+
 def call(driver: CallDriver) -> str:
     """Read arguments as the parameters of the function want them, and show what it returns."""
     code = _MAIN.sub(r"#[cfg(any())] \g<0>", driver.code)
@@ -87,7 +104,8 @@ def call(driver: CallDriver) -> str:
         if not re.search(rf"\b(?:struct|enum)\s+{driver.holder}\b", code):
             holder = f"struct {driver.holder};"  # LeetCode defines it
     main = f'fn main() {{ calls_for_tests::call("{driver.mark}", {called}); }}'
-    return "\n".join([code, holder, _CALL, main, ""])
+    nodes = [source for name, source in _NODE_CALLS.items() if name in code]
+    return "\n".join([code, holder, lacking_nodes(code, _NODES), _CALL, *nodes, main, ""])
 
 
 _TESTS = TranslatedTests(

@@ -95,7 +95,7 @@ mod calls_for_tests {
         }
     }
 
-    fn unfit() -> ! {
+    pub fn unfit() -> ! {
         panic!("the function has other parameters than the case has arguments")
     }
 
