@@ -9,6 +9,7 @@ import logging
 import queue
 import sys
 import threading
+import time
 from typing import Any, TextIO
 
 import structlog
@@ -16,6 +17,7 @@ import structlog
 _ID_CHARS = 200
 _MOST_LINES = 10_000
 """How many lines may wait to be written before those that log have to wait, too."""
+_PAUSE_S = 0.01
 
 
 class BackgroundHandler(logging.Handler):
@@ -29,30 +31,38 @@ class BackgroundHandler(logging.Handler):
         """Start the thread, which lasts as long as the process."""
         super().__init__()
         self._stream = stream
-        self._lines: queue.Queue[str] = queue.Queue(_MOST_LINES)
+        # Not `queue.Queue`: a finaliser may log while its thread is putting a line.
+        self._lines: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
         threading.Thread(target=self._write, name="grader-log", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Have a record written soon."""
         try:
-            self._lines.put(self.format(record) + "\n")
+            line = self.format(record) + "\n"
         except Exception:  # noqa: BLE001 - as in every handler: a faulty message stops nothing
             self.handleError(record)
+            return
+        while self._lines.qsize() > _MOST_LINES:
+            time.sleep(_PAUSE_S)
+        self._lines.put(line)
 
     def flush(self) -> None:
         """Wait until all lines are written. The exiting interpreter calls this."""
-        self._lines.join()
+        written = threading.Event()
+        self._lines.put(written)
+        written.wait()
 
     def _write(self) -> None:
         while True:
-            lines = [self._lines.get()]
+            batch = [self._lines.get()]
             while not self._lines.empty():  # No other thread takes any.
-                lines.append(self._lines.get())
+                batch.append(self._lines.get())
             with contextlib.suppress(OSError, ValueError):  # Nothing reads them any more.
-                self._stream.write("".join(lines))
+                self._stream.write("".join(each for each in batch if isinstance(each, str)))
                 self._stream.flush()
-            for _ in lines:
-                self._lines.task_done()
+            for each in batch:
+                if isinstance(each, threading.Event):
+                    each.set()
 
 
 def show_logs(level: int, *, in_background: bool = False) -> None:

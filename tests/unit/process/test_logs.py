@@ -32,6 +32,29 @@ def test_lines_of_many_threads_are_whole_and_in_the_order_of_each() -> None:
         assert [int(number) for by, number in lines if by == name] == list(range(LINES))
 
 
+def test_finaliser_may_log_at_any_point_while_its_thread_logs() -> None:
+    handler = BackgroundHandler(io.StringIO())
+    done = threading.Event()
+    is_inside = False
+
+    def finalise(*_: object) -> None:
+        """Log at each call that the handler makes, since finalisers may run at any of them."""
+        nonlocal is_inside
+        if not is_inside:
+            is_inside = True
+            handler.emit(logging.makeLogRecord({"msg": "inside"}))
+            is_inside = False
+
+    def log() -> None:
+        sys.setprofile(finalise)
+        handler.emit(logging.makeLogRecord({"msg": "outside"}))
+        sys.setprofile(None)
+        done.set()
+
+    threading.Thread(target=log, daemon=True).start()
+    assert done.wait(20)
+
+
 def test_line_that_cannot_be_formatted_or_written_stops_no_other(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
