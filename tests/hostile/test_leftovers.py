@@ -13,7 +13,7 @@ from grader.model.verdict import Verdict
 from tests.hostile.conftest import CANARIES, LIMITS, RIGHT, SHARED, Lender, Target
 
 LEAVE = """
-import fcntl, json, os, signal, socket, struct, sys
+import contextlib, fcntl, json, os, signal, socket, struct, sys
 
 def leave():
     \"\"\"Leave names, locks, full pipes and files, held by two sockets that hold each other.\"\"\"
@@ -25,6 +25,10 @@ def leave():
     locked = os.open(os.__file__, os.O_RDONLY)
     fcntl.flock(locked, fcntl.LOCK_EX)
     fcntl.fcntl(locked, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 1, 2, 0))
+    for number in map(int, os.listdir("/proc/self/fd")):
+        with contextlib.suppress(OSError):
+            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    os.set_blocking(0, False)
     pipes = [os.pipe() for _ in range(16)]
     for _, writer in pipes:
         os.set_blocking(writer, False)
@@ -49,7 +53,8 @@ def read(path):
 
 def look():
     status = dict(line.split(":", 1) for line in read("/proc/self/status").splitlines())
-    shared = [os.open(path, os.O_RDONLY) for path in (os.__file__, sys.executable, "/usr")]
+    paths = (os.__file__, sys.executable, "/usr", "/dev/null")
+    shared = [os.open(path, os.O_RDONLY) for path in paths]
     exclusive = fcntl.LOCK_EX | fcntl.LOCK_NB
     query = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
     a, b = socket.socketpair()
@@ -64,6 +69,7 @@ def look():
         "files": [read(f"/proc/self/{name}") for name in ("limits", "cgroup", "oom_score_adj")],
         "exclusive": [attempt(lambda: fcntl.flock(file, exclusive)) for file in shared],
         "locks": [[*fcntl.fcntl(file, fcntl.F_OFD_GETLK, query)] for file in shared],
+        "flags": [fcntl.fcntl(descriptor, fcntl.F_GETFL) for descriptor in range(3)],
         "leases": [fcntl.fcntl(f, fcntl.F_GETLEASE) for f in shared],
         "pipes": [fcntl.fcntl(os.pipe()[0], fcntl.F_GETPIPE_SZ) for _ in range(64)],
         "flight": [attempt(lambda: socket.send_fds(a, [b"x"], [0] * 200)) for _ in range(3)],

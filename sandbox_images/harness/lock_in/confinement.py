@@ -143,7 +143,7 @@ class Confinement:
         It raises OSError if the kernel refuses a layer of the isolation.
         """
         key = (
-            _stdin_of(order),
+            _reads_payload(order),
             bool(order.command),
             order.program == "session",
             (order.staged_bytes, order.staged_files),
@@ -194,9 +194,14 @@ class Confinement:
                 limits["work_files"] + order.staged_files,
             )
         last.add("chdir", WORK.encode())
-        for number, descriptor in enumerate((_stdin_of(order), order.stdout, order.stderr)):
-            if descriptor != number:
-                last.add("dup3", descriptor, number, 0)
+        if _reads_payload(order):
+            last.add("dup3", order.payload, 0, 0)
+        else:
+            # Not that of the zygote: flags and locks stay with an open file, which later runs have.
+            last.add("close", 0)
+            last.add("openat", AT_FDCWD, os.devnull.encode(), os.O_RDONLY)
+        last.add("dup3", order.stdout, 1, 0)
+        last.add("dup3", order.stderr, 2, 0)
         if is_full:
             _enter_own_user(last, proc_self, other)
         control = self._control.fileno()
@@ -285,8 +290,9 @@ def find_program(name: str, path: str) -> str:
     return next((each for each in found if os.access(each, os.X_OK)), name)
 
 
-def _stdin_of(order: RunOrder) -> int:
-    return order.payload if order.program in ("stdin", "command") else _NULL
+def _reads_payload(order: RunOrder) -> bool:
+    """Tell whether a run's bytes are its standard input."""
+    return order.program in ("stdin", "command")
 
 
 def stage(bundle: Bundle, descriptor: int, mode: int = 0o644) -> None:

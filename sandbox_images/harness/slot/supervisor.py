@@ -411,7 +411,7 @@ class Supervisor:
         idle_memory_bytes: int,
     ) -> Ended:
         read_memory = self._slot_memory or session.memory_bytes
-        ended = Watch(
+        watch = Watch(
             parties=[party],
             limits=limits,
             cgroup=self._cgroup,
@@ -421,7 +421,9 @@ class Supervisor:
             harness_pids=session.bystanders(),
             host_descriptor=_STDIN,
             is_stopped=lambda: self._heard_stop(seq),
-        ).run(orders.nothing())
+        )
+        with orders.nothing() as nothing:
+            ended = watch.run(nothing)
         # A step may end before the watch reads its memory, which its state keeps.
         if read_memory() - idle_memory_bytes > limits["memory_bytes"]:
             return replace(ended, limit_hit="memory")

@@ -119,13 +119,14 @@ class Watch:
         # Only the main process gets the tests and the report: with these, the submission could
         # read what is expected, or write its own verdict.
         is_main = party is self._main
-        party.order(
-            self._limits,
-            payload=payload if is_main else orders.nothing(),
-            stdout=stdout,
-            stderr=stderr,
-            report=self._report_pipe.writer if is_main else orders.nothing(),
-        )
+        with orders.nothing() as nothing:
+            party.order(
+                self._limits,
+                payload=payload if is_main else nothing,
+                stdout=stdout,
+                stderr=stderr,
+                report=self._report_pipe.writer if is_main else nothing,
+            )
 
     def _loop(self) -> None:
         poll = select.poll()

@@ -104,21 +104,21 @@ class Zygote:
     def start_without_code(self, program: str, limits: dict[str, Any], channel: int) -> None:
         """Have a run forked that has no code, but gets what it executes over a channel."""
         parcel = orders.write_bundle("solution.py", None, [])
-        nothing = orders.nothing()
-        order = orders.RunOrder(
-            program=program,
-            limits=limits,
-            staged_bytes=parcel.bytes,
-            staged_files=parcel.files,
-            bundle=parcel.descriptor,
-            payload=nothing,
-            stdout=nothing,
-            stderr=nothing,
-            report=nothing,
-            channel=channel,
-        )
         try:
-            self.start(order)
+            with orders.nothing() as nothing:
+                order = orders.RunOrder(
+                    program=program,
+                    limits=limits,
+                    staged_bytes=parcel.bytes,
+                    staged_files=parcel.files,
+                    bundle=parcel.descriptor,
+                    payload=nothing,
+                    stdout=nothing,
+                    stderr=nothing,
+                    report=nothing,
+                    channel=channel,
+                )
+                self.start(order)
         finally:
             os.close(parcel.descriptor)
 

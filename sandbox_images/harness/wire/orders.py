@@ -5,6 +5,7 @@ files instead, which only the process that needs them reads. So what a zygote fo
 another run's data.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -12,8 +13,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -322,10 +322,14 @@ def read_span(descriptor: int, span: Span) -> bytes:
     return os.pread(descriptor, span.size, span.start)
 
 
-@cache
-def nothing() -> int:
-    """Return a descriptor of /dev/null, which stays open."""
-    return os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+@contextlib.contextmanager
+def nothing() -> Iterator[int]:
+    """Provide a descriptor of /dev/null, for one run: flags and locks stay with an open file."""
+    descriptor = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def memory_file(name: str, data: bytes) -> int:
