@@ -127,6 +127,8 @@ _NAME = re.compile(rf"{_LETTER}(?:\({_LETTER}\))?|[a-zA-Z][a-zA-Z ]{{2,40}}")
 _LIST = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|\b(?:and|or)\b|;|,(?!\d{3}(?!\d)))\s*")
 _COMMA = re.compile(r"\s*[,;]\s*")
 _UNION = re.compile(r"\s*(?:\\cup\b|\bU\b)\s*")
+_ROUNDED_CONSTANT = re.compile(r"\\pi\s*\\approx.*|e\s*\\approx\s*2\.7.*")
+"""A number that has a name, with its rounded form. Any other rounded `e` is a variable."""
 _EQUALS = re.compile(r"\s*(?:=|\\approx(?![a-zA-Z]))\s*")
 _RATIO = re.compile(r"\s*:\s*")
 _CHAIN = re.compile(rf"(.+?)\s*(<|\\le|>|\\ge)\s*({_LETTER})\s*(<|\\le|>|\\ge)\s*(.+)")
@@ -251,7 +253,7 @@ def _equation(text: str, depth: int) -> Value | None:
         return value
     if record := _record(first, value):
         return record
-    if _NAME.fullmatch(first):
+    if _NAME.fullmatch(first) and not _ROUNDED_CONSTANT.fullmatch(text):
         return Named(name=first.replace("{", "").replace("}", ""), value=value, text=text)
     if "\\approx" in text:
         return Approximation(exact=_read(first, depth + 1), rounded=value)
