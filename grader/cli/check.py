@@ -62,7 +62,9 @@ def check(
     keep: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the problems that are strong enough, unchanged, as JSONL."
+            metavar="FILE",
+            help="Write the problems that are strong enough, unchanged, as JSONL. Of a package, "
+            "write the tests, as one row.",
         ),
     ] = None,
     report: Annotated[
@@ -107,7 +109,7 @@ def check(
 
     If PROBLEMS is a problem package of the ICPC's format or of Polygon, a folder or a zip file, its
     submissions are graded instead. A table compares their verdicts with those that the package
-    expects.
+    expects. `--keep` writes the package's tests as a row for `grader grade --problems`.
 
     A problem takes up to 29 runs; with `--no-attacks --mutants 0`, it takes 4.
 
@@ -146,13 +148,13 @@ def check(
     from grader.offline.packages import is_package
 
     if is_package(problems):
-        if any((out, keep, report, min_strength is not None, limit, calibrate, resume, force)):
+        if any((out, report, min_strength is not None, limit, calibrate, resume)):
             message = (
-                f"{problems} is a problem package; the only options for it are --json, --sandbox, "
-                "--slots, --require-integrity and --set"
+                f"{problems} is a problem package; the only options for it are --keep, --force, "
+                "--json, --sandbox, --slots, --require-integrity and --set"
             )
             raise ConfigurationError(message)
-        package = PackageCommand(package=problems, as_json=as_json)
+        package = PackageCommand(package=problems, keep=keep, as_json=as_json, force=force)
         if not run_stoppable(partial(package.run, chosen), advice="There is nothing to clean up."):
             raise typer.Exit(3)
         return

@@ -10,6 +10,7 @@ import typer
 from grader.cli.console import terminal
 from grader.cli.options import Chosen
 from grader.cli.stopping import Stop
+from grader.model.errors import ConfigurationError
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ class PackageCommand:
     """One run of the command."""
 
     package: Path
+    keep: Path | None
     as_json: bool
+    force: bool
 
     def run(self, chosen: Chosen, stop: Stop) -> bool:
         """Grade the submissions, and print a table.
@@ -34,12 +37,18 @@ class PackageCommand:
 
         Raises:
             InputError: The package cannot be read.
+            ConfigurationError: The file for its row exists, or cannot be made.
         """
         from grader.grading.grader import Grader
         from grader.model.verdict import Verdict
+        from grader.offline.output import write_whole
         from grader.offline.package_check import check_submissions
+        from grader.offline.package_rows import row_of
         from grader.offline.packages import read_package
 
+        if self.keep is not None and self.keep.exists() and not self.force:
+            message = f"{self.keep} exists; replace it with --force, or name another file"
+            raise ConfigurationError(message)
         package = read_package(self.package)
         uncalibrated = replace(chosen.settings.calibration, file=None)
         settings = replace(chosen.settings, problems=None, calibration=uncalibrated)
@@ -47,6 +56,8 @@ class PackageCommand:
             stop.add(grader.close)
             found = check_submissions(package, grader, chosen.limits)
         stop.check()
+        if self.keep is not None:
+            write_whole(self.keep, [json.dumps(row_of(package)).encode() + b"\n"])
         if self.as_json:
             rows = [each.as_json() for each in found]
             typer.echo(json.dumps({"package": package.name, "submissions": rows}))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from shutil import copy
+from shutil import copy, copytree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -132,6 +132,16 @@ def test_policy_of_the_how_to_rewards_speed(
     }
     assert rewards.pop("passed") > 0.8
     assert max(rewards.values()) < 0.8
+
+
+def test_problem_package_becomes_a_problem(
+    repo_dir: Path, guides: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    copytree(repo_dir / "examples/factors", tmp_path / "factors")
+    printed = walk((guides / "problem-package.md").read_text(), tmp_path, environment)
+    assert "factors: 3 of 3 submissions agree" in printed
+    verdicts = [row["report"]["verdict"] for row in read_rows(tmp_path / "out.jsonl")]
+    assert sorted(verdicts) == ["failed", "passed"]
 
 
 def test_checker_of_the_how_to_judges_as_its_table_says(

@@ -5,6 +5,7 @@ import json
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader import languages
-from grader.model import StdinTests
+from grader.model import InteractiveTests, StdinTests
 from grader.model.errors import InputError, LabelError
-from grader.offline.packages import is_package, read_package
+from grader.offline.package_rows import row_of
+from grader.offline.packages import ProblemPackage, is_package, read_package
+from grader.suites import parse_label
 from tests.commands import Run
 from tests.conftest import missing
 
@@ -53,6 +56,33 @@ ICPC_VERDICTS = {
     "submissions/accepted/adds.xyz": (None, None),
 }
 
+SCORED = {
+    "problem.yaml": "name:\n  en: Sum\ntype: scoring\n",
+    **CASES,
+    "data/secret/a/2.in": "1 1\n",
+    "data/secret/a/2.ans": "Sum 2\n",
+    "data/secret/a/testdata.yaml": "accept_score: 60\ngrader_flags: min\n",
+    "data/secret/b/test_group.yaml": "max_score: 30\n",
+    "data/secret/b/1.in": "-1 1\n",
+    "data/secret/b/1.ans": "Sum 0\n",
+    "data/secret/c.in": "7 0\n",
+    "data/secret/c.ans": "Sum 7\n",
+    "data/secret/testdata.yaml": "accept_score: 10\n",
+    "submissions/accepted/adds.py": ADDS + "print('Sum', a + b)",
+    "submissions/partially_accepted/not_negative.py": ADDS + "print('Sum', abs(a) + b)",
+    "submissions/partially_accepted/large.py": ADDS + "print('Sum', a + b if a > 1 else 0)",
+}
+SCORES = {
+    "submissions/accepted/adds.py": (1.0, True),
+    "submissions/partially_accepted/not_negative.py": (0.7, True),
+    "submissions/partially_accepted/large.py": (0.4, True),
+}
+TALKS = {
+    "problem.yaml": "name: Talk\ntype: interactive\nvalidator_flags: 'a  b'\n",
+    "data/secret/1.in": "1\n",
+    "output_validators/talk/talk.cpp": '#include "talk.h"\nint main() { return 43; }\n',
+    "output_validators/talk/talk.h": "// é\n",
+}
 POLYGON_XML = """<?xml version="1.0" encoding="utf-8"?>
 <problem short-name="factors">
   <judging input-file="" output-file="">
@@ -135,6 +165,21 @@ def test_polygon_package_uses_its_checker(tmp_path: Path, run: Run) -> None:
     assert done.returncode == 0, done.stderr
     assert "factors: 3 of 3 submissions agree" in done.stdout
     assert "DIFFERS" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "files", [ICPC, SCORED, POLYGON, TALKS], ids=["icpc", "scored", "polygon", "talks"]
+)
+def test_row_of_a_package_has_its_tests(tmp_path: Path, files: Mapping[str, str]) -> None:
+    suite = read_package(write(tmp_path / "sum", files)).suite
+    row = json.loads(json.dumps(row_of(ProblemPackage(name="sum", suite=suite, submissions=()))))
+    again = parse_label(row)
+    assert (again.language, again.limits) == ("any", suite.limits)
+    assert isinstance(suite.tests, StdinTests | InteractiveTests)
+    renamed = tuple(replace(case, id=str(number)) for number, case in enumerate(suite.tests.cases))
+    assert isinstance(again.tests, StdinTests | InteractiveTests)
+    assert again.tests.cases == renamed
+    assert languages.decider(again.tests) == languages.decider(suite.tests)
 
 
 def test_options_for_files_of_problems_are_refused(tmp_path: Path, run: Run) -> None:
@@ -223,29 +268,6 @@ def test_flags_of_all_data_are_those_of_the_problem(tmp_path: Path) -> None:
     checker = languages.decider(read_package(write(tmp_path / "sum", ICPC | named)).suite.tests)
     assert checker is not None
     assert "['float_tolerance', '1e-3']" in checker.source
-
-
-SCORED = {
-    "problem.yaml": "name:\n  en: Sum\ntype: scoring\n",
-    **CASES,
-    "data/secret/a/2.in": "1 1\n",
-    "data/secret/a/2.ans": "Sum 2\n",
-    "data/secret/a/testdata.yaml": "accept_score: 60\ngrader_flags: min\n",
-    "data/secret/b/test_group.yaml": "max_score: 30\n",
-    "data/secret/b/1.in": "-1 1\n",
-    "data/secret/b/1.ans": "Sum 0\n",
-    "data/secret/c.in": "7 0\n",
-    "data/secret/c.ans": "Sum 7\n",
-    "data/secret/testdata.yaml": "accept_score: 10\n",
-    "submissions/accepted/adds.py": ADDS + "print('Sum', a + b)",
-    "submissions/partially_accepted/not_negative.py": ADDS + "print('Sum', abs(a) + b)",
-    "submissions/partially_accepted/large.py": ADDS + "print('Sum', a + b if a > 1 else 0)",
-}
-SCORES = {
-    "submissions/accepted/adds.py": (1.0, True),
-    "submissions/partially_accepted/not_negative.py": (0.7, True),
-    "submissions/partially_accepted/large.py": (0.4, True),
-}
 
 
 def test_groups_of_a_scoring_package_earn_their_points_together(tmp_path: Path, run: Run) -> None:

@@ -1,0 +1,3 @@
+"""Takes 1 for a factor."""
+
+print(1, input())
