@@ -19,7 +19,7 @@ from grader.model import Submission
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import Row, grade_all, read_rows
-from tests.conftest import missing
+from tests.compilers import need
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -27,18 +27,18 @@ FILE = "languages/forgeries_native.jsonl.gz"
 TESTS = {
     "bash": 'candidate() {\n    f "$@"\n}\n    [[ $(candidate 1) = "2" ]]\n',
     "cpp": "    auto candidate = f;\n    assert(candidate((1)) == (2));\n",
+    "csharp": "    Debug.Assert(f((1)) == (2));\n",
     "java": "    assert(f((1)) == ((2)));\n",
     "javascript": "  let candidate = f;\n  assert.deepEqual(candidate(1),2);\n",
     "lua": "local candidate = f\n    lu.assertEquals(candidate(1), 2)\n",
     "perl": "    my $candidate = \\&f;\n        if(eq_deeply($candidate->(1),2)) {\n",
     "php": "function candidate(...$args) {\n    return f(...$args);\n}\n"
     '    if (candidate(1) !== 2) { throw new Exception("Test failed!"); }\n',
+    "r": "    candidate <- f\n    stopifnot(isTRUE(all.equal(candidate(1), 2)))\n",
     "ruby": "    candidate = method(:f)\n    assert_equal(2, candidate.call(1))\n",
     "rust": "    let candidate = f;\n    assert_eq!(candidate(1), 2);\n",
 }
 """One comparison in the layout of MultiPL-E, by the language's own name."""
-
-NOT_GRADED = "c# "
 
 
 def outputs() -> list[str]:
@@ -77,11 +77,8 @@ def test_no_forgery_is_paid(native_grader: Grader, rows: list[Row]) -> None:
     for row in rows:
         ((path, code),) = row["files"].items()
         language = languages.find(path.rpartition(".")[2])
-        if language is None:
-            assert row["name"].startswith(NOT_GRADED), row["name"]
-            continue
-        if lacking := languages.missing([language]):
-            missing(language.title, f"there is no {', '.join(lacking)}")
+        assert language is not None, row["name"]
+        need(language.name)
         all_submissions += submissions(row["name"], language, code)
     reports = grade_all(native_grader, all_submissions)
     assert len(reports) > 100
@@ -94,11 +91,13 @@ def test_the_tests_pay_a_right_function(native_grader: Grader) -> None:
     right = {
         "bash": "f(){ echo 2; }",
         "cpp": "int f(int){return 2;}",
+        "csharp": "class A{static int f(int a){return 2;}}",
         "java": "class Problem{static int f(int a){return 2;}}",
         "javascript": "function f(){return 2}",
         "lua": "local function f() return 2 end",
         "perl": "sub f{2}",
         "php": "<?php function f($a){return 2;}",
+        "r": "f <- function(a) 2",
         "ruby": "def f(a) 2 end",
         "rust": "fn f(_:i32)->i32{2}",
     }
