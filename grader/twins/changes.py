@@ -57,7 +57,7 @@ def literal_changes(
             ):
                 edit = Edit(start=start, end=end, text=other)
                 changes.append(
-                    _with_mentions(found, mentions, source, (edit,), is_single=is_single)
+                    _with_mentions(found, mentions, source, (edit,), leaf if is_single else None)
                 )
                 likely.append(_is_sorted(after) or not _is_sorted(before))
             if sum(likely) == 2:
@@ -73,8 +73,7 @@ def _with_mentions(
     mentions: Mentions,
     source: SuiteSource,
     edits: tuple[Edit, ...],
-    *,
-    is_single: bool,
+    leaf: ast.expr | None,
 ) -> tuple[Edit, ...]:
     """Add the edits by which the surroundings of an expectation agree with its change.
 
@@ -83,12 +82,12 @@ def _with_mentions(
         mentions: Its surroundings.
         source: The source that is edited.
         edits: The change of literals of the expectation.
-        is_single: Whether it has no other literals.
+        leaf: The changed literal, if the expectation has no other.
     """
     expected = found.expectation.expected
     if source is not mentions.source or expected is None:
         return edits
-    if is_single:
+    if leaf is not None:
         start, end = edits[0].start, edits[0].end
     elif source.holds(expected):
         start, end = source.span(expected)
@@ -100,6 +99,8 @@ def _with_mentions(
     old = source.text(start, end)
     new = edited(source.content[start:end], inside).decode()
     more = mentions.edits(old, new)
+    if leaf is not None:
+        more += mentions.row_id(leaf, old, new)
     more += [edit for edit in mentions.printed(old, new) if found.owns(source, [edit])]
     return (*edits, *(edit for edit in more if edit.end <= start or end <= edit.start))
 
@@ -160,9 +161,8 @@ def joint_changes(
             after = Values(found.names, env, trees).of(expectation.expected)
             if apart(before, after, expectation.tolerance):
                 edits = tuple(edit for edit, _ in picked.values())
-                changes.append(
-                    _with_mentions(found, mentions, source, edits, is_single=len(leaves) == 1)
-                )
+                only = next(iter(picked)) if len(leaves) == 1 else None
+                changes.append(_with_mentions(found, mentions, source, edits, only))
         if changes:
             yield source, changes, False
 

@@ -1,4 +1,4 @@
-"""Messages, comments, prints and names that repeat an expected value and would reveal a change."""
+"""Messages, comments, prints, ids and names that repeat an expected value, and reveal a change."""
 
 import ast
 import re
@@ -39,6 +39,19 @@ class Mentions:
     def printed(self, old: str, new: str) -> list[Edit]:
         """Return the edits that make what the test prints agree; arguments as for `edits`."""
         return self._edits(self._printed, old, new)
+
+    def row_id(self, literal: ast.expr, old: str, new: str) -> list[Edit]:
+        """Return the edits of the id that `pytest.param` gives the literal's row of parameters."""
+        node: ast.AST | None = literal
+        while node is not None and not isinstance(node, ast.stmt):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="param") | ast.Name(id="param")):
+                    ids = [k.value for k in node.keywords if k.arg == "id"]
+                    texts = [id for id in ids if isinstance(id, ast.Constant)]
+                    return self._edits(map(self.source.span, texts), old, new)
+                case _:
+                    node = self.source.parent(node)
+        return []
 
     def _edits(self, spans: Iterable[tuple[int, int]], old: str, new: str) -> list[Edit]:
         word, other = _bare(old), _bare(new)

@@ -1,5 +1,6 @@
 """Twins as a whole: the cases that they change, which a right program fails, and only those."""
 
+import re
 import textwrap
 
 import pytest
@@ -281,6 +282,23 @@ def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only
         changed = twin.tests.files[0].content.decode()
         kept = {id for id, row in zip(ids, rows, strict=True) if row in changed}
         assert kept == {*ids} - twin.changed.keys()
+
+
+def test_id_of_a_row_agrees_with_what_is_changed() -> None:
+    rows = [f"pytest.param({n}, {n * n}, id='{n} to {n * n}')" for n in (11, 12, 13)]
+    tests = module(
+        "import pytest\nfrom solution import square\n\n"
+        f"@pytest.mark.parametrize('n, wanted', [{', '.join(rows)}])\n"
+        "def test_square(n, wanted):\n    assert square(n) == wanted\n"
+    )
+    ids = [f"test_it.py::test_square[{n} to {n * n}]" for n in (11, 12, 13)]
+    for twin in make_twins(tests, ids, seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        found = re.findall(r"param\((\d+), (\d+), id='(\d+) to (\d+)'\)", changed)
+        assert [row[:2] for row in found] == [row[2:] for row in found]
+        is_right = [int(n) ** 2 == int(wanted) for n, wanted, *_ in found]
+        assert is_right == [id not in twin.changed for id in ids]
 
 
 @pytest.mark.parametrize(
