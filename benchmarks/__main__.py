@@ -17,7 +17,7 @@ from benchmarks.command import describe_s, first_verdict_s, peak_memory_bytes
 from benchmarks.contestants import bare_fork, docker_run, ours, usual_pytest
 from benchmarks.languages import CASES
 from benchmarks.languages import compare as compare_languages
-from benchmarks.ledger import costs, waits
+from benchmarks.ledger import costs, rates, waits
 from benchmarks.measure import Entry, as_json, show, throughput
 from benchmarks.queued import compare as compare_queue
 from benchmarks.rewards import compare, threads_for
@@ -163,13 +163,34 @@ def _ledger(rows: int, slots: int) -> dict[str, object]:
             f" {cost.commands:.0f} commands each, so at most {cost.most_per_second:.0f}/s;"
             f" {cost.per_second:.0f}/s here"
         )
+    cores = usable_cores()
+    found_rates = [
+        rates(
+            rows=rows,
+            servers=servers,
+            workers=max(servers, cores // 2),
+            clients=max(1, cores // 4),
+            slots=slots,
+        )
+        for servers in (1, 2, 4)
+    ]
+    for rate in found_rates:
+        busy = ", ".join(f"{share:.0%}" for share in rate.busy)
+        print(
+            f"{rate.servers} Redis, {rate.workers} workers, {rate.clients} clients:"
+            f" {rate.per_second:.0f} jobs/s; Redis busy for {busy}"
+        )
     waited = waits(calls=100, slots=slots, run_s=_RUN_S)
     for wait in waited:
         print(
             f"single call beside {wait.beside}, runs of {1000 * _RUN_S:.0f} ms, {slots} slots:"
             f" {1000 * wait.p50_s:.0f} ms (p99 {1000 * wait.p99_s:.0f} ms)"
         )
-    return {"costs": [asdict(each) for each in found], "waits": [asdict(each) for each in waited]}
+    return {
+        "costs": [asdict(each) for each in found],
+        "rates": [asdict(each) for each in found_rates],
+        "waits": [asdict(each) for each in waited],
+    }
 
 
 def _http(rows: int, rounds: int, slots: int) -> list[dict[str, object]]:

@@ -3,14 +3,17 @@
 The workers' sandboxes answer at once (`benchmarks/instant_worker.py`), so nothing else is measured.
 """
 
+import multiprocessing
+import os
 import statistics
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
+from multiprocessing.synchronize import Barrier
 from typing import Any
 
 from benchmarks.queued import deployment
@@ -19,7 +22,7 @@ from grader.config.settings import QueueSettings, Settings
 from grader.model import Submission
 from grader.model.verdict import Verdict
 from grader.opening import open_grader
-from grader.queueing.broker import connect
+from grader.queueing.broker import connect, each_broker
 from grader.queueing.status import read_status
 
 _WORKER = ("benchmarks.instant_worker",)
@@ -46,6 +49,19 @@ class Cost:
     def most_per_second(self) -> float:
         """Jobs a second that keep one core busy with Redis."""
         return 1e6 / self.cpu_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """What several clients, Redis and workers reach together."""
+
+    servers: int
+    workers: int
+    clients: int
+    jobs: int
+    per_second: float
+    busy: tuple[float, ...]
+    """The share of one core that each Redis used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +98,48 @@ def costs(*, rows: int, workers: int, slots: int) -> list[Cost]:
                 )
             )
         return found
+
+
+def rates(*, rows: int, servers: int, workers: int, clients: int, slots: int) -> Rate:
+    """Have several processes send `rows` jobs each, all at once, through several Redis.
+
+    Raises:
+        GraderError: There is no Redis here, or no worker serves.
+    """
+    context = multiprocessing.get_context("spawn")
+    with (
+        _served(servers=servers, workers=workers, slots=slots) as settings,
+        ExitStack() as stack,
+    ):
+        together = context.Barrier(clients + 1)
+        for _ in range(clients):
+            process = context.Process(target=_send, args=(settings, rows, slots, together))
+            process.start()
+            stack.callback(process.join)
+        together.wait()
+        before, started = _usages(settings), time.perf_counter()
+        together.wait()
+        taken_s, after = time.perf_counter() - started, _usages(settings)
+    return Rate(
+        servers=servers,
+        workers=workers,
+        clients=clients,
+        jobs=clients * rows,
+        per_second=clients * rows / taken_s,
+        busy=tuple(
+            (late["cpu_s"] - early["cpu_s"]) / taken_s
+            for early, late in zip(before, after, strict=True)
+        ),
+    )
+
+
+def _send(settings: Settings, rows: int, slots: int, together: Barrier) -> None:
+    with open_grader(settings) as grader:
+        _grade(grader, _submissions(4 * slots))
+        batch = _submissions(rows)
+        together.wait()
+        _grade(grader, batch)
+        together.wait()
 
 
 def waits(*, calls: int, slots: int, run_s: float) -> list[Wait]:
@@ -135,9 +193,13 @@ def _full(settings: Settings) -> Iterator[None]:
 
 
 @contextmanager
-def _served(*, workers: int, slots: int, run_s: float = 0.0) -> Iterator[Settings]:
+def _served(
+    *, workers: int, slots: int, run_s: float = 0.0, servers: int = 1
+) -> Iterator[Settings]:
     environment = {"BENCHMARK_RUN_S": str(run_s)}
-    with deployment(slots, workers=workers, module=_WORKER, environment=environment) as broker:
+    with deployment(
+        slots, workers=workers, servers=servers, module=_WORKER, environment=environment
+    ) as broker:
         settings = Settings(broker=broker, queue=QueueSettings())
         deadline = time.monotonic() + _START_TIMEOUT_S
         while len(read_status(settings).workers) < workers:
@@ -152,7 +214,7 @@ _numbers = count()
 def _submissions(rows: int, *, suites: int = 1) -> list[Submission]:
     """Return submissions that were never graded before, of as many suites in turns."""
     template = _template()
-    first = next(_numbers)
+    first = f"{os.getpid()} {next(_numbers)}"
     kinds = [
         replace(template.suite, reference=f"# {first} {n}\n{template.suite.reference}")
         for n in range(suites)
@@ -191,6 +253,10 @@ def _call(grader: Any) -> float:
 def _measured(beside: str, taken_s: Sequence[float]) -> Wait:
     hundredths = statistics.quantiles(taken_s, n=100)
     return Wait(beside=beside, calls=len(taken_s), p50_s=hundredths[49], p99_s=hundredths[98])
+
+
+def _usages(settings: Settings) -> list[dict[str, float]]:
+    return [_usage(each) for each in each_broker(settings)]
 
 
 def _usage(settings: Settings) -> dict[str, float]:

@@ -126,14 +126,16 @@ def deployment(
     slots: int,
     *,
     workers: int = 1,
+    servers: int = 1,
     module: Sequence[str] = ("grader", "worker"),
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Run a Redis and workers with native slots, and lend the broker's address.
+    """Run Redis and workers with native slots, and lend the broker's addresses.
 
     Args:
         slots: Of each worker.
-        workers: How many.
+        workers: How many; they serve the Redis in turns.
+        servers: How many Redis.
         module: The module that is a worker's program, and its arguments.
         environment: Further variables of the workers.
 
@@ -144,33 +146,39 @@ def deployment(
     if program is None:
         message = "the queue is measured with a Redis: install redis-server"
         raise GraderError(message)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    broker = f"redis://127.0.0.1:{port}/0"
-    variables = {
-        **os.environ,
-        "GRADER_BROKER": broker,
-        "GRADER_SANDBOX": SandboxChoice.NATIVE.value,
-        "GRADER_SLOTS": str(slots),
-        **environment,
-    }
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        redis = [program, "--port", str(port), "--save", "", "--dir", folder]
-        worker = [sys.executable, "-m", *module]
-        for command in (redis, *[worker] * workers):
+
+        def start(command: Sequence[str], **variables: str) -> None:
             process = subprocess.Popen(
                 command,
                 cwd=REPO,
-                env=variables,
+                env={**os.environ, **variables},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
             stack.callback(process.wait)
             stack.callback(process.terminate)
-            if command is redis:
-                _await_port(port)
-        yield broker
+
+        ports = [_free_port() for _ in range(servers)]
+        for port in ports:
+            start([program, "--port", str(port), "--save", "", "--dir", folder])
+            _await_port(port)
+        brokers = [f"redis://127.0.0.1:{port}/0" for port in ports]
+        for number in range(workers):
+            start(
+                [sys.executable, "-m", *module],
+                GRADER_BROKER=brokers[number % servers],
+                GRADER_SANDBOX=SandboxChoice.NATIVE.value,
+                GRADER_SLOTS=str(slots),
+                **environment,
+            )
+        yield " ".join(brokers)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _await_port(port: int) -> None:
