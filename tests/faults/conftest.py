@@ -84,13 +84,17 @@ class Batch:
         patience_s = max(120.0, SUBMISSIONS)
         wait_until(lambda: self.done >= wanted or self.is_over, patience_s, f"{wanted} reports")
 
+    def close(self) -> None:
+        """Give up what is not done. Repeats harmlessly."""
+        self._grader.close()
+        self._threads.shutdown()
+
     def finish(self, timeout_s: float = max(300.0, 2 * SUBMISSIONS)) -> None:
         """Wait for the end, and compare: every submission once, with the verdict of a quiet run."""
         try:
             self._future.result(timeout_s)
         finally:
-            self._grader.close()
-            self._threads.shutdown()
+            self.close()
         verdicts = {submission.id: report for submission, report in self._results}
         assert len(self._results) == len(verdicts) == len(self._expected)
         wrong = {
@@ -116,8 +120,7 @@ def begin(deploy: Callable[..., Deployment]) -> Iterator[Callable[..., Batch]]: 
 
     yield start
     for batch in batches:
-        batch._grader.close()
-        batch._threads.shutdown()
+        batch.close()
 
 
 @pytest.fixture

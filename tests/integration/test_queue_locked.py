@@ -14,11 +14,12 @@ from grader.opening import open_sessions
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import Hint, Ledger
-from grader.queueing.names import Key
+from grader.queueing.names import Key, queue_name
 from grader.queueing.status import read_status
 from tests.certificates import Authority
 from tests.conftest import missing
-from tests.deployment import REPO, Deployment, free_port, redis_program
+from tests.deployment import REPO, Deployment, free_port, redis_program, wait_until
+from tests.faults.conftest import Batch
 from tests.mixture import mixture
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
@@ -106,6 +107,35 @@ def test_batch_goes_through_by_tls_with_least_rights(locked: Locked) -> None:
     worker.start()
     locked.deployment.wait_for_workers(1)
     assert locked.refusals() == []
+
+
+def test_least_rights_are_enough_when_things_go_wrong(locked: Locked) -> None:
+    """A worker dies, Redis is full, and hints and tests are lost."""
+    deployed = locked.deployment
+    deployed.broker = locked.trusted("client").broker or ""
+    killed = deployed.add_worker(broker=locked.trusted("worker").broker)
+    deployed.wait_for_workers(2)
+    batch = Batch(deployed, count=24)
+    try:
+        with deployed.redis.connect() as admin:
+            batch.wait_for(0.1)
+            assert not batch.is_over
+            admin.config_set("maxmemory", 1)
+            killed.kill()
+            wait_until(lambda: "workers_lost" in deployed.redis.stats(), 30, "it is missed")
+            admin.delete(queue_name("python"), *admin.keys(f"{Key.SUITE}*"))
+            admin.config_set("maxmemory", 0)
+            killed.start()
+        batch.finish()
+    finally:
+        batch.close()
+        killed.stop()
+    assert locked.refusals() == []
+
+
+def test_worker_may_read_the_status(locked: Locked) -> None:
+    """Its health check does, and it chooses among several Redis by it."""
+    assert read_status(locked.trusted("worker")).slots > 0
 
 
 @pytest.mark.parametrize("key", [Key.VERDICTS, Key.WORKER + "any", Key.EDITIONS, "any"])
