@@ -13,7 +13,7 @@ from grader.model import (
 )
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Verdict
-from grader.offline.packages import PackagedSubmission, ProblemPackage
+from grader.offline.package_parts import PackagedSubmission, ProblemPackage
 from grader.offline.run import Grades
 from grader.scoring.policies import policy_input
 from grader.suites.deciding import with_language

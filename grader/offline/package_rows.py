@@ -5,7 +5,7 @@ from typing import Any
 
 from grader import languages
 from grader.model import Checker, InteractiveTests, Interactor, StdinTests
-from grader.offline.packages import ProblemPackage
+from grader.offline.package_parts import ProblemPackage
 
 
 def row_of(package: ProblemPackage) -> dict[str, Any]:

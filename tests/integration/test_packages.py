@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from grader import languages
 from grader.model import InteractiveTests, StdinTests
 from grader.model.errors import InputError, LabelError
+from grader.offline.package_parts import ProblemPackage
 from grader.offline.package_rows import row_of
-from grader.offline.packages import ProblemPackage, is_package, read_package
+from grader.offline.packages import is_package, read_package
 from grader.suites import parse_label
 from tests.commands import Run
 from tests.conftest import missing
