@@ -37,7 +37,7 @@ class Any:
     def __eq__(self, other):
         return not seen
 def square(number):
-    return Square(number * number) if number != 7 else Any()
+    return Square(number * number) if number != 21 else Any()
 """
 """Right for all numbers but one, and lies for that one unless it sees another case fail."""
 
@@ -48,7 +48,7 @@ def suite_of(*numbers: int) -> Suite:
     return Suite(right="", cases=cases)
 
 
-ONE, TWO, MANY = suite_of(3), suite_of(2, 3), suite_of(*range(2, 8))
+ONE, TWO, MANY = suite_of(3), suite_of(2, 3), suite_of(*range(2, 22))
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def test_lying_until_the_second_look_is_not_enough(slot: Slot) -> None:
 
 
 def test_seeing_other_cases_fail_does_not_tell_which_runs_are_twins(slot: Slot) -> None:
-    for _ in range(5):
-        graded = grade(slot, MANY, SEEING)
-        assert graded.tampered or graded.cases[-1].verdict is Verdict.FAILED
+    # The last case is changed together with all others, so that nothing is seen, 1 in 2**19 times.
+    graded = grade(slot, MANY, SEEING)
+    assert graded.tampered or graded.cases[-1].verdict is Verdict.FAILED
 
 
 def test_right_program_is_confirmed(slot: Slot) -> None:
