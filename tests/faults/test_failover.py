@@ -1,12 +1,16 @@
 """Another Redis takes over in the middle of a batch."""
 
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from tests.certificates import Authority
+from tests.conftest import missing
 from tests.deployment import Deployment, Process, RedisServer, free_port, wait_until
 from tests.faults.conftest import TIMEOUT_S, Batch, assert_nothing_is_left
 from tests.faults.relay import Relay
@@ -19,13 +23,19 @@ SERVICE = "grading"
 class Sentinel(Process):
     """Watches a Redis with others like it."""
 
-    def __init__(self, folder: Path, watched: RedisServer) -> None:
+    def __init__(
+        self, folder: Path, watched: int, tls: Mapping[str, object] = MappingProxyType({})
+    ) -> None:
+        """Watch the Redis at a port; by TLS, and asked by TLS, too, if there are options for it."""
         folder.mkdir()
-        self.port = free_port()
+        self.port, self.tls_port = free_port(), free_port()
         config = folder / "sentinel.conf"
+        if tls:
+            tls = {**tls, "tls-port": self.tls_port}
+        options = "".join(f"{name} {value}\n" for name, value in tls.items())
         config.write_text(
-            f"port {self.port}\nbind 127.0.0.1\ndir {folder}\n"
-            f"sentinel monitor {SERVICE} 127.0.0.1 {watched.port} 2\n"
+            f"port {self.port}\nbind 127.0.0.1\ndir {folder}\n{options}"
+            f"sentinel monitor {SERVICE} 127.0.0.1 {watched} 2\n"
             f"sentinel down-after-milliseconds {SERVICE} 1000\n"
             f"sentinel failover-timeout {SERVICE} 5000\n"
         )
@@ -79,13 +89,56 @@ def test_batch_survives_a_failover_by_sentinels(
     held: ExitStack,
     tmp_path: Path,
 ) -> None:
-    sentinels = [Sentinel(tmp_path / f"sentinel{n}", deployment.redis) for n in range(3)]
+    sentinels = [Sentinel(tmp_path / f"sentinel{n}", deployment.redis.port) for n in range(3)]
+    start_all(sentinels, held)
+    places = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in sentinels)
+    deployment.broker = f"sentinel://{places}/{SERVICE}"
+    fail_over(deployment, replica, begin)
+
+
+@pytest.mark.slow
+def test_batch_survives_a_failover_by_sentinels_over_tls(
+    deploy: Callable[..., Deployment],
+    begin: Callable[..., Batch],
+    held: ExitStack,
+    tmp_path: Path,
+) -> None:
+    if shutil.which("openssl") is None:
+        missing("openssl", "it makes the certificates")
+    authority = Authority(tmp_path / "tls")
+    certificate, key = authority.issue("redis")
+    tls = {
+        "tls-ca-cert-file": authority.certificate,
+        "tls-cert-file": certificate,
+        "tls-key-file": key,
+        "tls-auth-clients": "no",
+        "tls-replication": "yes",
+    }
+    words = [word for name, value in tls.items() for word in (f"--{name}", str(value))]
+    port = free_port()
+    deployment = deploy(options=["--tls-port", str(port), *words])
+    follows = ["--tls-port", str(free_port()), "--replicaof", "127.0.0.1", str(port)]
+    replica = RedisServer(tmp_path / "replica", options=[*words, *follows])
+    held.callback(replica.kill)
+    replica.start()
+    wait_until(lambda: is_in_step(replica), 30, "the replica has caught up")
+    sentinels = [Sentinel(tmp_path / f"sentinel{n}", port, tls) for n in range(3)]
+    start_all(sentinels, held)
+    places = ",".join(f"127.0.0.1:{sentinel.tls_port}" for sentinel in sentinels)
+    query = f"ssl_ca_certs={authority.certificate}"
+    deployment.broker = f"sentinels://{places}/{SERVICE}?{query}"
+    fail_over(deployment, replica, begin)
+
+
+def start_all(sentinels: Sequence[Sentinel], held: ExitStack) -> None:
     for sentinel in sentinels:
         held.callback(sentinel.kill)
         sentinel.start()
     wait_until(lambda: all(s.knows_all() for s in sentinels), 60, "the sentinels agree")
-    places = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in sentinels)
-    deployment.broker = f"sentinel://{places}/{SERVICE}"
+
+
+def fail_over(deployment: Deployment, replica: RedisServer, begin: Callable[..., Batch]) -> None:
+    """Kill the primary in the middle of a batch."""
     for _ in range(2):
         deployment.add_worker()
     deployment.wait_for_workers(2)
