@@ -231,6 +231,11 @@ class TranslatedTests:
     """Whether texts may have line breaks, so that a case may be longer than its line."""
     setup: str = ""
     """Defines `candidate` as `{name}`; empty if the tests call the function by its name."""
+    expected: str = "{expected}"
+    """The value that `{actual}` must equal, in its own type if the language has some."""
+    stub: Callable[[str], str] | None = None
+    """Makes a function that does nothing, from a prompt that ends with the beginning of its code;
+    None: the program that shows expected values does not need one."""
 
 
 def end_of_call(text: str) -> int | None:

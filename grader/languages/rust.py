@@ -108,18 +108,33 @@ def call(driver: CallDriver) -> str:
     return "\n".join([code, holder, lacking_nodes(code, _NODES), _CALL, *nodes, main, ""])
 
 
+_LIKE = "crate::like_for_tests(|| {actual}, {expected})"
+"""Without the call, a number would be an `i32`, and `None` would have no type."""
+
+
+def _unfinished(begun: str) -> str:
+    return f"{begun} {{ unimplemented!() }}"
+
+
+def _unfinished_of_prompt(prompt: str) -> str:
+    # The answer is expected to import the collections that the prompt mentions.
+    return "use std::collections::*;\n" + _unfinished(prompt.rstrip().removesuffix("{"))
+
+
 _TESTS = TranslatedTests(
     start="assert_eq!(",
     split=call_first(");"),
     setup="let candidate = {name};",
+    expected=_LIKE,
+    stub=_unfinished_of_prompt,
 )
 
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<actual_first>\bassert_eq!\s*\()|(?P<condition>\bassert!\s*\()"),
-    expected="crate::like_for_tests(|| {actual}, {expected})",
+    expected=_LIKE,
     named="{ {definition} {name} }",
     prepare=open_tests,
-    stub=lambda begun, _name: f"{begun} {{ unimplemented!() }}",
+    stub=lambda begun, _name: _unfinished(begun),
 )
 
 LANGUAGES = (

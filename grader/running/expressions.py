@@ -54,7 +54,7 @@ def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: boo
     return ValueDriver(
         code=task.code if is_submission else tests.stub,
         head=task.suite.prelude,
-        setup=tests.setup if is_submission else "",
+        setup=tests.setup if is_submission or tests.stub else "",
         expressions=tuple(case.actual if is_submission else case.expected for case in tests.cases),
         mark=mark,
         around=tests.around,

@@ -34,6 +34,23 @@ def test_right_answer_passes_with_what_it_brings_along(grader: Grader, language:
     assert report.integrity is Integrity.ISOLATED
 
 
+def test_expected_values_in_rust_have_the_type_of_the_call(grader: Grader) -> None:
+    need("rust")
+    begun = "fn found(n: isize) -> Option<HashMap<String, isize>> {\n"
+    tests = (
+        "}\n\nfn main() {\n    let candidate = found;\n    assert_eq!(candidate(0), None);\n"
+        '    assert_eq!(candidate(9), Some(HashMap::from([(String::from("n"), 8999999999)])));\n}\n'
+    )
+    label = {"name": "found", "language": "rs", "prompt": begun, "tests": tests, "stop_tokens": []}
+    code = (
+        f"use std::collections::HashMap;\n{begun}    if n == 0 {{ return None; }}\n"
+        '    Some(HashMap::from([(String::from("n"), 9000000000 - 1)]))\n}\n'
+    )
+    completion = f"```rust\n{code}```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=parse_label(label)))
+    assert (report.verdict, report.passed) == (Verdict.PASSED, 2), report.feedback
+
+
 @pytest.mark.parametrize("language", ROWS)
 def test_wrong_answer_fails_with_both_values(grader: Grader, language: str) -> None:
     report = grade(grader, language, ROWS[language].wrong)

@@ -46,7 +46,9 @@ def read(row: Row) -> TestSuite:
         raise SuiteError(message)
     return TestSuite(
         tests=ExpressionTests(
-            cases=_cases(source, found.tests), setup=found.tests.setup.format(name=name[1])
+            cases=_cases(source, found.tests),
+            setup=found.tests.setup.format(name=name[1]),
+            stub="" if found.tests.stub is None else found.tests.stub(prompt),
         ),
         format="multipl_e",
         problem_id=fields.identifier(row, "name"),
@@ -76,7 +78,9 @@ def _cases(source: str, tests: TranslatedTests) -> tuple[ExpressionCase, ...]:
         if both is None or not both[0].startswith(tests.call):
             message = f"a line of the tests cannot be read: {rest[:80]!r}"
             raise SuiteError(message)
-        cases.append(ExpressionCase(id=str(len(cases)), actual=both[0], expected=both[1]))
+        actual, value = both
+        expected = tests.expected.replace("{actual}", actual).replace("{expected}", value)
+        cases.append(ExpressionCase(id=str(len(cases)), actual=actual, expected=expected))
     return tuple(cases)
 
 
