@@ -44,7 +44,7 @@ FILES = {
     "unnamed.jsonl": lines({"pid": "a", "test_list": LABEL}),
     "unit.jsonl": lines(stdio(time_limit="2 sec", memory_limit="256 MiB")),
     "bytes.jsonl": lines(stdio(suite={"limits": {"memory_bytes": 256}})),
-    "ms.jsonl": lines(stdio(time_limit=2000)),
+    "unclear.jsonl": lines(stdio(time_limit=200)),
     "fortnight.jsonl": lines(stdio(time_limit="2 fortnights")),
     "kib.jsonl": lines(stdio(memory_limit=262144)),
     "checker.jsonl": lines(stdio(checker="#include <testlib.h>")),
@@ -117,7 +117,9 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "good.jsonl --set memory_bytes=256", 2, "expected at least 1048576", id="bytes"
         ),
         pytest.param("bytes.jsonl", 3, "at least 1048576, but is 256: it is in bytes", id="MB"),
-        pytest.param("ms.jsonl", 3, "time_limit must hold a number with a known unit", id="ms"),
+        pytest.param(
+            "unclear.jsonl", 3, "time_limit must hold a number with a known unit", id="no unit"
+        ),
         pytest.param("fortnight.jsonl", 3, "but holds str '2 fortnights'", id="unit"),
         pytest.param("kib.jsonl", 3, "memory_limit must hold a number with", id="kib"),
         pytest.param("checker.jsonl", 3, "the suite's checker failed: the code", id="checker"),

@@ -259,7 +259,7 @@ def test_charts_are_drawn_for_both_spans(service: Service) -> None:
     service.grade(GOOD)
     for span in ("minutes", "hours"):
         html = service.get("/live/charts", params={"span": span}).text
-        assert html.count("<svg ") == 6
+        assert html.count("<svg ") == 7
         assert "style=" not in html
         assert "<script" not in html
     assert service.get("/live/charts", params={"span": "years"}).status_code == 422

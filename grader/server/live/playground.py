@@ -16,9 +16,10 @@ _ANSWERS = {
     "program": "print(2 * int(input()))\n",
     "class": "class Solution:\n    def double(self, n):\n        return 2 * n\n",
     "function": "def double(n):\n    return 2 * n\n",
+    "prediction": "assert f(21) == 42\n",
     "javascript": "function double(n) {\n  return 2 * n;\n}\n",
 }
-"""Right answers to the examples of the formats, for examples that bring no reference."""
+"""Right answers to the examples of the formats, for examples whose reference is not one."""
 
 
 class Trial(BaseModel):
@@ -64,15 +65,17 @@ def examples() -> tuple[dict[str, str], ...]:
                 "name": form.name,
                 "summary": form.summary,
                 "label": json.dumps(form.example, indent=2, ensure_ascii=False),
-                "completion": (
-                    f"```{suite.language}\n{(suite.reference or _answer(suite)).rstrip()}\n```\n"
-                ),
+                "completion": f"```{suite.language}\n{_answer(suite).rstrip()}\n```\n",
             }
         )
     return tuple(found)
 
 
 def _answer(suite: TestSuite) -> str:
+    if suite.extraction.is_task:
+        return _ANSWERS["prediction"]
+    if suite.reference is not None:
+        return suite.reference
     if suite.language in _ANSWERS:
         return _ANSWERS[suite.language]
     if isinstance(suite.tests, StdinTests):
