@@ -398,39 +398,40 @@ def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart 
 
 
 def _batch(task: Task, tests: ScriptTests | PytestTests, apart: Apart | None) -> RunBatch:
-    notes = apart is None and task.notes_failures and not catches_failures(tests)
-    if isinstance(tests, ScriptTests):
-        sources = [case.source for case in tests.cases]
-        run = payload.script(
-            tests.setup, sources, stop_early=task.stop_early, apart=apart, notes=notes
-        )
-    else:
-        run = payload.pytest(
-            tests.test_paths,
-            tests.pytest_args,
-            stop_early=task.stop_early,
-            apart=apart,
-            notes=notes,
-        )
     preload = _preload(tests, task.suite.image)
     batch = RunBatch(
-        program=Program.SCRIPT,
+        program=Program.SCRIPT if isinstance(tests, ScriptTests) else Program.PYTEST,
         source=task.code,
         prelude=task.suite.prelude,
-        runs=(run,),
+        runs=(_payload(task, tests, apart),),
         limits=task.limits,
         preload=preload,
         split=apart is not None,
-        standing=apart is not None and not preload,
+        standing=apart is not None and not preload and _may_stay(tests),
     )
     if isinstance(tests, ScriptTests):
         return batch
-    return replace(
-        batch,
-        program=Program.PYTEST,
-        files=tests.files,
-        source_path=tests.solution_path,
-        standing=batch.standing and leaves_nothing(tests),
+    return replace(batch, files=tests.files, source_path=tests.solution_path)
+
+
+def _may_stay(tests: ScriptTests | PytestTests) -> bool:
+    """Tell whether a judge may run other tests after these, which can be judged apart."""
+    return isinstance(tests, ScriptTests) or leaves_nothing(tests)
+
+
+def _payload(task: Task, tests: ScriptTests | PytestTests, apart: Apart | None) -> bytes:
+    notes = apart is None and task.notes_failures and not catches_failures(tests)
+    if isinstance(tests, ScriptTests):
+        sources = [case.source for case in tests.cases]
+        return payload.script(
+            tests.setup, sources, stop_early=task.stop_early, apart=apart, notes=notes
+        )
+    return payload.pytest(
+        tests.test_paths,
+        tests.pytest_args,
+        stop_early=task.stop_early,
+        apart=apart,
+        notes=notes,
     )
 
 
