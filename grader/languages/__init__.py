@@ -23,6 +23,7 @@ from grader.languages.language import (
     TranslatedTests,
     ValueDriver,
     call_driver,
+    in_type_of_call,
 )
 from grader.model import Checker, InteractiveTests, StdinTests, Tests, TestSuite
 from grader.model.errors import LabelError
@@ -46,6 +47,7 @@ __all__ = [
     "find",
     "image_of",
     "in_image",
+    "in_type_of_call",
     "joined",
     "languages",
     "missing",

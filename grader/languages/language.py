@@ -238,6 +238,11 @@ class TranslatedTests:
     None: the program that shows expected values does not need one."""
 
 
+def in_type_of_call(form: str, actual: str, expected: str) -> str:
+    """Return an expected value in the type of the call; `form` is that of `Assertions.expected`."""
+    return form.replace("{actual}", actual).replace("{expected}", expected)
+
+
 def end_of_call(text: str) -> int | None:
     """Return where the call at the start of `text` ends, by its brackets and quotes."""
     depth, quote, index = 0, "", 0

@@ -37,7 +37,7 @@ shown_for_tests <- function(value) {
 
 
 def show(values: ValueDriver) -> str:
-    """Show what expressions are worth: numbers to 12 digits, lists but not vectors with names."""
+    """Show the values of expressions: numbers to 12 digits, lists but not vectors with names."""
     form = 'cat("\\n{mark} {number} ", shown_for_tests({expression}), "\\n", sep = "")'
     return "\n".join([values.code, _SHOW, values.statements(form)])
 

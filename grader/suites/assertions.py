@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from grader.languages import Assertions
+from grader.languages import Assertions, in_type_of_call
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 
@@ -128,9 +128,7 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
                 ExpressionCase(
                     id=str(len(cases)),
                     actual=pair.actual,
-                    expected=how.expected.replace("{actual}", pair.actual).replace(
-                        "{expected}", pair.expected
-                    ),
+                    expected=in_type_of_call(how.expected, pair.actual, pair.expected),
                     within=pair.within,
                 )
             )

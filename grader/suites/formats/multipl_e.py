@@ -15,7 +15,7 @@ in JavaScript, `!==` in PHP, text in Perl and Bash.
 import re
 
 from grader import languages
-from grader.languages import TranslatedTests
+from grader.languages import TranslatedTests, in_type_of_call
 from grader.model import ExpressionCase, ExpressionTests, TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields
@@ -78,9 +78,8 @@ def _cases(source: str, tests: TranslatedTests) -> tuple[ExpressionCase, ...]:
         if both is None or not both[0].startswith(tests.call):
             message = f"a line of the tests cannot be read: {rest[:80]!r}"
             raise SuiteError(message)
-        actual, value = both
-        expected = tests.expected.replace("{actual}", actual).replace("{expected}", value)
-        cases.append(ExpressionCase(id=str(len(cases)), actual=actual, expected=expected))
+        expected = in_type_of_call(tests.expected, *both)
+        cases.append(ExpressionCase(id=str(len(cases)), actual=both[0], expected=expected))
     return tuple(cases)
 
 
