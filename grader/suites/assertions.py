@@ -29,6 +29,8 @@ _TWO_EQUAL = re.compile(
 _LOOP = re.compile(
     r"\b(?:for|foreach|while|until|loop|each|forEach|times|map|filter|some|every|reduce|repeat)\b"
 )
+_ASSIGNS = r"(?::?=(?!=)|<-)"
+"""What stands between a name and its value."""
 _QUOTES = "\"'`"
 _TEXT = r"""(?s:"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|'(?:\\[^\n][^'\n]*|[^'\\\n]*)')"""
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
@@ -184,7 +186,7 @@ def _definition(name: str) -> re.Pattern[str]:
     """Return a pattern that finds the line that defines a name."""
     return re.compile(
         rf"^[ \t]*(?:[\w<>:,*&]+[ \t]+)*[*&$]?{re.escape(name)}(?:\[\w*\])?[ \t]*(?::[^=\n]*)?"
-        r"(?::?=(?!=)|<-)[ \t]*(?P<value>[^\n]*)$",
+        rf"{_ASSIGNS}[ \t]*(?P<value>[^\n]*)$",
         re.MULTILINE,
     )
 
@@ -419,7 +421,7 @@ class _Reader:
         if word is None or not _is_access(code.mask[word.end() :]):
             return False
         given = re.findall(
-            rf"(?<![\w$.]){re.escape(word[0])}\s*(?::[^=\n]*)?(?::?=(?!=)|<-)\s*(.*)",
+            rf"(?<![\w$.]){re.escape(word[0])}\s*(?::[^=\n]*)?{_ASSIGNS}\s*(.*)",
             self._code.mask,
         )
         return len(given) == 1 and self._is_call(given[0].strip().removesuffix(";"))
