@@ -164,6 +164,7 @@ def test_samples_of_a_kind_lead_from_one_to_the_next(open_page: OpenPage, servic
     page.get_by_role("link", name="All samples").click()
     assert page.url.endswith("#/samples/failed/pair")
     page.get_by_role("link", name="Like an attack").click()
+    page.locator("#kinds [aria-current=true]", has_text="Like an attack").wait_for()
     page.get_by_label("Search").fill("")
     page.get_by_role("link", name="group/exit").wait_for()
     assert "pair/one" not in names(page)
