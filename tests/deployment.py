@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,6 +208,27 @@ class Worker(Process):
             self.kill()
             message = f"{self.name} did not stop; its log ends: {self.log()[-3000:]}"
             raise AssertionError(message) from None
+
+    def slots(self) -> list[int]:
+        """Return the process ids of its native slots."""
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        return [int(slot) for task in tasks for slot in (task / "children").read_text().split()]
+
+    def kill_slots(self) -> None:
+        for slot in self.slots():
+            with suppress(ProcessLookupError):
+                os.kill(slot, signal.SIGKILL)
+
+    @contextmanager
+    def without_sandbox(self) -> Iterator[None]:
+        """Kill its slots, and leave it too few descriptors to open others meanwhile."""
+        limits = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (8, limits[1]))
+        try:
+            self.kill_slots()
+            yield
+        finally:
+            resource.prlimit(self.pid, resource.RLIMIT_NOFILE, limits)
 
     def log_lines(self) -> list[dict[str, Any]]:
         """Return the lines of its log; each must be an object."""

@@ -1,13 +1,9 @@
 """Workers that die, stop, sleep or lose their slots, without any effect on the batch."""
 
-import contextlib
-import os
 import random
-import resource
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -45,7 +41,7 @@ def test_workers_that_end_while_one_starts_leave_nothing(deployment: Deployment)
     deployment.wait_for_workers(2)
     killed.kill()
     killed.start()
-    wait_until(lambda: jails_of(killed.pid) != [], 30, "it opens its first slot")
+    wait_until(lambda: killed.slots() != [], 30, "it opens its first slot")
     killed.stop()
     wait_until(lambda: len(states(deployment)) == 1, 60, "the other has forgotten the killed one")
     other.stop()
@@ -57,18 +53,14 @@ def test_workers_that_end_while_one_starts_leave_nothing(deployment: Deployment)
 def test_batch_survives_a_worker_whose_sandbox_fails_for_a_while(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    """Without descriptors it opens no slot. It takes no jobs meanwhile, and then does again."""
+    """It takes no jobs meanwhile, and then does again."""
     victim, _ = (deployment.add_worker() for _ in range(2))
     deployment.wait_for_workers(2)
     batch = start_batch()
     batch.wait_for(0.1)
-    limits = resource.prlimit(victim.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(victim.pid, resource.RLIMIT_NOFILE, (8, limits[1]))
-    for pid in jails_of(victim.pid):
-        kill(pid)
-    wait_until(lambda: set(states(deployment)) == {"sick", "serving"}, 60, "it is sick")
-    batch.finish()
-    resource.prlimit(victim.pid, resource.RLIMIT_NOFILE, limits)
+    with victim.without_sandbox():
+        wait_until(lambda: set(states(deployment)) == {"sick", "serving"}, 60, "it is sick")
+        batch.finish()
     wait_until(lambda: set(states(deployment)) == {"serving"}, 60, "it serves again")
     assert deployment.redis.stats().get("internal_errors", 0) == 0
     assert_nothing_is_left(deployment)
@@ -125,22 +117,7 @@ def test_killed_slots_are_replaced(
     # Twice, so that even a slow submission is not hit more often than it is tried again.
     for share in shares(2):
         batch.wait_for(share)
-        jails = jails_of(worker.pid)
-        assert jails
-        for pid in jails:
-            kill(pid)
+        assert worker.slots()
+        worker.kill_slots()
     batch.finish()
     assert_nothing_is_left(deployment)
-
-
-def jails_of(pid: int) -> list[int]:
-    """Return the wardens of a worker's native slots."""
-    children: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        children += [int(child) for child in (task / "children").read_text().split()]
-    return children
-
-
-def kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
