@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from grader.source.names import Function
 from grader.twins.expectations import Expectation, ExpectationReader
+from grader.twins.fixtures import HandedOut, handed_out
 from grader.twins.found import CaseKey, Found
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator
@@ -101,10 +102,17 @@ class TestModule:
         function = definition.function
         span = self._span_of(function)
         all_cases = tuple(map(CaseKey, ids))
-        columns = self._parameters(definition)
-        own = ((self._source.name, *span), *self._constants_of(span))
+        defined = _functions(self._source.tree.body).values()
+        fixtures = list(handed_out(function, defined, self._source, self._names))
+        same = {f.fixture.name: self._bound(f.value) for f in fixtures if not f.is_list}
+        columns = self._parameters(definition, [f for f in fixtures if f.is_list])
+        spans = [span, *(self._span_of(each.fixture) for each in fixtures)]
+        own = (
+            *((self._source.name, *each) for each in spans),
+            *(each for around in spans for each in self._constants_of(around)),
+        )
         if columns is None:
-            for expectation, reader in self._walk(definition, {}):
+            for expectation, reader in self._walk(definition, same):
                 yield Found(
                     cases=all_cases, expectation=expectation, names=self._names, reader=reader,
                     own=own,
@@ -112,7 +120,7 @@ class TestModule:
             return
         for number, (cells, row_span) in enumerate(columns):
             cases = tuple(CaseKey(id, number, len(columns)) for id in ids)
-            for expectation, reader in self._walk(definition, cells):
+            for expectation, reader in self._walk(definition, {**same, **cells}):
                 yield Found(
                     cases=cases, expectation=expectation, names=self._names, reader=reader,
                     own=own, row_span=row_span, all_rows=all_cases,
@@ -166,9 +174,9 @@ class TestModule:
                 yield (self._source.name, *self._source.span(bound.node))
 
     def _parameters(
-        self, definition: _Definition
+        self, definition: _Definition, fixtures: list[HandedOut]
     ) -> list[tuple[dict[str, Bound], tuple[int, int]]] | None:
-        """Return the parameters of a test, row by row.
+        """Return the parameters of a test, or of its only fixture with parameters, row by row.
 
         None if it has none, or if it is not clear which case has which row.
         """
@@ -176,14 +184,24 @@ class TestModule:
         if definition.owner is not None:
             decorators += definition.owner.decorator_list
         found = [d for d in decorators if call_name(d) == "parametrize"]
+        if not found and len(fixtures) == 1:
+            return self._columns(self._bound(fixtures[0].value), [fixtures[0].fixture.name])
         if len(found) != 1 or found[0] not in definition.function.decorator_list:
             return None
         call = found[0]
         if not isinstance(call, ast.Call) or len(call.args) != 2 or _is_indirect(call):
             return None
         names = _argument_names(call.args[0])
-        rows = table_rows(Bound(call.args[1], self._module_env(), self._source))
-        if names is None or rows is None:
+        return None if names is None else self._columns(self._bound(call.args[1]), names)
+
+    def _bound(self, expression: ast.expr) -> Bound:
+        return Bound(expression, self._module_env(), self._source)
+
+    def _columns(
+        self, table: Bound, names: list[str]
+    ) -> list[tuple[dict[str, Bound], tuple[int, int]]] | None:
+        rows = table_rows(table)
+        if rows is None:
             return None
         columns = []
         for row in rows:

@@ -83,7 +83,7 @@ class Scope:
         return self._known[key]
 
     def is_table(self, name: str) -> bool:
-        """Tell whether a name's value is iterated by one loop, or is one test's parameters.
+        """Tell whether a name's value is iterated or unpacked once, or is one test's parameters.
 
         All its other uses must be comparisons.
         """
@@ -154,7 +154,11 @@ class Scope:
                     return _Use.LOOKED_AT
                 case ast.If(body=body, orelse=[]) if fails(body) and node is parent.test:
                     return _Use.LOOKED_AT
-                case ast.For(iter=walked) | ast.comprehension(iter=walked) if walked is node:
+                case (
+                    ast.For(iter=walked)
+                    | ast.comprehension(iter=walked)
+                    | ast.Assign(targets=[ast.Tuple() | ast.List()], value=walked)
+                ) if walked is node:
                     return _Use.WALKED
                 case ast.Subscript(ctx=ast.Store() | ast.Del()):
                     return _Use.OTHER
@@ -177,7 +181,7 @@ class Scope:
     def _use_in_call(self, call: ast.Call, arg: ast.AST, depth: int) -> "_Use | None":
         """Return how a call uses an argument; None if that depends on the use of its result."""
         name = call_name(call)
-        if name == "parametrize":
+        if name == "parametrize" or (name == "fixture" and _is_named(arg, "params")):
             return _Use.WALKED
         if name == "print":
             goes_out = prints_to_output(self.source, call, self._root)
@@ -204,7 +208,7 @@ class _Use(Enum):
     LOOKED_AT = auto()
     """It is compared in an assertion."""
     WALKED = auto()
-    """A loop iterates over it."""
+    """A loop iterates over it, or it is unpacked."""
     OTHER = auto()
 
 
@@ -243,6 +247,10 @@ def _names_stream(node: ast.AST) -> bool:
             return name in ("stderr", "stdout", "sys.stderr", "sys.stdout")
         case _:
             return False
+
+
+def _is_named(argument: ast.AST, name: str) -> bool:
+    return isinstance(argument, ast.keyword) and argument.arg == name
 
 
 def _parameter(function: Function, call: ast.Call, arg: ast.AST, skipped: int) -> str | None:

@@ -125,12 +125,18 @@ class Values:
         self._env = env or {}
         self._changed = changed or {}
 
-    def of(self, node: ast.expr, depth: int = 0) -> Any:
-        """Return the value of an expression; `Opaque` if it cannot be computed."""
+    def of(self, node: ast.expr, depth: int = 0, path: tuple[object, ...] = ()) -> Any:
+        """Return the value of an expression; `Opaque` if it cannot be computed.
+
+        Args:
+            node: The expression.
+            depth: How deep it is in another.
+            path: Keys and indices of the part that is wanted; the rest may be wrong.
+        """
         if depth > _MAX_DEPTH:
             return Opaque(node)
         try:
-            return self._of(self._changed.get(node, node), depth + 1)
+            return self._of(self._changed.get(node, node), depth + 1, path)
         except (NotComputable, *_FAULTS):
             return Opaque(node)
 
@@ -138,12 +144,12 @@ class Values:
         """Tell whether a value is known in all its parts."""
         return _is_known(self.of(node))
 
-    def _of(self, node: ast.expr, depth: int) -> Any:
+    def _of(self, node: ast.expr, depth: int, path: tuple[object, ...]) -> Any:
         match node:
             case ast.Constant(value=value):
                 return value
             case ast.Name(id=name):
-                return self._of_name(node, name, depth)
+                return self._of_name(node, name, depth, path)
             case ast.Attribute():
                 return self._of_type(node)
             case ast.List(elts=items):
@@ -167,17 +173,19 @@ class Values:
                 return self._binary(op, self._known(left, depth), self._known(right, depth))
             case ast.Call():
                 return self._call(node, depth)
+            case ast.Subscript(value=inner, slice=ast.Constant(value=key)):
+                return self.of(inner, depth, (key, *path))[key]
             case ast.Subscript(value=inner, slice=index):
                 return self._known(inner, depth)[self._known(index, depth)]
             case _:
                 raise NotComputable
 
-    def _of_name(self, node: ast.expr, name: str, depth: int) -> Any:
+    def _of_name(self, node: ast.expr, name: str, depth: int, path: tuple[object, ...]) -> Any:
         if name in self._env:
             bound = self._env[name]
-            if not is_steady(name, bound):
+            if not is_steady(name, bound, path):
                 raise NotComputable
-            return Values(self._names, bound.env, self._changed).of(bound.node, depth)
+            return Values(self._names, bound.env, self._changed).of(bound.node, depth, path)
         return self._of_type(node)
 
     def _of_type(self, node: ast.expr) -> Any:
@@ -309,6 +317,8 @@ def _apart(one: Any, other: Any, tolerance: Tolerance) -> bool:
             return len(one) != len(other) or any(_apart(a, b, tolerance) for a, b in pairs)
         case (set() | frozenset(), set() | frozenset()):
             return _holds_other(one, other, tolerance) or _holds_other(other, one, tolerance)
+        case (Counter(), Counter()):
+            return _apart(_nonzero(one), _nonzero(other), tolerance)
         case (dict(), dict()):
             shared = one.keys() & other.keys()
             return (
@@ -322,6 +332,11 @@ def _apart(one: Any, other: Any, tolerance: Tolerance) -> bool:
             return False
         case _:
             return type(one) is not type(other) or bool(one != other)
+
+
+def _nonzero(counter: Counter[Any]) -> dict[Any, Any]:
+    """Return the counts that decide a counter's equality, which takes a missing one for zero."""
+    return {key: count for key, count in counter.items() if count != 0}
 
 
 def _holds_other(one: Any, other: Any, tolerance: Tolerance) -> bool:
@@ -374,6 +389,8 @@ def _loosely(value: Any) -> Hashable:
                 return ("number", str(value))
         case str() | bytes():
             return _folded(value)
+        case Counter():
+            return _loosely(_nonzero(value))
         case dict():
             items = Counter((_loosely(k), _loosely(v)) for k, v in value.items())
             return ("dict", frozenset(items.items()))

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,6 +127,8 @@ def test_values_of_other_cases_are_taken() -> None:
         ({1: "a", 2: "b"}, {2: "b", 1: "a"}),
         ([[1], [2]], [[2], [1]]),
         (float("nan"), float("nan")),
+        (Counter({"a": 0, "b": 1}), Counter({"b": 1})),
+        ([Counter({"a": 0})], [Counter()]),
     ],
 )
 def test_values_that_some_comparison_calls_equal_are_not_apart(one: Any, other: Any) -> None:

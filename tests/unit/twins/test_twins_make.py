@@ -112,6 +112,64 @@ def test_each_row_of_parameters_is_a_case_of_its_own() -> None:
     assert len(seen) > 5  # of 16
 
 
+ROWS = "[(1, 2), (2, 4), pytest.param((3, 6), id='three')]"
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        f"@pytest.fixture(params={ROWS})\ndef row(request):\n    return request.param\n",
+        f"ROWS = {ROWS}\n@pytest.fixture(scope='module', params=ROWS)\n"
+        "def row(request):\n    'A row.'\n    yield request.param\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "test",
+    ["x, want = row\n    assert double(x) == want", "assert double(row[0]) == row[1]"],
+)
+def test_each_parameter_of_a_fixture_is_a_case_of_its_own(fixture: str, test: str) -> None:
+    top = "import pytest\nfrom solution import double\n\n"
+    tests = module(f"{top}{fixture}\ndef test_it(row):\n    {test}\n")
+    ids = [f"test_it.py::test_it[{row}]" for row in ("row0", "row1", "three")]
+    assert confirmable(tests, ids) == set(ids)
+    for twin in make_twins(tests, ids, seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        assert "!=" not in changed
+        right = {ids[n] for n, row in enumerate(["(1, 2)", "(2, 4)", "(3, 6)"]) if row in changed}
+        assert right == {*ids} - twin.changed.keys()
+
+
+def test_value_that_a_fixture_hands_out_is_changed_there() -> None:
+    source = "import pytest\n\n@pytest.fixture\ndef want():\n    return {'a': 4}\n\n"
+    tests = module(source + "def test_it(want):\n    assert double({'a': 2}) == want\n")
+    for twin in make_twins(tests, ["test_it.py::test_it"], seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        assert changed.endswith("assert double({'a': 2}) == want\n")
+        assert "{'a': 4}" not in changed
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "@pytest.fixture\ndef made(want):\n    return double(want)\n",
+        "def test_other(want):\n    assert double(want) == 8\n",
+        "def test_other(request):\n    assert double(request.getfixturevalue('want')) == 8\n",
+        "from other import *\n",
+        "class TestOther:\n    @pytest.fixture\n    def want(self):\n        return 4\n",
+    ],
+)
+def test_value_of_a_fixture_that_others_may_use_stays(other: str) -> None:
+    source = "import pytest\nfrom solution import double\n\n"
+    source += "@pytest.fixture\ndef want():\n    return 4\n\n"
+    tests = module(source + "def test_it(want):\n    assert double(2) == want\n\n" + other)
+    for seed in range(5):
+        for twin in make_twins(tests, ["test_it.py::test_it"], seeded(seed)):
+            assert isinstance(twin.tests, PytestTests)
+            assert "return 4" in twin.tests.files[0].content.decode()
+
+
 def test_cases_of_a_changed_suite_are_found_by_test_and_number() -> None:
     original = ["t.py::test_a[1-2]", "t.py::test_a[2-4]", "t.py::test_b"]
     changed = ["t.py::test_a[1-3]", "t.py::test_a[2-4]", "t.py::test_b"]
