@@ -30,7 +30,7 @@ def grade(
         Path,
         typer.Argument(
             metavar="SAMPLES",
-            help="Rows to grade: JSONL or a JSON array (with gzip, too), Parquet, Arrow, CSV, or a "
+            help="Rows to grade: JSONL, a JSON array or CSV (with gzip, too), Parquet, Arrow, or a "
             "folder of these; - is standard input.",
         ),
     ],

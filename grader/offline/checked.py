@@ -17,9 +17,9 @@ from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes
 from grader.offline.attacks import PLAIN, Attack
 from grader.offline.rows import ORIGIN_KEY
-from grader.offline.source import parse_object
 from grader.scoring.calibration import Measured
 from grader.suites import ProblemIndex
+from grader.suites.problems import parse_object
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -18,7 +18,8 @@ from grader.model.errors import ConfigurationError, GraderError, InputError
 from grader.model.wire import report_of
 from grader.offline.output import Output
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, id_of
-from grader.offline.source import RowSource, files_of, parse_object
+from grader.offline.source import RowSource, files_of
+from grader.suites.problems import parse_object
 
 _PARTS = (
     "policy",

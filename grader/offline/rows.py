@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from grader import languages
 from grader.config.rewards import RewardTask
@@ -251,9 +251,10 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     known = [text for text in texts if text is not None]
     if not known or len(known) < len(texts):
         message = (
-            f"the field {found} holds {_what(value)}; expected text, a chat, or a list of these"
+            f"the field {found} holds {_what(value)}; expected text, a chat, or a list of these; "
+            "name another field by --completion-key"
         )
-        raise InputError(message)
+        raise MissingFieldError(message)
     return found, known, True
 
 
@@ -269,6 +270,8 @@ def _missing(row: Mapping[str, Any], keys: Sequence[str], what: str, option: str
 def _what(value: object) -> str:
     if value == []:
         return "an empty list"
+    if _is_chat(value):
+        return "a chat without a message of the role assistant"
     if isinstance(value, list):
         return f"a list with {_what(next(item for item in value if _text(item) is None))} in it"
     return {dict: "an object", bool: "a truth value"}.get(type(value), "a number")
@@ -278,12 +281,18 @@ def _text(value: object, role: str = "assistant") -> str | None:
     """Return the text of a string, or of a chat's last message of a role."""
     if isinstance(value, str):
         return value
-    if not isinstance(value, list) or not value:
-        return None
-    if not all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in value):
+    if not _is_chat(value):
         return None
     said = [m["content"] for m in value if m.get("role", role) == role]
     return said[-1] if said else None
+
+
+def _is_chat(value: object) -> TypeGuard[list[dict[str, Any]]]:
+    return (
+        isinstance(value, list)
+        and value != []
+        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in value)
+    )
 
 
 def _head(row: Row, found: Mapping[str, Any], changes: Mapping[str, Any]) -> bytes:

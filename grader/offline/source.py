@@ -6,7 +6,6 @@ yields the number and the JSON text of each row. Memory holds one row, or one ba
 
 import codecs
 import gzip
-import io
 import json
 import re
 import sys
@@ -20,19 +19,21 @@ from grader.model import MiB
 from grader.model.errors import InputError
 from grader.model.wire import json_bytes
 from grader.offline.tables import TableReader, reader_for
-from grader.suites.problems import MAX_LINE_BYTES
+from grader.suites.problems import MAX_LINE_BYTES, parse_object, unpacked
 
 STDIN = Path("-")
 """The path that means standard input."""
 
-_GZIP = b"\x1f\x8b"
+_ENCODED = "UTF-{0} text; expected UTF-8: iconv -f utf-{0} -t utf-8 FILE"
 _UNREADABLE = {
     b"\x28\xb5\x2f\xfd": "zstd-compressed; decompress it first: zstd -d FILE",
     b"BZh": "bzip2-compressed; decompress it first: bunzip2 FILE",
     b"\xfd7zXZ": "xz-compressed; decompress it first: unxz FILE",
     b"PK\x03\x04": "a zip archive; unpack it first",
-    b"\xff\xfe": "UTF-16 text; expected UTF-8: iconv -f utf-16 -t utf-8 FILE",
-    b"\xfe\xff": "UTF-16 text; expected UTF-8: iconv -f utf-16 -t utf-8 FILE",
+    b"\xff\xfe\0\0": _ENCODED.format(32),  # before UTF-16, whose mark begins this one
+    b"\0\0\xfe\xff": _ENCODED.format(32),
+    b"\xff\xfe": _ENCODED.format(16),
+    b"\xfe\xff": _ENCODED.format(16),
 }
 _BOM = b"\xef\xbb\xbf"
 _ARRAY = re.compile(rb"\s*\[\s*(?:\{|\]|\Z)")
@@ -41,7 +42,7 @@ _CHUNK = 1 << 20
 _KEPT_BYTES = 2000
 """Of a line that is too long, its row keeps this many bytes."""
 
-_ENDINGS = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv")
+_ENDINGS = (".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}\.\w+(?:\.gz)?")
 """The name of a shard: one of several files that make up a data set."""
 _SHOWN = 8
@@ -96,13 +97,9 @@ def open_rows(path: Path) -> RowSource:
     if path.is_dir():
         return _Folder(files_of(path))
     magic = _magic(path)
-    if (read := reader_for(path, magic)) is not None:
-        return _Table(path, read)
-    for start, what in _UNREADABLE.items():
-        if magic.startswith(start):
-            message = f"{path} is {what.replace('FILE', str(path))}"
-            raise InputError(message)
-    return _Text(path)
+    _refuse_unreadable(path, magic)
+    read = reader_for(path, magic)
+    return _Text(path) if read is None else _Table(path, read)
 
 
 def has_lines(path: Path) -> bool:
@@ -114,7 +111,7 @@ def has_lines(path: Path) -> bool:
     if path.is_dir() or reader_for(path, _magic(path)) is not None:
         return False
     with path.open("rb") as file:
-        return not _is_array(_unpacked(file))
+        return not _is_array(unpacked(file))
 
 
 def files_of(path: Path) -> list[Path]:
@@ -163,15 +160,19 @@ def _magic(path: Path) -> bytes:
         raise InputError(message) from error
 
 
-def _unpacked(file: BinaryIO) -> Any:
-    """Return a file, decompressed if its first bytes say that it is compressed."""
-    start = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
-    return gzip.GzipFile(fileobj=file) if start == _GZIP else file
+def _refuse_unreadable(path: Path, start: bytes) -> None:
+    for magic, what in _UNREADABLE.items():
+        if start.startswith(magic):
+            message = f"{path} is {what.replace('FILE', str(path))}"
+            raise InputError(message)
+
+
+def _start(file: Any) -> bytes:
+    return file.peek(64)[:64] if hasattr(file, "peek") else b""
 
 
 def _is_array(file: Any) -> bool:
-    start = file.peek(64)[:64] if hasattr(file, "peek") else b""
-    return _ARRAY.match(start.removeprefix(_BOM)) is not None
+    return _ARRAY.match(_start(file).removeprefix(_BOM)) is not None
 
 
 class _Text:
@@ -193,13 +194,14 @@ class _Text:
             raise InputError(message) from error
 
     def _rows(self, file: BinaryIO, size: int | None) -> Iterator[Row]:
-        unpacked = _unpacked(file)
+        content = unpacked(file)
         number = 0
         try:
-            rows = self._elements if _is_array(unpacked) else self._lines
-            for number, text, problem, read in rows(unpacked):
+            _refuse_unreadable(self._path, _start(content))
+            rows = self._elements if _is_array(content) else self._lines
+            for number, text, problem, read in rows(content):
                 # Of a gzipped file only the compressed size is known in advance.
-                behind = read if unpacked is file or not size else file.tell()
+                behind = read if content is file or not size else file.tell()
                 progress = min(1.0, behind / size) if size else None
                 yield Row(number=number, text=text, progress=progress, problem=problem)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -239,8 +241,8 @@ class _Text:
                 line = text.replace("\n", " ").replace("\r", " ").encode()
                 yield number, line, "", array.read
         except (ValueError, RecursionError) as error:
-            too_deep = isinstance(error, RecursionError)
-            problem = "the next one is nested too deeply" if too_deep else error
+            is_too_deep = isinstance(error, RecursionError)
+            problem = "the next one is nested too deeply" if is_too_deep else error
             message = f"{self._path} is an array that cannot be read after row {number}: {problem}"
             raise InputError(message) from error
 
@@ -294,7 +296,7 @@ class _ArrayText:
                 _, end = self._SCAN(self._text, self._at)
             except json.JSONDecodeError as error:
                 if self._is_whole:
-                    message = f"{error.msg}; expected an element or ]"
+                    message = "found text that is not JSON; expected an element or ]"
                     raise ValueError(message) from error
             else:
                 # A number may go on in what was not read yet.
@@ -329,8 +331,8 @@ class _Table:
             for fields, progress in self._read(self._path):
                 number += 1
                 yield Row(number=number, text=json_bytes(fields), progress=progress)
-        except (OSError, ValueError) as error:
-            # The errors of pyarrow derive from these two.
+        except (OSError, ValueError, EOFError, zlib.error) as error:
+            # The errors of pyarrow derive from the first two.
             message = f"{self._path} is damaged after row {number}: {error}"
             raise InputError(message) from error
 
@@ -349,39 +351,3 @@ class _Folder:
                 progress = (index + (row.progress or 0.0)) / len(self._sources)
                 yield Row(number=number, text=row.text, progress=progress, problem=row.problem)
             before = number
-
-
-def parse_object(text: bytes) -> dict[str, Any]:
-    """Return the object in a row's JSON text.
-
-    Raises:
-        InputError: It is not JSON, or not an object.
-    """
-    try:
-        value = json.loads(text.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: byte 0x{text[error.start]:02x} at offset {error.start}"
-        raise InputError(message) from error
-    except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg} at column {error.colno}; expected one object per line"
-        raise InputError(message) from error
-    except RecursionError as error:
-        message = "JSON nested too deeply to read"
-        raise InputError(message) from error
-    except ValueError as error:
-        message = f"JSON that cannot be read: {error}"
-        raise InputError(message) from error
-    if not isinstance(value, dict):
-        message = f"JSON, but {_KINDS[type(value)]}; expected an object with fields"
-        raise InputError(message)
-    return value
-
-
-_KINDS: dict[type, str] = {
-    list: "an array",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "a truth value",
-    type(None): "null",
-}

@@ -2,18 +2,20 @@
 
 import csv
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from grader.model.errors import ConfigurationError
+from grader.suites.problems import unpacked
 
 TableRow = tuple[dict[str, Any], float]
 """The fields of a row as JSON values, and the share of the file up to this row, in [0, 1]."""
 
 TableReader = Callable[[Path], Iterator[TableRow]]
-"""Raises OSError or ValueError if the file is damaged."""
+"""Raises OSError, ValueError, EOFError or zlib.error if the file is damaged."""
 
 _PARQUET = b"PAR1"
 _ARROW_FILE = b"ARROW1"
@@ -38,7 +40,7 @@ def reader_for(path: Path, magic: bytes) -> TableReader | None:
         return partial(_parquet, _pyarrow("parquet", path, "a Parquet file"))
     if magic.startswith((_ARROW_FILE, _ARROW_STREAM)):
         return partial(_arrow, _pyarrow("ipc", path, "an Arrow file"))
-    delimiter = _DELIMITERS.get(path.suffix.lower())
+    delimiter = _DELIMITERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     return None if delimiter is None else partial(_csv, delimiter)
 
 
@@ -53,6 +55,7 @@ def _pyarrow(module: str, path: Path, what: str) -> Any:
 
 def _parquet(parquet: Any, path: Path) -> Iterator[TableRow]:
     with parquet.ParquetFile(path) as table:
+        _refuse_repeated(table.schema_arrow.names)
         batches = table.iter_batches(batch_size=_BATCH)
         for number, fields in enumerate(_rows(batches), start=1):
             yield fields, number / table.metadata.num_rows
@@ -63,10 +66,22 @@ def _arrow(ipc: Any, path: Path) -> Iterator[TableRow]:
         is_file = file.peek(len(_ARROW_FILE)).startswith(_ARROW_FILE)
         size = path.stat().st_size
         with (ipc.open_file if is_file else ipc.open_stream)(file) as table:
+            _refuse_repeated(table.schema.names)
             indexes = range(table.num_record_batches) if is_file else None
             batches = table if indexes is None else map(table.get_batch, indexes)
             for fields in _rows(_small(batches)):
                 yield fields, min(1.0, file.tell() / size)
+
+
+def _refuse_repeated(names: Sequence[str]) -> None:
+    """Refuse columns of one name, of which a row could keep only one.
+
+    Raises:
+        ValueError: Two columns have one name.
+    """
+    if twice := next((name for name, times in Counter(names).items() if times > 1), None):
+        message = f"two columns are called {twice!r}; expected one name for each"
+        raise ValueError(message)
 
 
 def _small(batches: Iterable[Any]) -> Iterator[Any]:
@@ -100,9 +115,10 @@ def _csv(delimiter: str, path: Path) -> Iterator[TableRow]:
     csv.field_size_limit(1 << 30)
     size = path.stat().st_size
     with path.open("rb") as file:
-        table = csv.reader(_decoded(file), delimiter=delimiter, strict=True)
+        table = csv.reader(_decoded(unpacked(file)), delimiter=delimiter, strict=True)
         try:
             names = next(table, [])
+            _refuse_repeated(names)
             for cells in table:
                 if not cells:
                     continue
@@ -121,6 +137,10 @@ def _csv(delimiter: str, path: Path) -> Iterator[TableRow]:
 
 def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
     encoding = "utf-8-sig"
-    for line in lines:
-        yield line.decode(encoding)
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield line.decode(encoding)
+        except UnicodeDecodeError as error:
+            message = f"line {number} is not UTF-8: byte 0x{line[error.start]:02x}"
+            raise ValueError(message) from error
         encoding = "utf-8"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader.model.errors import InputError
-from grader.offline.source import parse_object
+from grader.suites.problems import parse_object
 
 STDIN = Path("-")
 """The path that means standard input."""

@@ -10,9 +10,9 @@ from grader.model.errors import GraderError, InputError
 from grader.model.wire import report_of
 from grader.offline.recording import AT_KEY, DATASET_KEYS, QUEUE_KEY, STEP_KEYS
 from grader.offline.rows import ORIGIN_KEY, REPORT_KEY, completion_of, id_of
-from grader.offline.source import parse_object
 from grader.report.problems import ProblemReader, ProblemTexts
 from grader.report.sample import SampleView, view_of
+from grader.suites.problems import parse_object
 
 _MOST_STEP = 10**12
 _MOST_SECONDS = 1e11

@@ -1,15 +1,17 @@
 """A file of problems, looked up by id without holding it in memory."""
 
 import gzip
+import io
 import json
 import os
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self, cast
 
 from grader.model import MiB, TestSuite
 from grader.model.errors import InputError, LabelError
@@ -28,6 +30,16 @@ of another kind; reading it could fill the memory.
 """
 
 _GZIP = b"\x1f\x8b"
+
+_KINDS: dict[type, str] = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    type(None): "null",
+}
+"""What JSON calls values, by what Python makes of them."""
 
 Span = tuple[int, int]
 """The place of a row's JSON in the file: offset and length in bytes."""
@@ -77,15 +89,14 @@ class ProblemIndex(Closing):
         path = Path(path)
         with ExitStack() as stack:
             try:
-                file: IO[bytes]
-                if _is_gzipped(path):
+                file: IO[bytes] = stack.enter_context(path.open("rb"))
+                text = unpacked(file)
+                lines = _lines(path, text)
+                if text is not file:
                     file = stack.enter_context(tempfile.TemporaryFile())
-                    packed = stack.enter_context(gzip.open(path))
-                    named = _index(path, _copied(_lines(path, packed), file))
-                    file.flush()
-                else:
-                    file = stack.enter_context(path.open("rb"))
-                    named = _index(path, _lines(path, file))
+                    lines = _copied(lines, file)
+                named = _index(path, lines)
+                file.flush()
             except (OSError, EOFError, zlib.error) as error:
                 message = f"{path}: {error}"
                 raise InputError(message) from error
@@ -160,12 +171,41 @@ class ProblemIndex(Closing):
         self._opened.close()
 
 
-def _is_gzipped(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_GZIP)) == _GZIP
+def parse_object(text: bytes) -> dict[str, Any]:
+    """Return the object in a row's JSON text.
+
+    Raises:
+        InputError: It is not JSON, or not an object.
+    """
+    try:
+        value = json.loads(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: byte 0x{text[error.start]:02x} at offset {error.start}"
+        raise InputError(message) from error
+    except json.JSONDecodeError as error:
+        problem = error.msg.removesuffix(" starting at")
+        message = f"not JSON: {problem} at column {error.colno}; expected one object per line"
+        raise InputError(message) from error
+    except RecursionError as error:
+        message = "JSON nested too deeply to read"
+        raise InputError(message) from error
+    except ValueError as error:
+        most = sys.get_int_max_str_digits()
+        message = f"JSON with a whole number of more than {most} digits; expected fewer"
+        raise InputError(message) from error
+    if not isinstance(value, dict):
+        message = f"JSON, but {_KINDS[type(value)]}; expected an object with fields"
+        raise InputError(message)
+    return value
 
 
-def _lines(path: Path, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+def unpacked(file: IO[bytes]) -> IO[bytes]:
+    """Return a file, decompressed if its first bytes say that it is gzipped."""
+    start = file.peek(len(_GZIP)) if isinstance(file, io.BufferedReader) else b""
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if start.startswith(_GZIP) else file
+
+
+def _lines(path: Path, file: IO[bytes]) -> Iterator[bytes]:
     number = 0
     while line := file.readline(MAX_LINE_BYTES):
         number += 1
@@ -212,11 +252,8 @@ def _index(path: Path, lines: Iterable[bytes]) -> _Named:
 
 def _id_of(path: Path, number: int, line: bytes) -> str | None:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        message = f"{path}, line {number}: not JSON: {error}"
+        row = parse_object(line)
+    except InputError as error:
+        message = f"{path}, line {number}: {error}"
         raise InputError(message) from error
-    if not isinstance(row, dict):
-        message = f"{path}, line {number}: expected an object, found {type(row).__name__}"
-        raise InputError(message)
     return problem_id_of(row)

@@ -104,6 +104,11 @@ def test_list_of_chats_is_several_samples() -> None:
         pytest.param({"completion": 3, "label": ASSERTS}, "holds a number", id="number"),
         pytest.param({"completion": [], "label": ASSERTS}, "an empty list", id="no sample"),
         pytest.param(
+            {"completion": [{"role": "user", "content": "f?"}], "label": ASSERTS},
+            "a chat without a message of the role assistant",
+            id="no answer in a chat",
+        ),
+        pytest.param(
             {"completion": ["a", None], "label": ASSERTS}, "holds a list with", id="hole in a list"
         ),
         pytest.param(

@@ -66,8 +66,8 @@ def test_rows_from_elsewhere_are_indexed() -> None:
     ("text", "message"),
     [
         pytest.param('{"id": 1}\n{"id"', "line 2: not JSON", id="cut off"),
-        pytest.param("[1]", "line 1: expected an object, found list", id="list"),
-        pytest.param("[" * 100_000, "line 1: not JSON", id="deep"),
+        pytest.param("[1]", "line 1: JSON, but an array", id="list"),
+        pytest.param("[" * 100_000, "line 1: JSON nested too deeply", id="deep"),
     ],
 )
 def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
