@@ -163,8 +163,10 @@ class _GradedRows:
 
     def note_emptiness(self, samples: Path) -> None:
         """Note that there was nothing to grade; the summary prints nothing then."""
+        from grader.offline.source import name_of
+
         if not self._all.summary().reports:
-            note(f"{samples} has no rows: nothing was graded")
+            note(f"{name_of(samples)} has no rows: nothing was graded")
 
     def print_summary(self, *, err: bool) -> None:
         """Print the summary of the whole output; nothing if there are no rows."""

@@ -102,6 +102,11 @@ def open_rows(path: Path) -> RowSource:
     return _Text(path) if read is None else _Table(path, read)
 
 
+def name_of(path: Path) -> str:
+    """Return what messages call a file."""
+    return "standard input" if path == STDIN else str(path)
+
+
 def has_lines(path: Path) -> bool:
     """Return whether a file is JSONL, gzipped or not.
 
@@ -163,7 +168,8 @@ def _magic(path: Path) -> bytes:
 def _refuse_unreadable(path: Path, start: bytes) -> None:
     for magic, what in _UNREADABLE.items():
         if start.startswith(magic):
-            message = f"{path} is {what.replace('FILE', str(path))}"
+            advice = what if path == STDIN else what.replace("FILE", str(path))
+            message = f"{name_of(path)} is {advice}"
             raise InputError(message)
 
 
@@ -180,6 +186,7 @@ class _Text:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._name = name_of(path)
 
     def __iter__(self) -> Iterator[Row]:
         if self._path == STDIN:
@@ -190,7 +197,7 @@ class _Text:
             with self._path.open("rb") as file:
                 yield from self._rows(file, size)
         except OSError as error:
-            message = f"cannot read {self._path}: {error.strerror or error}"
+            message = f"cannot read {self._name}: {error.strerror or error}"
             raise InputError(message) from error
 
     def _rows(self, file: BinaryIO, size: int | None) -> Iterator[Row]:
@@ -205,7 +212,7 @@ class _Text:
                 progress = min(1.0, behind / size) if size else None
                 yield Row(number=number, text=text, progress=progress, problem=problem)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            message = f"{self._path} is damaged after line {number}: {error}"
+            message = f"{self._name} is damaged after line {number}: {error}"
             raise InputError(message) from error
 
     def _lines(self, file: Any) -> Iterator[tuple[int, bytes, str, int]]:
@@ -223,7 +230,7 @@ class _Text:
             text = line.removeprefix(_BOM).strip() if number == 1 else line.strip()
             if number == 1 and text == b"{":
                 message = (
-                    f"{self._path} is one JSON document; expected one object per line or an array "
+                    f"{self._name} is one JSON document; expected one object per line or an array "
                     f"of objects (if a field ROWS holds the array: jq -c '.ROWS[]' {self._path})"
                 )
                 raise InputError(message)
@@ -243,7 +250,7 @@ class _Text:
         except (ValueError, RecursionError) as error:
             is_too_deep = isinstance(error, RecursionError)
             problem = "the next one is nested too deeply" if is_too_deep else error
-            message = f"{self._path} is an array that cannot be read after row {number}: {problem}"
+            message = f"{self._name} is an array that cannot be read after row {number}: {problem}"
             raise InputError(message) from error
 
 

@@ -219,10 +219,19 @@ def test_reader_that_leaves_ends_the_command_in_silence(anywhere: dict[str, str]
     assert (done.returncode, done.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_do_no_harm(closed: str, anywhere: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("rows", "closed"),
+    [
+        ("empty.jsonl", "<&-"),
+        ("-", "<&-"),
+        ("empty.jsonl", ">&-"),
+        ("empty.jsonl", "2>&-"),
+        ("empty.jsonl", "<&- >&- 2>&-"),
+    ],
+)
+def test_closed_streams_do_no_harm(rows: str, closed: str, anywhere: dict[str, str]) -> None:
     Path("empty.jsonl").touch()
-    grade = f"{sys.executable} -m grader grade empty.jsonl -o out.jsonl --sandbox native"
+    grade = f"{sys.executable} -m grader grade {rows} -o out.jsonl --sandbox native"
     done = subprocess.run(["/bin/sh", "-c", f"{grade} {closed}"], env=anywhere)
     assert done.returncode == 3
     assert not Path("out.jsonl").exists()

@@ -110,9 +110,9 @@ def test_file_of_another_kind_is_refused_with_advice(
 def test_standard_input_of_another_kind_is_refused_with_advice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    content = io.BufferedReader(io.BytesIO('{"a": 1}'.encode("utf-16")))  # type: ignore[arg-type]
+    content = io.BufferedReader(io.BytesIO('{"a": 1}'.encode("utf-16")))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content))
-    with pytest.raises(InputError, match="UTF-16"):
+    with pytest.raises(InputError, match="standard input is UTF-16"):
         list(open_rows(STDIN))
 
 
