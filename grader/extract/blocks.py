@@ -271,7 +271,7 @@ def _marker_marks(text: str, start: int, end: int) -> list[_Mark]:
             before = start - 1 if at == line_start else at
             name = marker.strip("[</>]")
             marks.append(_Mark(start=at, char=name, closes=True, content_end=before))
-    return marks
+    return sorted(marks, key=lambda mark: mark.start)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.extract import extract
@@ -70,6 +70,7 @@ def test_any_text_gives_code_that_can_be_written_or_a_reason(
 
 
 @given(text=messes)
+@example(text="<answer>[PYTHON]")
 @settings(deadline=None, max_examples=200)
 def test_blocks_are_in_order_and_do_not_overlap(text: str) -> None:
     end = 0
