@@ -12,7 +12,7 @@ from grader.extract.chat import Words, assistant_turns, opens_thinking, without_
 from grader.extract.choose import Choice, Chooser, Grade, WantedCode
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
 from grader.extract.predictions import find_prediction
-from grader.extract.programs import find_program, language_of, mention
+from grader.extract.programs import find_files, find_program, language_of, mention
 from grader.extract.source import SourceReader, SourceReading
 from grader.extract.text import after_prompt, encodable, normalise
 from grader.languages import ANY, PYTHON
@@ -108,7 +108,7 @@ class _Extractor:
         turns = assistant_turns(answer, self._reader, answer_first=rest is not None)
         match rule:
             case ExtractionRule.AUTO:
-                return self._finish(self._best(turns))
+                return self._several(turns) or self._finish(self._best(turns))
             case ExtractionRule.FIRST_BLOCK | ExtractionRule.LAST_BLOCK:
                 words = self._words(turns[0] if turns else "")
                 return self._by_position(words, first=rule is ExtractionRule.FIRST_BLOCK)
@@ -186,6 +186,17 @@ class _Extractor:
                 return Extraction(code=joined.code, note=note)
         if is_indented(answer) and (choice := self._continuing_prompt(answer)) is not None:
             return self._finish(choice)
+        return None
+
+    def _several(self, turns: list[str]) -> Extraction | None:
+        """Take a program of several files."""
+        if not self._wanted.is_program:
+            return None
+        for turn in turns:
+            words = self._words(turn)
+            blocks = find_blocks(words.text, self._reader)
+            if (files := find_files(words.text, blocks, None)) is not None:
+                return Extraction(code=files.code, note=files.note)
         return None
 
     def _best(self, turns: list[str]) -> Choice:

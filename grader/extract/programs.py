@@ -12,9 +12,30 @@ from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.source import SourceReader
 from grader.languages import Language
 from grader.model.overrides import ExtractionRule
+from grader.source.files import belong_together, is_own, join_files, split_files, why_refused
 
 _MAX_BLOCKS = 64
 """The most blocks that are read; earlier ones are ignored."""
+_MAX_LINE_CHARS = 300
+"""How far a line is read that may name a file."""
+_MAX_NAMES_CHARS = 200
+_FILE = r"(?P<path>[\w./\\+-]*\w\.\w+)"
+_IN_FENCE = re.compile(
+    r"(?:\b(?:file(?:_?(?:name|path))?|path|title|name)\s*[=:]\s*[\"']?|^[\w+#-]*[:\s]\s*|^)"
+    rf"{_FILE}[\"']?(?=[\s,}}]|$)"
+)
+_IN_COMMENT = re.compile(
+    r"\s*(?:<\?php\s+)?(?://|\#|--|%|;|/\*+|\(\*|\{-)[ \t]*(?i:file(?:name|path)?:[ \t]*)?"
+    rf"{_FILE}[ \t]*(?:\*/|\*\)|-\}})?[ \t]*(?:\n|$)"
+)
+_IN_TITLE = re.compile(
+    r"(?:[-+][ \t]+)?(?:\d+[.)][ \t]+)?[*`]*(?i:file(?:name)?\b[: \t*`]*)?"
+    rf"{_FILE}[*`]*(?:[ \t]*\([^()]*\))?"
+)
+_TEST_FILE = re.compile(
+    r"(?:.*/)?(?:tests?[_.-][^/]*|[^/]*[_.-](?:tests?|spec)\.\w+|[^/]*Tests?\.\w+)"
+)
+"""What an answer brings to test itself, which is not a part of the program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +86,10 @@ def find_program(
     """
     whole = language.program if entry_point is None else mention(entry_point)
     blocks = find_blocks(text, reader)[-_MAX_BLOCKS:]
+    if rule is ExtractionRule.AUTO:
+        several = find_files(text, blocks, language, entry_point=entry_point)
+        if several is not None:
+            return several
     own = [block for block in blocks if block.word in language.names]
     pool = own or [block for block in blocks if block.tag is Tag.NONE]
     pool = [block for block in pool if block.content(text).strip()]
@@ -85,6 +110,69 @@ def find_program(
         note = f"The answer has no code block and no {wanted}."
         return FoundProgram(code=None, note=note)
     return FoundProgram(code=text, note="Took the whole answer, which has no code block.")
+
+
+def find_files(
+    text: str, blocks: list[Block], language: Language | None, *, entry_point: str | None = None
+) -> FoundProgram | None:
+    """Return an answer of several files that are one program; None if it is not.
+
+    Files are those of a text as `grader.source.files` describes it, and blocks that are named.
+
+    Args:
+        text: The answer, without thinking.
+        blocks: Its blocks.
+        language: Its language; None for Python.
+        entry_point: The function that is wanted; None for a program.
+    """
+    files = split_files(text)
+    if files:
+        return _found_files(files, language)
+    named: dict[str, str] = {}
+    for block in blocks:
+        content = block.content(text)
+        inner = split_files(content)
+        if inner:
+            named.update(inner)
+        elif (name := _name_of(text, block, content)) is not None:
+            named.pop(name, None)  # The last one counts, and is the last.
+            named[name] = content
+    files = {
+        path: content
+        for path, content in named.items()
+        if is_own(path, language) and not _TEST_FILE.fullmatch(path)
+    }
+    whole = None if language is None else language.program
+    if entry_point is not None:
+        wanted = mention(entry_point)
+        files = {
+            path: content
+            for path, content in files.items()
+            if whole is None or not whole.search(content) or wanted.search(content)
+        }
+        fits = any(wanted.search(content) for content in files.values())
+    else:
+        fits = len(files) > 1 and belong_together(files, language)
+    return _found_files(files, language) if len(files) > 1 and fits else None
+
+
+def _found_files(files: dict[str, str], language: Language | None) -> FoundProgram:
+    if (why := why_refused(list(files))) is not None:
+        return FoundProgram(code=None, note=f"The answer has several files, but {why}.")
+    title = "Python" if language is None else language.title
+    names = ", ".join(files)
+    note = f"Took {len(files)} files of {title}: {names[:_MAX_NAMES_CHARS]}."
+    return FoundProgram(code=join_files(files), note=note)
+
+
+def _name_of(text: str, block: Block, content: str) -> str | None:
+    """Return the file that a block is, as its fence, its first line or the line before says."""
+    opening = text[block.opener : block.start].strip(" \t\n`~")[:_MAX_LINE_CHARS]
+    found = _IN_FENCE.search(opening) or _IN_COMMENT.match(content[:_MAX_LINE_CHARS])
+    if found is None:
+        before = text[max(0, block.opener - _MAX_LINE_CHARS) : block.opener].rstrip()
+        found = _IN_TITLE.fullmatch(before.rpartition("\n")[2].strip(" \t#*`:"))
+    return None if found is None else found["path"].removeprefix("./")
 
 
 def _choose(

@@ -38,6 +38,7 @@ LANGUAGES = (
         aliases=frozenset({"sh", "shell", "shellscript", "zsh"}),
         packages={"bash": "bash", "bc": "bc", "jq": "jq"},
         source="solution.sh",
+        other_endings=(".bash",),
         compile=("bash", "-n", "{source}"),
         run=("bash", "{source}"),
         time_factor=3.0,

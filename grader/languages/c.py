@@ -58,9 +58,10 @@ LANGUAGES = (
         packages={"gcc": "gcc libc6-dev"},
         folders=("/usr/include",),
         source="solution.c",
+        headers=(".h",),
         compile=(
             *("gcc", "-O2", "-std=gnu17", "-w", "-pipe", "-fdiagnostics-color=never"),
-            *("-o", "program", "{source}", "-lm"),
+            *("-o", "program", "{sources}", "-lm"),
         ),
         run=("./program",),
         program=MAIN,

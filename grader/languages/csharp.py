@@ -95,7 +95,7 @@ LANGUAGES = (
         source="solution.cs",
         compile=(
             *("mcs", "-optimize+", "-debug+", "-define:DEBUG", "-warn:0"),
-            *("-r:System.Numerics.dll", "-out:solution.exe", "{source}"),
+            *("-r:System.Numerics.dll", "-out:solution.exe", "{sources}"),
         ),
         run=("mono", "--debug", "solution.exe"),
         program=_MAIN,

@@ -144,7 +144,7 @@ LANGUAGES = (
         folders=("/usr/share/go-*",),
         source="solution.go",
         # Without what a debugger needs, it links sooner; panics name their lines all the same.
-        compile=("go", "build", "-ldflags=-s -w", "-o", "program", "{source}"),
+        compile=("go", "build", "-ldflags=-s -w", "-o", "program", "{sources}"),
         run=("./program",),
         environment={
             "GO111MODULE": "off",

@@ -244,7 +244,7 @@ LANGUAGES = (
         # Java starts without the archive if it is missing, or if another Java made it.
         compile=(
             *(*_JAVAC, f"-J-XX:SharedArchiveFile={PREBUILT}/{_ARCHIVE}"),
-            *("-cp", _TUPLES, "-d", "classes", "{source}"),
+            *("-cp", _TUPLES, "-d", "classes", "{sources}"),
         ),
         prebuilt=_ARCHIVED,
         run=(

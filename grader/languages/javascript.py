@@ -40,9 +40,13 @@ def awaits_outside_functions(code: str) -> bool:
 
 def prepare(code: str) -> SourceFile:
     """Name the file so that Node takes a module for what it is."""
-    is_module = _MODULE.search(code) or awaits_outside_functions(code)
-    return SourceFile(path="solution.mjs" if is_module else "solution.js", code=code)
+    if _MODULE.search(code) or awaits_outside_functions(code):
+        return SourceFile(path="solution.mjs", code=code, beside=_MODULES)
+    return SourceFile(path="solution.js", code=code)
 
+
+_MODULES = {"package.json": '{"type": "module"}'}
+"""Lets Node take other files for modules, too."""
 
 WHOLE_OUTPUT = (
     "--import",
@@ -146,6 +150,7 @@ JAVASCRIPT = Language(
     packages={"node": "nodejs"},
     folders=("/usr/share/nodejs",),
     source="solution.js",
+    other_endings=(".mjs", ".cjs"),
     prepare=prepare,
     compile=("node", "--check", "{source}"),
     run=(

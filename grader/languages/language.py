@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from grader.model import LimitOverrides, Limits, MiB
@@ -29,6 +30,8 @@ class SourceFile(NamedTuple):
     """The value of `{entry}` in the commands."""
     format: str = ""
     """The value of `{format}` in the commands."""
+    beside: Mapping[str, str] = MappingProxyType({})
+    """Files by path that it needs if the submission has several files and lacks these."""
 
 
 class ValueDriver(NamedTuple):
@@ -299,9 +302,11 @@ def split_equality(rest: str) -> tuple[str, str] | None:
 class Language:
     """A language.
 
-    In commands and environment, `{source}` stands for the submission's path, `{entry}` and
-    `{format}` for what `prepare` says, and `{memory_mib}` for the memory limit in MiB. A run's
-    stack may grow to half of its memory limit, and to 64 MiB at least.
+    In commands and environment, `{source}` stands for the path of the submission's file, `{entry}`
+    and `{format}` for what `prepare` says, and `{memory_mib}` for the memory limit in MiB. An
+    argument `{sources}` stands for the paths of all source files, if there are several the one that
+    begins the program last. A run's stack may grow to half of its memory limit, and to 64 MiB at
+    least.
     """
 
     name: str
@@ -318,6 +323,10 @@ class Language:
     """Patterns of folders that these programs need, besides /usr/bin and /usr/lib."""
     source: str
     """The path of the submission's file, if `prepare` does not say otherwise."""
+    other_endings: tuple[str, ...] = ()
+    """How names of source files end if not like that one."""
+    headers: tuple[str, ...] = ()
+    """How names of files end that only source files include."""
     compile: tuple[str, ...] = ()
     """What compiles the submission or, if the language is interpreted, checks it."""
     prebuilt: Prebuilt | None = None
@@ -349,6 +358,11 @@ class Language:
     runtime_words: ErrorWords
     out_of_memory: tuple[str, ...] = ()
     """Texts on standard error by which the runtime says that memory ran out."""
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """How names of source files end."""
+        return (f".{self.source.rpartition('.')[2]}", *self.other_endings)
 
     @property
     def names(self) -> frozenset[str]:

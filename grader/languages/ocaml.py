@@ -12,9 +12,10 @@ LANGUAGES = (
         aliases=frozenset({"ml"}),
         packages={"ocamlopt": "ocaml-nox", "cc": "gcc libc6-dev"},
         source="solution.ml",
+        other_endings=(".mli",),
         compile=(
             *("ocamlopt", "-w", "-a", "-g", "-color", "never", "-o", "program"),
-            *("unix.cmxa", "str.cmxa", "{source}"),
+            *("unix.cmxa", "str.cmxa", "{sources}"),
         ),
         run=("./program",),
         environment={"OCAMLRUNPARAM": "b"},

@@ -85,9 +85,10 @@ LANGUAGES = (
         packages={"perl": "perl"},
         folders=("/usr/share/perl", "/usr/share/perl5", "/etc/perl"),
         source="solution.pl",
+        other_endings=(".pm",),
         # This runs what stands in BEGIN blocks, too; they find no input.
-        compile=("perl", "-c", "{source}"),
-        run=("perl", "{source}"),
+        compile=("perl", "-I.", "-c", "{source}"),
+        run=("perl", "-I.", "{source}"),
         time_factor=3.0,
         show=show,
         tests=_TESTS,

@@ -67,6 +67,7 @@ LANGUAGES = (
         packages={"Rscript": "r-base-core"},
         folders=("/etc/R", "/usr/share/R"),
         source="solution.R",
+        other_endings=(".r",),
         compile=("Rscript", "--vanilla", "-e", "invisible(parse('{source}'))"),
         run=("Rscript", "--vanilla", "{source}"),
         time_factor=3.0,

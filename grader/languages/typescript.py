@@ -27,11 +27,13 @@ LANGUAGES = (
         aliases=frozenset({"ts", "mts", "cts", "tsx", "deno", "ts-node"}),
         packages={**JAVASCRIPT.packages, "esbuild": "esbuild"},
         source="solution.ts",
+        other_endings=(".mts", ".cts"),
         prepare=prepare,
         # A map of the lines lets errors name those of the answer.
         compile=(
             *("esbuild", "{source}", "--outfile={entry}", "--platform=node", "--format={format}"),
             *("--target=es2022", "--sourcemap=inline", "--log-level=warning", "--color=false"),
+            *("--bundle", "--packages=external"),  # which takes in the submission's other files
         ),
         run=(
             *("node", *WHOLE_OUTPUT, "--enable-source-maps", "--max-old-space-size={memory_mib}"),

@@ -25,7 +25,7 @@ class CheckedSubmission:
 
     submission: PackagedSubmission
     report: GradeReport | None
-    """None if it was not graded: its language is unknown, or it has several files."""
+    """None if it was not graded, since it has no language that the grader knows."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -50,7 +50,7 @@ class CheckedSubmission:
     def feedback(self) -> str:
         """What the report says, or why there is none."""
         if self.report is None:
-            return "not graded: several files, or a language that the grader does not know"
+            return "not graded: in no language that the grader knows, or in several"
         return self.report.feedback
 
     def as_json(self) -> dict[str, Any]:

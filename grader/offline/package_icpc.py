@@ -272,14 +272,12 @@ def _icpc_submissions(package: Package) -> Iterator[PackagedSubmission]:
             groups.setdefault((rest[0], rest[1]), []).append(name)
     for (folder, item), names in groups.items():
         expected = EXPECTED.get(folder, frozenset())
-        if len(names) > 1:
-            path = f"submissions/{folder}/{item}"
-            yield PackagedSubmission(path=path, language=None, code="", expected=expected)
-            continue
-        named = _RESULTS.search(package.files[names[0]])
+        found = (_RESULTS.search(package.files[name]) for name in names)
+        named = next((each for each in found if each is not None), None)
         if named is not None:
             results = named[1].decode("utf-8", "replace").upper().replace("_", "-").split(",")
             known = (_RESULT_NAMES.get(each.strip()) for each in results)
             # If it has only words that tell no verdict, those of the folder hold.
             expected = frozenset().union(*(EXPECTED[each] for each in known if each)) or expected
-        yield package.submission(names[0], expected)
+        path = names[0] if len(names) == 1 else f"submissions/{folder}/{item}"
+        yield package.submission(path, names, expected)

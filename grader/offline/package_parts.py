@@ -1,6 +1,6 @@
 """What readers of problem packages share: a package's files, and what is made of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +21,7 @@ from grader.model import (
 )
 from grader.model.errors import InputError
 from grader.model.verdict import Verdict
+from grader.source.files import is_own, join_files, why_refused
 from grader.suites.cases import check_cases
 from grader.suites.fields import time_limits
 
@@ -56,7 +57,7 @@ class PackagedSubmission:
 
     path: str
     language: str | None
-    """None: its language is unknown, or it has several files. Then it cannot be graded."""
+    """None: it is unknown, or its files are in several. Then it cannot be graded."""
     code: str
     expected: frozenset[Verdict]
     """Which verdicts will do; empty if the package expects none that the grader knows."""
@@ -111,14 +112,30 @@ class Package:
             return LimitOverrides(memory_bytes=memory)
         return time_limits(time_s, memory_bytes=memory)
 
-    def submission(self, name: str, expected: frozenset[Verdict]) -> PackagedSubmission:
-        """Return the submission in a file. Its code need not be UTF-8."""
-        return PackagedSubmission(
-            path=name,
-            language=languages.of_file(name),
-            code=self.files[name].decode("utf-8", "replace"),
-            expected=expected,
-        )
+    def submission(
+        self, path: str, names: Sequence[str], expected: frozenset[Verdict]
+    ) -> PackagedSubmission:
+        """Return the submission in some files. Its code need not be UTF-8.
+
+        Args:
+            path: Of the file or, if there are several, of their folder.
+            names: The files.
+            expected: As in `PackagedSubmission`.
+        """
+        known = {languages.of_file(name) for name in names} - {None}
+        language = known.pop() if len(known) == 1 else None
+        texts = {name: self.files[name].decode("utf-8", "replace") for name in names}
+        code = texts.get(path, "")
+        if path not in texts and language is not None:
+            found = languages.find(language)
+            own = {
+                name.removeprefix(f"{path}/"): text
+                for name, text in texts.items()
+                if is_own(name, found)
+            }
+            code = join_files(own) if why_refused(list(own)) is None else ""
+            language = language if code else None
+        return PackagedSubmission(path=path, language=language, code=code, expected=expected)
 
     def suite(self, cases: list[StdinCase], decider: Checker, limits: LimitOverrides) -> TestSuite:
         """Return the suite of a package.

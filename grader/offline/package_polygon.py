@@ -92,4 +92,4 @@ def _polygon_submissions(
         if path not in package.files:
             package.refuse(f"there is no solution {path!r}")
         tag = solution.get("tag", "").replace("-", "_")
-        yield package.submission(path, EXPECTED.get(tag, frozenset()))
+        yield package.submission(path, [path], EXPECTED.get(tag, frozenset()))

@@ -19,12 +19,16 @@ from grader.model.verdict import Verdict
 from grader.model.wire import json_bytes, report_json
 from grader.offline.finder import PROBLEM_KEYS, SuiteFinder
 from grader.offline.source import Row
+from grader.source.files import join_files
 from grader.suites.deciding import with_language
 from grader.suites.plans import GradingPlan, plan_for
 
 COMPLETION_KEYS = ("completion", "response", "solution", "query")
 """Fields that may hold the completion, in this order."""
-_LIKELY_KEYS = ("output", "outputs", "generation", "completions", "responses", "text", "code")
+_LIKELY_KEYS = (
+    *("output", "outputs", "generation", "completions", "responses", "text", "code"),
+    "files",
+)
 """Further fields that look like a completion. Only an error names them, as what to choose."""
 ANSWER_KEYS = ("label", "answer", "ground_truth")
 """Fields that may hold a label that is not code, in this order."""
@@ -251,8 +255,8 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     known = [text for text in texts if text is not None]
     if not known or len(known) < len(texts):
         message = (
-            f"the field {found} holds {_what(value)}; expected text, a chat, or a list of these; "
-            "name another field by --completion-key"
+            f"the field {found} holds {_what(value)}; expected text, a chat, an object of texts by "
+            "path, or a list of these; name another field by --completion-key"
         )
         raise MissingFieldError(message)
     return found, known, True
@@ -278,9 +282,11 @@ def _what(value: object) -> str:
 
 
 def _text(value: object, role: str = "assistant") -> str | None:
-    """Return the text of a string, or of a chat's last message of a role."""
+    """Return the text of a string, of files by path, or of a chat's last message of a role."""
     if isinstance(value, str):
         return value
+    if isinstance(value, dict) and _are_files(value):
+        return join_files(value)
     if not _is_chat(value):
         return None
     said = [m["content"] for m in value if m.get("role", role) == role]
@@ -292,6 +298,16 @@ def _is_chat(value: object) -> TypeGuard[list[dict[str, Any]]]:
         isinstance(value, list)
         and value != []
         and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in value)
+    )
+
+
+def _are_files(value: Mapping[object, object]) -> bool:
+    paths = [str(path) for path in value]
+    texts = value.values()
+    return (
+        bool(paths)
+        and all("." in path for path in paths)
+        and all(isinstance(text, str) for text in texts)
     )
 
 

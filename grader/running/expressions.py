@@ -14,7 +14,7 @@ from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
 from grader.model.errors import SuiteError
-from grader.running.programs import stdin_batch
+from grader.running.programs import Parts, parts_of, stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, isolated, require_cases
 from grader.sandbox.contract import COMPILING, RunOutcome, Slot
@@ -37,7 +37,8 @@ def run_expressions(
         raise SuiteError(message)
     expected = _expected(task, tests, language, slot, references)
     mark = secrets.token_hex(8)
-    outcome = _run(task, language, _values(task, tests, mark, is_submission=True), slot)
+    parts = parts_of(task.code, language, task.suite.entry_point)
+    outcome = _run(task, language, _values(task, tests, mark, code=parts.code), slot, parts)
     cases = tests.cases
     if outcome.index == COMPILING:
         why_not = find_compile_error(outcome, language, COMPILE_LIMITS)
@@ -50,9 +51,13 @@ def run_expressions(
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
 
 
-def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: bool) -> ValueDriver:
+def _values(
+    task: Task, tests: ExpressionTests, mark: str, *, code: str | None = None
+) -> ValueDriver:
+    """Return what shows the values of a submission's code or, if it is None, the expected ones."""
+    is_submission = code is not None
     return ValueDriver(
-        code=task.code if is_submission else tests.stub,
+        code=tests.stub if code is None else code,
         head=task.suite.prelude,
         setup=tests.setup if is_submission or tests.stub else "",
         expressions=tuple(case.actual if is_submission else case.expected for case in tests.cases),
@@ -61,11 +66,22 @@ def _values(task: Task, tests: ExpressionTests, mark: str, *, is_submission: boo
     )
 
 
-def _run(task: Task, language: Language, values: ValueDriver, slot: Slot) -> RunOutcome:
-    """Return the outcome of a program that shows values; the compiler's if it does not compile."""
+def _run(
+    task: Task, language: Language, values: ValueDriver, slot: Slot, parts: Parts | None = None
+) -> RunOutcome:
+    """Return the outcome of a program that shows values; the compiler's if it does not compile.
+
+    Args:
+        task: What the values are shown for.
+        language: The language of the program.
+        values: The values.
+        slot: Where to run it.
+        parts: The files beside the program, if there are any.
+    """
     if language.show is None:
         raise AssertionError(language)
-    batch = stdin_batch(task, (b"",), source=language.show(values))
+    program = replace(parts or Parts(code=""), code=language.show(values))
+    batch = stdin_batch(task, (b"",), source=program)
     with closing(slot.run(batch)) as running:
         *_, outcome = running
     return outcome
@@ -83,7 +99,7 @@ def _expected(
 
     def find() -> bytes:
         mark = secrets.token_hex(8)
-        outcome = _run(task, language, _values(task, tests, mark, is_submission=False), slot)
+        outcome = _run(task, language, _values(task, tests, mark), slot)
         values = shown_values(outcome.stdout, mark, len(tests.cases))
         if outcome.index == COMPILING:
             fault = find_compile_error(outcome, language, COMPILE_LIMITS)

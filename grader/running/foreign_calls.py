@@ -7,6 +7,7 @@ function returns, in its own words. The comparison is made here.
 import json
 import re
 import secrets
+from dataclasses import replace
 
 from grader import languages
 from grader.judging import verdicts
@@ -14,7 +15,7 @@ from grader.judging.expressions import shown_values
 from grader.model import CallCase, CallTests, CaseResult
 from grader.model.errors import SuiteError
 from grader.running.casewise import run_cases
-from grader.running.programs import stdin_batch
+from grader.running.programs import parts_of, stdin_batch
 from grader.running.task import Graded, Task, require_cases
 from grader.sandbox.contract import RunOutcome, Slot
 
@@ -44,9 +45,10 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
         raise SuiteError(message)
     mark = secrets.token_hex(8)
     count = len(tests.cases[0].args)
-    driver = languages.call_driver(task.code, tests.entry_point, count, mark)
+    parts = parts_of(task.code, language, tests.entry_point)
+    driver = languages.call_driver(parts.code, tests.entry_point, count, mark)
     runs = tuple(_arguments(case) for case in tests.cases)
-    batch = stdin_batch(task, runs, source=language.call(driver))
+    batch = stdin_batch(task, runs, source=replace(parts, code=language.call(driver)))
 
     def judge(case: CallCase, outcome: RunOutcome) -> CaseResult:
         shown = next(iter(shown_values(outcome.stdout, mark, 1)), None)

@@ -1,23 +1,53 @@
 """Batches of programs that read standard input, in any language."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from grader import languages
 from grader.judging import verdicts
 from grader.judging.ending import Finding
 from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language
-from grader.model import CallCase, CaseResult, MiB, StdinCase
+from grader.model import CallCase, CaseResult, MiB, StdinCase, SuiteFile
 from grader.running.task import Task
+from grader.sandbox import payload
 from grader.sandbox.contract import Commands, Counterpart, Program, RunBatch, RunOutcome
+from grader.source.files import find_main, split_files, why_refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A program as its files."""
+
+    code: str
+    """Of the file that begins the program."""
+    path: str = "solution.py"
+    """Of that file; of no account for a single file in another language than Python."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """The other files by path."""
+
+
+def parts_of(code: str, language: Language | None, function: str | None = None) -> Parts:
+    """Return the files of a submission.
+
+    Args:
+        code: One file, or several as in `grader.source.files`.
+        language: Its language; None for Python.
+        function: The function that is called, if it is not a program that runs.
+    """
+    files = split_files(code)
+    if not files or why_refused(list(files)) is not None:
+        return Parts(code=code)
+    main = find_main(files, language, function)
+    others = {path: content for path, content in files.items() if path != main}
+    return Parts(code=files[main], path=main, others=others)
 
 
 def stdin_batch(
     task: Task,
     runs: tuple[bytes, ...],
     *,
-    source: str | None = None,
+    source: str | Parts | None = None,
     interactor: Counterpart | None = None,
 ) -> RunBatch:
     """Return a batch with a run for each input.
@@ -28,17 +58,20 @@ def stdin_batch(
         source: Code in the same language to run instead of the submission's.
         interactor: The program to talk to, if there is one. It gets the inputs instead.
     """
-    code = task.code if source is None else source
+    if not isinstance(source, Parts):
+        source = parts_of(task.code if source is None else source, task.language)
     if task.language is None:
         return RunBatch(
             program=Program.STDIN,
-            source=code,
+            source=source.code,
+            source_path=source.path,
             prelude=task.suite.prelude,
             runs=runs,
             limits=task.limits,
+            files=_files(source.others),
             interactor=interactor,
         )
-    prepared = prepare(task.language, code)
+    prepared, others = _prepare_parts(task.language, source)
     memory_bytes = task.limits.memory_bytes - task.language.runtime_memory_bytes
     return RunBatch(
         program=Program.COMMAND,
@@ -46,9 +79,36 @@ def stdin_batch(
         source_path=prepared.path,
         runs=runs,
         limits=task.limits,
+        files=_files(others),
         interactor=interactor,
-        commands=commands(task.language, prepared, memory_bytes=memory_bytes),
+        commands=commands(task.language, prepared, memory_bytes=memory_bytes, others=tuple(others)),
     )
+
+
+def _files(contents: Mapping[str, str]) -> tuple[SuiteFile, ...]:
+    return tuple(
+        SuiteFile(path=path, content=payload.text_bytes(content))
+        for path, content in contents.items()
+    )
+
+
+def _prepare_parts(
+    language: Language, parts: Parts
+) -> tuple[languages.SourceFile, Mapping[str, str]]:
+    """Return the file that begins a program, and the others by path.
+
+    The first one gets the name that the language wants, in its own folder, unless that is taken.
+    """
+    prepared = prepare(language, parts.code)
+    if not parts.others:
+        return prepared, {}
+    folder = parts.path[: parts.path.rfind("/") + 1]
+    beside = {f"{folder}{path}": content for path, content in prepared.beside.items()}
+    others = {**beside, **parts.others}
+    path = f"{folder}{prepared.path}"
+    if any(each == path or each.startswith(f"{path}/") for each in others):
+        path = parts.path
+    return prepared._replace(path=path), others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +149,20 @@ def prepare(language: Language, code: str) -> languages.SourceFile:
     return language.prepare(code)
 
 
-def commands(language: Language, source: languages.SourceFile, *, memory_bytes: int) -> Commands:
+def commands(
+    language: Language,
+    source: languages.SourceFile,
+    *,
+    memory_bytes: int,
+    others: tuple[str, ...] = (),
+) -> Commands:
     """Return how a program is compiled and run.
 
     Args:
         language: The program's language.
         source: Its file.
         memory_bytes: The memory limit less what the language's runtime needs.
+        others: The paths of its other files.
     """
     values = {
         "{source}": source.path,
@@ -109,8 +176,13 @@ def commands(language: Language, source: languages.SourceFile, *, memory_bytes: 
             part = part.replace(name, value)
         return part
 
+    sources = (*(path for path in others if path.endswith(language.endings)), source.path)
     return Commands(
-        compile=tuple(map(fill, language.compile)),
+        compile=tuple(
+            filled
+            for part in language.compile
+            for filled in (sources if part == "{sources}" else (fill(part),))
+        ),
         compile_limits=COMPILE_LIMITS,
         run=tuple(map(fill, language.run)),
         environment={name: fill(value) for name, value in language.environment.items()},

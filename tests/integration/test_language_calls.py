@@ -305,3 +305,33 @@ def test_linked_lists_and_trees_are_made_of_lists_and_shown_as_such(
     )
     verdicts = [case.verdict for case in report.cases]
     assert verdicts == ["passed", "passed", "failed"], report.feedback
+
+
+HALVES = {
+    "cpp": {
+        "half.h": "int half(int number);",
+        "half.cpp": '#include "half.h"\nint half(int number) { return number / 2; }',
+        "solution.cpp": '#include <vector>\n#include "half.h"\nstd::vector<int> halves('
+        "std::vector<int> all) {\n  for (int& each : all) each = half(each);\n  return all;\n}",
+        "main.cpp": "int main() { return 3; }",
+    },
+    "java": {
+        "Solution.java": "public class Solution {\n  public int[] halves(int[] all) {\n"
+        "    return java.util.Arrays.stream(all).map(Half::of).toArray();\n  }\n}",
+        "Half.java": "public class Half { static int of(int number) { return number / 2; } }",
+    },
+    "typescript": {
+        "halves.ts": 'import { half } from "./half";\n\n'
+        "export function halves(all: number[]): number[] { return all.map(half); }",
+        "half.ts": "export function half(one: number): number { return Math.floor(one / 2); }",
+    },
+}
+
+
+@pytest.mark.parametrize("language", HALVES)
+def test_function_of_an_answer_of_several_files_is_called(grader: Grader, language: str) -> None:
+    code = f"\n```\n```{language}\n".join(
+        f"// file: {path}\n{text}" for path, text in HALVES[language].items()
+    )
+    report = grade(grader, language, code, "halves", [[[4, 7]]], [[2, 3]])
+    assert report.verdict == "passed", report.feedback

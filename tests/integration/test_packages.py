@@ -40,8 +40,11 @@ ICPC = {
     "submissions/time_limit_exceeded/loops.py": "while True: pass",
     "submissions/mixed/named.py": "# @EXPECTED_RESULTS@: WRONG-ANSWER, RUN-ERROR\nprint(1)",
     "submissions/check_manually/half.py": ADDS + "print('Sum', 5)",
-    "submissions/accepted/two/main.py": "import other",
-    "submissions/accepted/two/other.py": "print(1)",
+    "submissions/accepted/two/main.py": ADDS + "import other\nother.show(a + b)",
+    "submissions/accepted/two/other.py": "def show(n): print('Sum', n)",
+    "submissions/accepted/two/notes.txt": "It has two files.",
+    "submissions/accepted/mixed/main.py": "print(1)",
+    "submissions/accepted/mixed/main.sh": "echo 1",
     "submissions/accepted/adds.xyz": "?",
 }
 ICPC_VERDICTS = {
@@ -53,7 +56,8 @@ ICPC_VERDICTS = {
     "submissions/time_limit_exceeded/loops.py": ("time_limit", True),
     "submissions/mixed/named.py": ("failed", True),
     "submissions/check_manually/half.py": ("failed", None),
-    "submissions/accepted/two": (None, None),
+    "submissions/accepted/two": ("passed", True),
+    "submissions/accepted/mixed": (None, None),
     "submissions/accepted/adds.xyz": (None, None),
 }
 

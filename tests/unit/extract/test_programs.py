@@ -123,3 +123,113 @@ def test_block_that_defines_the_function_is_taken_though_a_longer_one_calls_it(
         f"Used as\n{fenced(language, calls)}\nif\n{fenced(language, code)}",
     ):
         assert extract(completion, language=language, entry_point="twice").code == code
+
+
+HEADER = "int helper();"
+MAIN_OF_TWO = f'#include "helper.h"\n{MAIN}'
+TWO_FILES = f"// file: helper.h\n{HEADER}\n// file: main.cpp\n{MAIN_OF_TWO}\n"
+
+
+def named(form: str) -> str:
+    """Return an answer of two files; `form` says how `{code}` of a file is named `{name}`."""
+    files = {"helper.h": HEADER, "main.cpp": MAIN_OF_TWO}
+    blocks = (form.replace("{name}", name).replace("{code}", code) for name, code in files.items())
+    return "Two files:\n\n" + "\n\n".join(blocks) + "\n\nCompile them with `g++ main.cpp`."
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "```cpp filename={name}\n{code}\n```",
+        '```cpp title="{name}" linenums="1"\n{code}\n```',
+        '```cpp {file="{name}"}\n{code}\n```',
+        "```cpp:{name}\n{code}\n```",
+        "```cpp {name}\n{code}\n```",
+        "```{name}\n{code}\n```",
+        "### {name}\n\n```cpp\n{code}\n```",
+        "**`{name}`**\n```cpp\n{code}\n```",
+        "2. File: `./{name}`:\n\n```cpp\n{code}\n```",
+        "`{name}` (new):\n```cpp\n{code}\n```",
+    ],
+)
+def test_blocks_that_are_named_are_files_of_one_program(form: str) -> None:
+    found = extract(named(form), language="cpp", is_program=True)
+    assert (found.code, found.note) == (TWO_FILES, "Took 2 files of C++17: helper.h, main.cpp.")
+
+
+@pytest.mark.parametrize("form", ["// {name}\n{code}", "/* File: {name} */\n{code}"])
+def test_first_line_of_a_block_names_its_file(form: str) -> None:
+    found = extract(named(f"```cpp\n{form}\n```"), language="cpp", is_program=True)
+    assert found.note == "Took 2 files of C++17: helper.h, main.cpp."
+
+
+@pytest.mark.parametrize("around", ["{}", "```cpp\n{}```", "Here:\n```\n{}\n```\nDone."])
+def test_several_files_may_be_in_one_text(around: str) -> None:
+    found = extract(around.replace("{}", TWO_FILES), language="cpp", is_program=True)
+    assert found.code == TWO_FILES
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("### main.cpp\n```cpp\nint main() { return 1; }\n```\n", "", id="draft"),
+        pytest.param("", "\n### test_it.cpp\n```cpp\nint main() {}\n```", id="its own test"),
+        pytest.param("", "\n### run.sh\n```bash\ng++ main.cpp\n```", id="another language"),
+        pytest.param("", "\n### out.txt\n```\n42\n```", id="output"),
+        pytest.param("", "\n```cpp\nint main() {}\n```", id="no name"),
+    ],
+)
+def test_files_are_the_last_of_their_name_and_of_the_language(before: str, after: str) -> None:
+    answer = before + named("### {name}\n```cpp\n{code}\n```") + after
+    assert extract(answer, language="cpp", is_program=True).code == TWO_FILES
+
+
+def test_programs_that_are_named_are_not_parts_of_one() -> None:
+    both = [f"### {name}.cpp\n{fenced('cpp', f'// {name}{MAIN}')}" for name in ("slow", "fast")]
+    found = extract("\n\n".join(both), language="cpp", is_program=True)
+    assert found.code == f"// fast{MAIN}"
+    scripts = [f"### {name}.py\n{fenced('python', f'print({name!r})')}" for name in ("a1", "b2")]
+    assert extract("\n\n".join(scripts), is_program=True).code == "print('b2')"
+
+
+def test_python_program_may_have_several_files() -> None:
+    files = {"main.py": "from sums import add\nprint(add(1))", "sums.py": "def add(n): return n"}
+    blocks = [f"**{name}**\n{fenced('python', code)}" for name, code in files.items()]
+    found = extract("\n\n".join(blocks), is_program=True)
+    assert found.code == "".join(f"# file: {name}\n{code}\n" for name, code in files.items())
+
+
+@pytest.mark.parametrize("name", ["../helper.h", "/usr/include/helper.h", "a/../../helper.h"])
+def test_file_that_leads_out_of_the_work_area_is_refused_by_name(name: str) -> None:
+    answer = named("### {name}\n```cpp\n{code}\n```").replace("### helper.h", f"### {name}")
+    found = extract(answer, language="cpp", is_program=True)
+    assert found.code is None
+    assert repr(name) in found.note
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "### a.h",
+                "### main.cpp",
+                "```cpp",
+                "```",
+                "// file: a.cpp",
+                MAIN,
+                "// a.h",
+                "```cpp file=b.cpp",
+                "# file: c.py",
+                "import c",
+                "\n",
+                "x",
+            ]
+        ),
+        max_size=14,
+    )
+)
+def test_files_of_any_answer_are_found_or_refused(lines: list[str]) -> None:
+    for language in ("cpp", "lua", "python"):
+        found = extract("\n".join(lines), language=language, is_program=True)
+        assert found.code is None or found.code.strip()
+        assert found.note

@@ -8,6 +8,7 @@ from grader.model import LimitOverrides, TestSuite
 from grader.offline.finder import SuiteFinder
 from grader.offline.rows import RowRules, RowSample, output_line, refusal, samples
 from grader.offline.source import Row
+from grader.source.files import split_files
 from tests.factories import make_report, make_suite
 
 ASSERTS = ["assert add(1, 2) == 3"]
@@ -83,6 +84,15 @@ def test_list_is_several_samples_each_with_its_own_row() -> None:
     assert [out["completion"] for out in rows] == ["one", "two"]
     assert [out["_grader"]["sample"] for out in rows] == [0, 1]
     assert {out["_grader"]["problem"] for out in rows} == {"add"}
+
+
+def test_object_of_texts_by_path_is_a_completion_of_several_files() -> None:
+    files = {"main.rb": "puts f", "f.rb": "def f = 1"}
+    found = completions({"completion": files, "label": ASSERTS})
+    assert [split_files(text) for text in found] == [
+        {path: f"{text}\n" for path, text in files.items()}
+    ]
+    assert completions({"completion": {"main.rb": "puts 1"}, "label": ASSERTS}) == ["puts 1"]
 
 
 def test_list_of_chats_is_several_samples() -> None:
