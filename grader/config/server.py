@@ -9,6 +9,7 @@ from typing import Annotated
 
 from grader.model import KiB, MiB
 from grader.model.errors import ConfigurationError
+from grader.model.limits import LEAST_MEMORY_BYTES
 from grader.model.setting import Setting, check_ranges
 from grader.text.redaction import hidden
 
@@ -58,7 +59,8 @@ class ServerSettings:
         float, Setting("most seconds of CPU or wall time that a request may set as limit", least=1)
     ] = 300.0
     max_memory_bytes: Annotated[
-        int, Setting("most bytes of memory that a request may set as limit", least=1)
+        int,
+        Setting("most bytes of memory that a request may set as limit", least=LEAST_MEMORY_BYTES),
     ] = 2 * _GiB
     idempotency_s: Annotated[
         float, Setting("seconds that the answer to an idempotency key is kept", least=0)

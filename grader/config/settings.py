@@ -20,6 +20,7 @@ from grader.config.rewards import (
 from grader.config.server import KeepSettings, ServerSettings
 from grader.config.sessions import SessionSettings
 from grader.model import Limits, MiB
+from grader.model.limits import LEAST_TIME_S
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.setting import Setting, check_ranges, declared
 from grader.model.verdict import Integrity
@@ -63,7 +64,8 @@ class CalibrationSettings:
         Setting("times of the reference's CPU time that become the limit of CPU time", above=0),
     ] = 5.0
     floor_s: Annotated[
-        float, Setting("least limit of CPU time from a reference, in seconds", above=0)
+        float,
+        Setting("least limit of CPU time from a reference, in seconds", least=LEAST_TIME_S),
     ] = 2.0
 
     def __post_init__(self) -> None:

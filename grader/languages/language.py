@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from grader.model import LimitOverrides, Limits, MiB
+from grader.model import Limits, MiB
 
 COMPILE_LIMITS = Limits(
     cpu_time_s=30.0,
@@ -371,11 +371,10 @@ class Language:
 
     def limits(self, limits: Limits) -> Limits:
         """Return the limits of a run in this language; `limits` are those of one in C."""
-        return limits.override(
-            # The wall time must leave room for the CPU time, or it would always be hit first.
-            LimitOverrides(
-                cpu_time_s=limits.cpu_time_s * self.time_factor + self.start_up_s,
-                wall_time_s=limits.wall_time_s * self.time_factor + 2 * self.start_up_s,
-                memory_bytes=limits.memory_bytes + self.runtime_memory_bytes,
-            )
+        return replace(
+            limits,
+            cpu_time_s=limits.cpu_time_s * self.time_factor + self.start_up_s,
+            # This must leave room for the CPU time, or it would always be hit first.
+            wall_time_s=limits.wall_time_s * self.time_factor + 2 * self.start_up_s,
+            memory_bytes=limits.memory_bytes + self.runtime_memory_bytes,
         )

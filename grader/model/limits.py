@@ -4,13 +4,17 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
-from grader.model.setting import Setting
+from grader.model.errors import ConfigurationError
+from grader.model.setting import Setting, declared
 
 KiB = 1024
 MiB = 1024 * KiB
 
+LEAST_TIME_S = 0.01
 LEAST_MEMORY_BYTES = MiB
 """No program starts with less: whatever is below was meant in another unit."""
+_MOST = 2**50
+"""Of seconds, bytes or processes. Kernels refuse some larger numbers."""
 
 STRICT: dict[str, Any] = {"extra": "forbid", "allow_inf_nan": False}
 """The pydantic configuration of every record."""
@@ -33,11 +37,21 @@ class Limits:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     cpu_time_s: Annotated[
-        float, Setting("seconds of CPU time of a case, its child processes included", above=0)
+        float,
+        Setting(
+            "seconds of CPU time of a case, its child processes included",
+            least=LEAST_TIME_S,
+            most=_MOST,
+        ),
     ] = 10.0
     """Decides whether a submission is too slow."""
     wall_time_s: Annotated[
-        float, Setting("seconds on the clock; a backstop for sleepers and deadlocks", above=0)
+        float,
+        Setting(
+            "seconds on the clock; a backstop for sleepers and deadlocks",
+            least=LEAST_TIME_S,
+            most=_MOST,
+        ),
     ] = 20.0
     """Time spent waiting for a CPU does not count, but ten times the limit is the end."""
     total_time_s: Annotated[
@@ -45,7 +59,8 @@ class Limits:
         Setting(
             "seconds on the clock of all cases of a submission together, if each has a process "
             "of its own",
-            above=0,
+            least=LEAST_TIME_S,
+            most=_MOST,
         ),
     ] = 300.0
     """Counted like `wall_time_s`, and checked between two runs: a run that has begun is bound by
@@ -53,23 +68,30 @@ class Limits:
     """
     memory_bytes: Annotated[
         int,
-        Setting("bytes of memory of all processes of a case together", least=LEAST_MEMORY_BYTES),
+        Setting(
+            "bytes of memory of all processes of a case together",
+            least=LEAST_MEMORY_BYTES,
+            most=_MOST,
+        ),
     ] = 512 * MiB
     output_bytes: Annotated[
         int,
         Setting(
             "bytes kept of standard output and of standard error, each; four times the longest "
             "expected output, if that is more",
-            above=0,
+            least=1,
+            most=_MOST,
         ),
     ] = 1 * MiB
     """The rest is dropped and counted."""
-    processes: Annotated[int, Setting("processes and threads alive at once", above=0)] = 64
-    work_bytes: Annotated[int, Setting("bytes that fit into the private work area", above=0)] = (
-        64 * MiB
-    )
+    processes: Annotated[
+        int, Setting("processes and threads alive at once", least=1, most=_MOST)
+    ] = 64
+    work_bytes: Annotated[
+        int, Setting("bytes that fit into the private work area", least=1, most=_MOST)
+    ] = 64 * MiB
     work_files: Annotated[
-        int, Setting("files and folders that fit into the private work area", above=0)
+        int, Setting("files and folders that fit into the private work area", least=1, most=_MOST)
     ] = 4096
 
     def override(self, overrides: "LimitOverrides") -> "Limits":
@@ -93,12 +115,12 @@ class LimitOverrides:
     work_files: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse zero, negative numbers and NaN."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None and not value > 0:
-                message = f"limits.{field.name} must be above 0, but is {value!r}"
-                raise ValueError(message)
+        """Refuse what `Limits` would refuse as a setting."""
+        for name, _, setting in declared(Limits):
+            try:
+                setting.check(f"limits.{name}", getattr(self, name))
+            except ConfigurationError as error:
+                raise ValueError(str(error)) from error
 
     def override(self, overrides: "LimitOverrides") -> "LimitOverrides":
         """Return these limits with every value that `overrides` gives."""

@@ -39,12 +39,16 @@ class Setting:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return
         if (
-            not math.isfinite(value)
+            (isinstance(value, float) and not math.isfinite(value))
             or (self.least is not None and value < self.least)
             or (self.above is not None and value <= self.above)
             or (self.most is not None and value > self.most)
         ):
-            message = f"{key} is {value}; expected {self._range()}"
+            found: object = value
+            if isinstance(value, int) and value.bit_length() > 128:
+                # Python does not write integers of more than 4,300 digits.
+                found = f"a number of {value.bit_length()} bits"
+            message = f"{key} is {found}; expected {self._range()}"
             raise ConfigurationError(message)
 
     def _range(self) -> str:

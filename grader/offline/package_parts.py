@@ -19,11 +19,11 @@ from grader.model import (
     SuiteFile,
     TestSuite,
 )
-from grader.model.errors import InputError
+from grader.model.errors import InputError, LabelError
 from grader.model.verdict import Verdict
 from grader.source.files import is_own, join_files, why_refused
 from grader.suites.cases import check_cases
-from grader.suites.fields import time_limits
+from grader.suites.fields import limit_overrides, time_limits
 
 _MOST_TIME_S = 3600.0
 _MOST_MEMORY_BYTES = 1 << 40
@@ -108,9 +108,12 @@ class Package:
                     f"the {name} limit is {value:g} {unit}; expected more than 0, at most {most:g}"
                 )
         memory = None if memory_bytes is None else round(memory_bytes)
-        if time_s is None:
-            return LimitOverrides(memory_bytes=memory)
-        return time_limits(time_s, memory_bytes=memory)
+        try:
+            if time_s is None:
+                return limit_overrides(memory_bytes=memory)
+            return time_limits(time_s, memory_bytes=memory)
+        except LabelError as error:
+            self.refuse(str(error), error)
 
     def submission(
         self, path: str, names: Sequence[str], expected: frozenset[Verdict]

@@ -183,10 +183,28 @@ def require_known(given: Row, known: tuple[str, ...], name: str) -> None:
 
 
 def time_limits(cpu_time_s: float, *, memory_bytes: int | None = None) -> LimitOverrides:
-    """Return overrides for a CPU time; they raise the wall time if it would end a run first."""
+    """Return overrides for a CPU time; they raise the wall time if it would end a run first.
+
+    Raises:
+        LabelError: A limit is out of its range.
+    """
     needed_s = 2 * cpu_time_s
     wall_time_s = needed_s if needed_s > Limits().wall_time_s else None
-    return LimitOverrides(cpu_time_s=cpu_time_s, wall_time_s=wall_time_s, memory_bytes=memory_bytes)
+    return limit_overrides(
+        cpu_time_s=cpu_time_s, wall_time_s=wall_time_s, memory_bytes=memory_bytes
+    )
+
+
+def limit_overrides(**values: Any) -> LimitOverrides:
+    """Return overrides with the values of a label.
+
+    Raises:
+        LabelError: A limit is out of its range.
+    """
+    try:
+        return LimitOverrides(**values)
+    except ValueError as error:
+        raise LabelError(str(error)) from error
 
 
 def limits(row: Row) -> LimitOverrides:
@@ -199,14 +217,15 @@ def limits(row: Row) -> LimitOverrides:
     datasets that have these fields.
 
     Raises:
-        LabelError: A limit has another form, or is too large for the unit that it would have.
+        LabelError: A limit has another form, is too large for the unit that it would have, or is
+            out of its range.
     """
     memory = round(_limit(row, _MEMORY_FIELD, _MEMORY_UNITS, _guess_memory)) or None
     seconds = _limit(row, _TIME_FIELD, _TIME_UNITS, _guess_time)
     return (
         time_limits(seconds, memory_bytes=memory)
         if seconds
-        else LimitOverrides(memory_bytes=memory)
+        else limit_overrides(memory_bytes=memory)
     )
 
 

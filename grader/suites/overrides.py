@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields as record_fields
 from dataclasses import replace
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from grader.model import (
     CallTests,
@@ -16,10 +16,9 @@ from grader.model import (
     TestSuite,
 )
 from grader.model.errors import LabelError
-from grader.model.limits import LEAST_MEMORY_BYTES
 from grader.model.overrides import ExtractionRule
 from grader.suites.deciding import with_language
-from grader.suites.fields import require_known
+from grader.suites.fields import limit_overrides, require_known
 from grader.suites.format import Row
 from grader.suites.programs import read_checker, read_interactor
 
@@ -73,17 +72,11 @@ def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
     for name, value in given.items():
         whole = not name.endswith("_s")
         kinds = int if whole else int | float
-        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value < 2**50:
+        if isinstance(value, bool) or not isinstance(value, kinds):
             unit = "a whole number" if whole else "a number of seconds"
-            message = f"limits.{name} must be {unit} above 0, but is {value!r}"
+            message = f"limits.{name} must be {unit}, but is {value!r}"
             raise LabelError(message)
-        if name == "memory_bytes" and value < LEAST_MEMORY_BYTES:
-            message = (
-                f"limits.memory_bytes must be at least {LEAST_MEMORY_BYTES}, but is {value}: "
-                "it is in bytes"
-            )
-            raise LabelError(message)
-    return replace(limits, **cast("Any", dict(given)))
+    return limits.override(limit_overrides(**given))
 
 
 def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:

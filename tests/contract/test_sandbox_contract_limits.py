@@ -10,7 +10,7 @@ import pytest
 from grader.model import MiB
 from grader.model.verdict import LimitKind
 from grader.sandbox import payload
-from grader.sandbox.contract import Program, RunOutcome, Slot
+from grader.sandbox.contract import Commands, Program, RunOutcome, Slot
 from grader.sandbox.payload import Apart
 from tests.contract.conftest import LIMITS, MEMORY_BYTES, event, events, make_batch, run_one
 
@@ -114,6 +114,23 @@ def test_memory_within_the_limit_is_granted(slot: Slot) -> None:
     assert (outcome.stdout, outcome.limit_hit) == (f"{size}\n".encode(), None)
     assert outcome.usage.peak_memory_bytes is not None
     assert outcome.usage.peak_memory_bytes >= size
+
+
+@pytest.mark.usefixtures("isolated")
+def test_command_can_use_all_of_the_stack_that_its_limit_allows(slot: Slot) -> None:
+    # As Ruby does when it starts.
+    source = """
+import ctypes, resource
+limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
+(line,) = (line for line in open("/proc/self/maps") if line.endswith("[stack]\\n"))
+end = int(line.split()[0].split("-")[1], 16)
+ctypes.c_char.from_address(end - limit + (1 << 20)).value
+"""
+    touch = ("python3", "solution.py")
+    large = replace(LIMITS, memory_bytes=1024 * MiB)
+    commands = Commands(compile=touch, run=touch, compile_limits=large)
+    batch = make_batch(source, program=Program.COMMAND, commands=commands)
+    assert [(each.exit_code, each.stderr) for each in slot.run(batch)] == [(0, b"")] * 2
 
 
 # ---------------------------------------------------------------- output

@@ -1,13 +1,15 @@
 """docs/limits.md: a program sees what the page says when it reaches a limit."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader import Grader, Limits, Settings, Verdict, parse_label
 from grader.config.settings import SandboxChoice
-from grader.model import GradeReport, MiB
+from grader.model import GradeReport, LimitOverrides, MiB
+from grader.model.setting import declared
 from grader.model.verdict import LimitKind
 from grader.sandbox.native.backend import NativeSandbox
 from tests.factories import make_submission
@@ -43,6 +45,21 @@ def grader(native_sandbox: NativeSandbox) -> Iterator[Grader]:
     settings = Settings(sandbox=SandboxChoice.NATIVE, slots=1, limits=LIMITS)
     with Grader(settings) as opened:
         yield opened
+
+
+@pytest.mark.parametrize("bound", ["least", "most"])
+def test_limits_at_either_end_of_their_range_are_kept(grader: Grader, bound: str) -> None:
+    suite = parse_label({"inputs": ["1\n", "2\n"], "outputs": ["1\n", "2\n"]})
+    for name, _, setting in declared(Limits):
+        limits = LimitOverrides(**{name: getattr(setting, bound)})
+        report = grader.grade(
+            make_submission("```python\nprint(input())\n```", suite=replace(suite, limits=limits))
+        )
+        if bound == "least" and (name.endswith("_s") or name == "memory_bytes"):
+            # Whether it is enough depends on the machine.
+            assert report.verdict in (Verdict.PASSED, Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT)
+        else:
+            assert report.verdict is Verdict.PASSED, (name, report.feedback)
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(
             "good.jsonl --set memory_bytes=256", 2, "expected at least 1048576", id="bytes"
         ),
-        pytest.param("bytes.jsonl", 3, "at least 1048576, but is 256: it is in bytes", id="MB"),
+        pytest.param("bytes.jsonl", 3, "memory_bytes is 256; expected at least 1048576", id="MB"),
         pytest.param(
             "unclear.jsonl", 3, "time_limit must hold a number with a known unit", id="no unit"
         ),

@@ -17,6 +17,7 @@ from grader.model.errors import (
     SessionLostError,
     SessionsFullError,
 )
+from grader.model.limits import LEAST_MEMORY_BYTES, LEAST_TIME_S
 from grader.model.verdict import LimitKind
 from grader.server.endpoints.run_code_request import decoded_files, require_paths
 from grader.server.http.errors import REFUSALS, ErrorResponse
@@ -35,15 +36,15 @@ class StepLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    cpu_time_s: float | None = Field(default=None, gt=0)
-    wall_time_s: float | None = Field(default=None, gt=0)
+    cpu_time_s: float | None = Field(default=None, ge=LEAST_TIME_S)
+    wall_time_s: float | None = Field(default=None, ge=LEAST_TIME_S)
     output_bytes: int | None = Field(default=None, gt=0)
 
 
 class SessionLimits(StepLimits):
     """Those of a session."""
 
-    memory_bytes: int | None = Field(default=None, gt=0)
+    memory_bytes: int | None = Field(default=None, ge=LEAST_MEMORY_BYTES)
 
 
 class OpenRequest(BaseModel):

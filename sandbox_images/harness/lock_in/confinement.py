@@ -28,6 +28,8 @@ WORK = "/work"
 _BASE = "/box"
 INSIDE_UID = 20000
 _STACK_BYTES = 64 * 1024 * 1024
+_GVISOR_STACK_BYTES = 128 * 1024 * 1024
+"""gVisor makes no stack larger, whatever the limit is. Ruby relies on the limit, and crashes."""
 _THREAD_STACKS_BYTES = 1024**3
 """The stacks of all threads may have this size together. Most of it is never touched; what is
 touched counts as memory, which the supervisor and the cgroup limit."""
@@ -366,9 +368,13 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
         _add_rlimit(calls, kind, value)
     # A program may raise this one, as outside a sandbox: touched stack counts as memory.
     _soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    # Compiled programs cannot raise it for themselves. Theirs is below the memory limit, so that
-    # endless recursion always hits the stack first.
-    wanted = max(_STACK_BYTES, limits["memory_bytes"] // 2) if is_command else _STACK_BYTES
+    wanted = _STACK_BYTES
+    if is_command:
+        # Compiled programs cannot raise it for themselves. Theirs is below the memory limit, so
+        # that endless recursion always hits the stack first.
+        wanted = max(wanted, limits["memory_bytes"] // 2)
+    if not is_full:
+        wanted = min(wanted, _GVISOR_STACK_BYTES)
     both = struct.pack("QQ", _below_hard_limit(resource.RLIMIT_STACK, wanted), hard % 2**64)
     calls.add("prlimit64", 0, resource.RLIMIT_STACK, both, 0)
 

@@ -84,6 +84,9 @@ def _leave(code: tuple[CodeType, CodeType], descriptor: int) -> None:
         view = memoryview(marshal.dumps(code))
     except ValueError:  # constants that are nested too deeply
         return
-    while view:
-        view = view[os.write(descriptor, view) :]
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except OSError:  # more than a file of the run may have
+        return
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALED)

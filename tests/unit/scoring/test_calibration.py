@@ -11,6 +11,7 @@ from grader.model import (
     LimitOverrides,
     Limits,
     LimitsFrom,
+    MiB,
     StdinCase,
     StdinTests,
     TestSuite,
@@ -59,10 +60,10 @@ def test_limit_of_the_suite_wins() -> None:
 
 
 def test_other_limits_of_the_suite_stay() -> None:
-    suite = replace(SUITE, limits=LimitOverrides(memory_bytes=1000, wall_time_s=7.0))
+    suite = replace(SUITE, limits=LimitOverrides(memory_bytes=MiB, wall_time_s=7.0))
     found = calibrated(1.0).in_force(suite, USUAL)
     limits = found.limits
-    assert (limits.cpu_time_s, limits.wall_time_s, limits.memory_bytes) == (4.0, 7.0, 1000)
+    assert (limits.cpu_time_s, limits.wall_time_s, limits.memory_bytes) == (4.0, 7.0, MiB)
 
 
 def printing(*expected: str, limits: LimitOverrides | None = None) -> TestSuite:

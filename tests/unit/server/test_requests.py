@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 
 from grader.config.server import ServerSettings
-from grader.model import LimitOverrides, Limits
+from grader.model import LimitOverrides, Limits, MiB
 from grader.process.logs import error_kind
 from grader.server.http.cancellation import ClientGoneError, OpenRequests, StoppingError
 from grader.server.http.errors import complaint
@@ -147,7 +147,7 @@ def test_cancel_all_cancels_requests_that_have_begun() -> None:
     [
         pytest.param({"cpu_time_s": 11.0}, {"cpu_time_s": 10.0}, id="cpu time"),
         pytest.param({"wall_time_s": 11.0}, {"wall_time_s": 10.0}, id="wall time"),
-        pytest.param({"memory_bytes": 101}, {"memory_bytes": 100}, id="memory"),
+        pytest.param({"memory_bytes": MiB + 1}, {"memory_bytes": MiB}, id="memory"),
         pytest.param({"output_bytes": 1 << 49}, {"output_bytes": 16 * 1000}, id="output"),
         pytest.param({"work_bytes": 1 << 49}, {"work_bytes": 16 * 2000}, id="work area"),
         pytest.param({"work_files": 1 << 49}, {"work_files": 16 * 20}, id="files"),
@@ -155,7 +155,7 @@ def test_cancel_all_cancels_requests_that_have_begun() -> None:
     ],
 )
 def test_limit_above_the_servers_is_lowered(given: Any, kept: Any) -> None:
-    settings = ServerSettings(max_time_s=10, max_memory_bytes=100)
+    settings = ServerSettings(max_time_s=10, max_memory_bytes=MiB)
     own = Limits(output_bytes=1000, work_bytes=2000, work_files=20, processes=10)
     suite = make_suite(limits=LimitOverrides(**{"processes": 3, **given}))
     capped = cap_limits(suite, most_limits(settings, own))
@@ -163,8 +163,8 @@ def test_limit_above_the_servers_is_lowered(given: Any, kept: Any) -> None:
 
 
 def test_suite_within_the_limits_is_the_same_object() -> None:
-    settings = ServerSettings(max_time_s=10, max_memory_bytes=100)
-    suite = make_suite(limits=LimitOverrides(cpu_time_s=10.0, memory_bytes=100))
+    settings = ServerSettings(max_time_s=10, max_memory_bytes=MiB)
+    suite = make_suite(limits=LimitOverrides(cpu_time_s=10.0, memory_bytes=MiB))
     assert cap_limits(suite, most_limits(settings, Limits())) is suite
 
 

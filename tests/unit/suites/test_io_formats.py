@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from grader.model import CallTests, Comparator, LimitOverrides, ScriptTests, StdinTests, TestSuite
+from grader.model import (
+    CallTests,
+    Comparator,
+    LimitOverrides,
+    MiB,
+    ScriptTests,
+    StdinTests,
+    TestSuite,
+)
 from grader.model.errors import LabelError, SuiteError
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
@@ -129,7 +137,7 @@ def test_apps_row_without_tests_is_a_suite_error() -> None:
         ({"time_limit": {"seconds": 2, "nanos": 500_000_000}}, LimitOverrides(cpu_time_s=2.5)),
         ({"time_limit": "1.5 seconds"}, LimitOverrides(cpu_time_s=1.5)),
         ({"time_limit": 30}, LimitOverrides(cpu_time_s=30.0, wall_time_s=60.0)),
-        ({"time_limit": None, "memory_limit_bytes": 1000}, LimitOverrides(memory_bytes=1000)),
+        ({"time_limit": None, "memory_limit_bytes": MiB}, LimitOverrides(memory_bytes=MiB)),
         ({"memory_limit": "256.0 megabytes"}, LimitOverrides(memory_bytes=256 << 20)),
         ({"time_limit": 0, "memory_limit_bytes": 0}, LimitOverrides()),
     ],
