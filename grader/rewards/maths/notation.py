@@ -43,7 +43,9 @@ _REMOVED = re.compile(
     r"|[lL]arge|LARGE|[hH]uge|boldsymbol|bm|underline|f?boxed)(?![a-zA-Z])"
     r"|\\(?:text)?color\s*\{[^{}]*\}|(?<!\\)\\[!()\[\]]|\$"
 )
-_SPACE = re.compile(r"(?<!\\)\\[,;: ]|\\q?quad(?![a-zA-Z])|~")
+_SPACE = re.compile(
+    r"(?<!\\)\\[,;: ]|\\q?quad(?![a-zA-Z])|~|\\(?:hspace\*?|[hv]?phantom)\s*\{[^{}]*\}"
+)
 _TEMPERATURE = re.compile(rf" degrees\s*(?:{_TEXT_COMMANDS}\s*\{{)?\s*([CF])\b\s*\}}?")
 _SCALES = {"C": "celsius", "F": "fahrenheit"}
 _TEXT = re.compile(rf"{_TEXT_COMMANDS}\s*\{{([^{{}}]*)\}}")
@@ -71,7 +73,8 @@ _PREAMBLE = re.compile(
     re.IGNORECASE,
 )
 _LG = re.compile(r"\\lg(?![a-zA-Z])")
-_END = re.compile(r"(?:[\s.,;:*_`]|\\\\)+$")
+_END = re.compile(r"(?:[\s.,;:*_`]|\\+(?:\[[\d.]+ ?[a-z]{2}\])?)+$")
+"""Also what is left of `\\ ` at the end of a text whose blanks were removed."""
 
 
 def clean(text: str) -> str:

@@ -286,6 +286,12 @@ PAIRS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("1234567", r"1\,234\,567", YES),
         ("1234567", "1{,}234{,}567", YES),
         ("1234567", "1,234,568", NO),
+        ("5", "5\\\\ ", YES),
+        ("5", r"5\ \ ", YES),
+        ("5", r"5\\[2pt]", YES),
+        ("(1, 2)", r"(1,\hspace{1em}2)\phantom{0}", YES),
+        ("5", r"50\phantom{0}", NO),
+        ("[1, 2]", r"\\[1, 3]", NO),
     ),
     "lists with dots": (
         (r"1, 2, \ldots, n", r"1, 2, \dots, n", YES),
