@@ -9,7 +9,7 @@ from grader.model.overrides import ExtractionRule
 
 LIMITS = LimitOverrides(
     cpu_time_s=60.0,
-    wall_time_s=90.0,
+    wall_time_s=240.0,
     memory_bytes=2048 * MiB,
     output_bytes=64 * MiB,
     processes=512,
