@@ -68,6 +68,10 @@ class CheckCommand:
                 message = f"{path} is the file of problems; write to another"
                 raise ConfigurationError(message)
         for path in written:
+            # Most of them are written at the end, when the work would be lost.
+            if not path.parent.is_dir():
+                message = f"cannot write {path}: there is no folder {path.parent}"
+                raise ConfigurationError(message)
             if path is not self.out and path.exists() and not (self.force or self.resume):
                 message = f"{path} exists; replace it with --force, or name another file"
                 raise ConfigurationError(message)

@@ -39,7 +39,7 @@ def terminal(*, err: bool) -> "Console | None":
 
 
 def show_log(*, verbose: bool) -> None:
-    """Show the grader's log, or nothing of it: the summary says what became of the rows."""
+    """Show the grader's log if `verbose`; else none of it, since the summary has the result."""
     if verbose:
         handler = logging.StreamHandler()
         handler.setFormatter(_VisibleFormatter("%(asctime)s %(levelname)s %(message)s"))

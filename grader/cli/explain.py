@@ -77,7 +77,9 @@ def _find(out: Path, id: str) -> "GradedRow":
         else:
             others.append(name)
     if not found:
-        if wanted_line is not None:
+        if not last:
+            message = f"{out} has no rows"
+        elif wanted_line is not None:
             message = f"{out} has no row on line {wanted_line}; its last row is @{last}"
         else:
             named = ", ".join(nearest(id, others))

@@ -19,13 +19,13 @@ from grader.model.errors import GradingStoppedError
 T = TypeVar("T")
 
 _ENDING_S = 3.0
-"""How long stopped work may take to end; it may be reading from a pipe that says nothing."""
+"""How long stopped work may take to end: it may be reading from a pipe that stays silent."""
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _ENDED = 0
-"""Told by work that has ended, in place of a signal's number."""
+"""What work that has ended sends in place of a signal's number."""
 
 
 class Stop:

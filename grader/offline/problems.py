@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from grader.model.errors import InputError
-from grader.offline.source import has_lines, open_rows
+from grader.offline.source import STDIN, has_lines, open_rows
 from grader.suites import ProblemIndex
 from grader.suites.parse import ID_FIELDS
 
@@ -19,6 +19,9 @@ def load_problems(path: Path, *, by_id: bool = True) -> ProblemIndex:
         InputError: It cannot be read, or no problem has the id that it would be looked up by.
         ConfigurationError: It needs pyarrow, which is not installed.
     """
+    if path == STDIN:
+        message = "problems are read more than once, which standard input does not allow; name a file"
+        raise InputError(message)
     source = open_rows(path)
     first = next(iter(source), None)  # refuses what is not lines, such as one object over many
     if has_lines(path):

@@ -310,6 +310,7 @@ def test_stopped_run_is_continued(
         (("-o", "a.jsonl", "--report", "a.jsonl"), "give each its own"),
         (("--report", "problems.jsonl"), "is the file of problems"),
         (("--report", "there.html"), "exists"),
+        (("--report", "absent/page.html"), "there is no folder absent"),
         (("--min-strength", "2", "--keep", "k.jsonl"), "less than or equal to 1"),
     ],
 )

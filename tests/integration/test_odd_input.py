@@ -32,6 +32,7 @@ FILES = {
     "document.json": json.dumps({"rows": [ROW]}, indent=2),
     "rows.csv": f'id,completion,label\na,"{CODE}","[""assert add(1, 2) == 3""]"\n',
     "cut.csv": "id,completion\na\n",
+    "twice.csv": f'id,completion,completion\na,"{CODE}",b\n',
     "csv.txt": "id,completion,label\na,b,c\n",
     "empty.jsonl": "",
     "other.jsonl": lines(*[{"id": i, "output": CODE, "label": LABEL} for i in range(20)]),
@@ -82,6 +83,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("document.json", 2, "if a field ROWS holds the array: jq -c", id="document"),
         pytest.param("set", 2, "several data sets; name one of set/test, set/train", id="splits"),
         pytest.param("cut.csv", 2, "1 cells; expected 2, as in the first line", id="cut csv"),
+        pytest.param("twice.csv", 2, "two columns are called 'completion'", id="column twice"),
         pytest.param("csv.txt", 2, "row 1: not JSON: Expecting value", id="unknown text"),
         pytest.param("empty.jsonl", 3, "empty.jsonl has no rows: nothing was graded", id="empty"),
         pytest.param(
@@ -147,6 +149,8 @@ def test_grade_says_what_it_makes_of_its_rows(
     ("arguments", "code", "message"),
     [
         pytest.param("check empty.jsonl", 3, "the file is empty", id="check nothing"),
+        pytest.param("check -", 2, "standard input does not allow", id="check standard input"),
+        pytest.param("explain empty.jsonl a", 2, "empty.jsonl has no rows", id="explain nothing"),
         pytest.param(
             "explain graded.jsonl @9", 2, "no row on line 9; its last row is @1", id="line"
         ),
