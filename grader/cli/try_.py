@@ -4,7 +4,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,11 +77,15 @@ def try_(
     """
     os.environ.setdefault("GRADER_DEBUG", "1")
     os.environ["GRADER_RECORD"] = ""  # Only a training is recorded.
+    rows = _rows(data, row)
+    if (first := next(rows, None)) is None:
+        note(f"{data} has no rows: nothing was tried")
+        raise typer.Exit(3)
     is_policy = ".py:" in file.name and not file.exists()
     call = _load_policy(str(file)) if is_policy else _load(file)
-    failed, number = False, 0
+    failed = False
     forms: set[str] = set()
-    for number, columns in _rows(data, row):
+    for number, columns in chain([first], rows):
         prompt = _text(columns, prompt_key, _PROMPT_KEYS) or ""
         label = _label(columns, label_key)
         response = _text(columns, response_key, _RESPONSE_KEYS)
@@ -96,13 +100,11 @@ def try_(
         form = _show(call, sample)
         failed |= form is None
         forms |= set() if form is None else {form}
-    if number == 0:
-        note(f"{data} has no rows: nothing was tried")
     if forms and not is_policy:
         note(f"It returned {' and '.join(sorted(forms))}. {FORMS}.")
         if importlib.util.find_spec("torch") is None:
             note("torch is not installed: grader/reward_func.py returns lists for tensors.")
-    if failed or number == 0:
+    if failed:
         raise typer.Exit(3)
 
 
@@ -143,7 +145,7 @@ def _load(file: Path) -> RewardCall:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # The file may raise anything.
+    except (Exception, SystemExit) as error:  # The file may raise anything.
         message = f"{file} does not load: {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
     return reward_call(module, str(file))
@@ -212,7 +214,7 @@ def _show(call: RewardCall, sample: TriedSample) -> str | None:
     except InputError as error:
         typer.echo(f"  failed: {visible(str(error))}")
         return None
-    except Exception as error:  # noqa: BLE001 - the user's function may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's function may raise anything
         typer.echo(f"  failed: {visible(f'{type(error).__name__}: {error}')[:_SHOWN_CHARS]}")
         return None
     reward = "None: not graded" if result.reward is None else f"{result.reward:+.4f}"

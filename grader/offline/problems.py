@@ -20,7 +20,7 @@ def load_problems(path: Path, *, by_id: bool = True) -> ProblemIndex:
         ConfigurationError: It needs pyarrow, which is not installed.
     """
     if path == STDIN:
-        message = "problems are read more than once, which standard input does not allow; name a file"
+        message = "problems are read twice, which standard input does not allow; name a file"
         raise InputError(message)
     source = open_rows(path)
     first = next(iter(source), None)  # refuses what is not lines, such as one object over many

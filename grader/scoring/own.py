@@ -67,7 +67,7 @@ def _loaded(name: str) -> Any:
         return getattr(module, attribute)
     except ConfigurationError:
         raise
-    except Exception as error:  # The file may raise anything.
+    except (Exception, SystemExit) as error:  # The file may raise anything.
         message = f"policy is {name}, which does not load: {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
 
@@ -98,7 +98,7 @@ def _checked(name: str, function: Callable[[GradeReport], Any]) -> Callable[[Gra
     def reward_of(report: GradeReport) -> float:
         try:
             given = function(report)
-        except Exception as error:  # The function may raise anything.
+        except (Exception, SystemExit) as error:  # The function may raise anything.
             message = f"the policy {name} raised {type(error).__name__}: {error}"
             raise ConfigurationError(message) from error
         try:

@@ -105,13 +105,20 @@ def test_function_that_raises_is_reported(
     assert "failed: ValueError: no such label" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import no_such_module_anywhere", "no_such_module_anywhere"),
+        ("raise SystemExit(0)", "does not load: SystemExit: 0"),
+    ],
+)
 def test_file_that_does_not_load_is_reported(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: str, message: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = tmp_path / "broken.py"
-    broken.write_text("import no_such_module_anywhere\n")
+    broken.write_text(source)
     assert run(["try", str(broken), data]) == 2
-    assert "no_such_module_anywhere" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert run(["try", "nowhere.py", data]) == 2
 
 

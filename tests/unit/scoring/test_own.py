@@ -33,6 +33,10 @@ def broken(report):
     return 1 / 0
 
 
+def leaving(report):
+    raise SystemExit("enough")
+
+
 def text(report):
     return "1.0"
 
@@ -92,17 +96,21 @@ def test_entry_point_of_a_package_is_loaded(
         pytest.param("no/such.py:reward", "does not load: FileNotFoundError", id="no such file"),
         pytest.param("no_such_module:reward", "does not load: ModuleNotFoundError", id="module"),
         pytest.param(":reward", "does not load: ValueError", id="nothing"),
+        pytest.param("{leaving}:reward", "does not load: SystemExit: 9", id="leaving"),
     ],
 )
 def test_policy_that_does_not_load_is_refused_at_once(file: Path, name: str, problem: str) -> None:
+    leaving = file.with_name("leaving.py")
+    leaving.write_text("raise SystemExit(9)\n")
     with pytest.raises(ConfigurationError, match=problem):
-        Grader(Settings(policy=name.format(file=file)))
+        Grader(Settings(policy=name.format(file=file, leaving=leaving)))
 
 
 @pytest.mark.parametrize(
     ("function", "problem"),
     [
         ("broken", "raised ZeroDivisionError: division by zero"),
+        ("leaving", "raised SystemExit: enough"),
         ("text", "returned '1.0'; expected a finite number"),
         ("nothing", "returned None; expected a finite number"),
         ("endless", "returned inf; expected a finite number"),
