@@ -351,6 +351,38 @@ def test_pytest_suite_that_stops_early_runs_no_test_after_a_failure(slot: Slot) 
     assert [e["id"] for e in reported if e["e"] == "case"] == ["test_it.py::test_a"]
 
 
+LOUD = """\
+class Loud:
+    def __repr__(self):
+        print("asked")
+        return "Loud()"
+"""
+TESTS_OF_LOUD = """\
+import pytest
+from solution import Loud
+
+@pytest.fixture
+def loud():
+    return Loud()
+
+def test_raises(loud):
+    raise ValueError("no")
+
+def test_raises_before_its_call(request, loud):
+    request.getfixturevalue("unknown")
+"""
+
+
+def test_pytest_asks_no_argument_of_a_failed_test_what_it_is(slot: Slot) -> None:
+    payload_bytes = payload.pytest(["test_it.py"], (), stop_early=False)
+    files = {"test_it.py": TESTS_OF_LOUD}
+    outcome = run_one(slot, make_batch(LOUD, payload_bytes, program=Program.PYTEST, files=files))
+    found = [(e["type"], e["message"]) for e in events(outcome) if e["e"] == "case"]
+    assert found[0] == ("ValueError", "no")
+    assert found[1][0] == "FixtureLookupError"
+    assert outcome.stdout == b""
+
+
 def test_pytest_module_that_cannot_be_imported_is_reported(slot: Slot) -> None:
     reported = suite(slot, "x = 1", {"test_add.py": TESTS})
     (error,) = (e for e in reported if e["e"] == "collect_error")

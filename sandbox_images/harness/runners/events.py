@@ -7,6 +7,7 @@ docs/how-it-works.md lists the events. Hostile code can forge the report of its 
 import json
 import os
 import traceback
+from collections import deque
 from types import TracebackType
 from typing import Any
 
@@ -56,8 +57,10 @@ def _message(error: BaseException) -> str:
 
 def _own_frames(tb: TracebackType | None, source_path: str) -> str:
     """Return the innermost frames in the submission's file, as `line N, in name: text`."""
-    own = [f for f in traceback.extract_tb(tb) if f.filename == source_path][-_MAX_FRAMES:]
-    return "\n".join(f"line {f.lineno}, in {f.name}: {f.line}" for f in own)[:_MAX_MESSAGE_CHARS]
+    # Not of all frames: that would read the source of every file of pytest among them.
+    own = (each for each in traceback.walk_tb(tb) if each[0].f_code.co_filename == source_path)
+    last = traceback.StackSummary.extract(deque(own, maxlen=_MAX_FRAMES))
+    return "\n".join(f"line {f.lineno}, in {f.name}: {f.line}" for f in last)[:_MAX_MESSAGE_CHARS]
 
 
 def _remote_frames(error: BaseException) -> str:

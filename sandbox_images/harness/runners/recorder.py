@@ -30,6 +30,14 @@ class Recorder:
         self._outcome = ""
         self._details: Details = {}
 
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Have pytest describe failures in as few words as it can: `describe` does it for us.
+
+        With the source of each frame, a failure costs as much as the rest of a run, since pytest
+        looks through all modules for it.
+        """
+        config.option.tbstyle = "no"
+
     def pytest_exception_interact(
         self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]
     ) -> None:
