@@ -24,6 +24,7 @@ from grader.languages.language import (
     ValueDriver,
     call_driver,
     in_type_of_call,
+    spelled,
 )
 from grader.model import Checker, InteractiveTests, StdinTests, Tests, TestSuite
 from grader.model.errors import LabelError
@@ -55,6 +56,7 @@ __all__ = [
     "of_decider",
     "of_file",
     "parts",
+    "spelled",
 ]
 
 PYTHON = "python"

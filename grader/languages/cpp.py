@@ -175,6 +175,22 @@ def _precompiled(standard: str) -> Prebuilt:
     )
 
 
+_RESERVED = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
+    class compl const const_cast constexpr continue decltype default delete do double dynamic_cast
+    else enum explicit export extern false float for friend goto if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast return short signed sizeof static static_assert static_cast struct switch
+    template this thread_local throw true try typedef typeid typename union unsigned using virtual
+    void volatile wchar_t while xor xor_eq main
+    """.split()
+)
+_RESERVED_IN_20 = _RESERVED | {
+    *("char8_t", "co_await", "co_return", "co_yield", "concept", "consteval", "constinit"),
+    "requires",
+}
+
 _CPP17 = Language(
     name="cpp",
     title="C++17",
@@ -197,6 +213,7 @@ _CPP17 = Language(
     program=MAIN,
     show=show,
     call=call,
+    reserved=_RESERVED,
     tests=_TESTS,
     assertions=_ASSERTIONS,
     compile_words=GCC_WORDS,
@@ -215,5 +232,6 @@ LANGUAGES = (
         aliases=frozenset({"c++20", "gnu c++20", "c++20 (gcc 11-64)", "c++20 (gcc 13-64)"}),
         compile=tuple(part.replace("gnu++17", "gnu++20") for part in _CPP17.compile),
         prebuilt=_precompiled("gnu++20"),
+        reserved=_RESERVED_IN_20,
     ),
 )

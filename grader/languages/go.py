@@ -134,6 +134,13 @@ _ASSERTIONS = Assertions(
     stub=return_nothing,
 )
 
+_RESERVED = frozenset(
+    """
+    break case chan const continue default defer else fallthrough for func go goto if import
+    interface map package range return select struct switch type var init main
+    """.split()
+)
+
 LANGUAGES = (
     Language(
         name="go",
@@ -156,6 +163,7 @@ LANGUAGES = (
         program=_MAIN,
         show=show,
         call=call,
+        reserved=_RESERVED,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.go:\d+:\d+: (?P<message>.+)"),

@@ -231,6 +231,15 @@ public class Archived {
     command=(*_JAVAC, "-J-XX:ArchiveClassesAtExit={file}", "{source}"),
 )
 
+_RESERVED = frozenset(
+    """
+    abstract assert boolean break byte case catch char class const continue default do double else
+    enum extends false final finally float for goto if implements import instanceof int interface
+    long native new null package private protected public return short static strictfp super
+    switch synchronized this throw throws transient true try void volatile while main
+    """.split()
+)
+
 LANGUAGES = (
     Language(
         name="java",
@@ -260,6 +269,7 @@ LANGUAGES = (
         runtime_memory_bytes=128 * MiB,
         show=show,
         call=call,
+        reserved=_RESERVED,
         tests=_TESTS,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(

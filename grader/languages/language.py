@@ -104,11 +104,7 @@ def call_driver(code: str, entry_point: str, arguments: int, mark: str) -> CallD
     """
     holder, _, function = entry_point.rpartition(".")
     holder = holder or "Solution"
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", function).lower()
-    camel = re.sub(r"(?<=[A-Za-z0-9])_([a-z0-9])", lambda found: found[1].upper(), function)
-    spellings = (
-        each for each in (function, snake, camel) if re.search(rf"\b{re.escape(each)}\b", code)
-    )
+    spellings = (each for each in spelled(function) if re.search(rf"\b{re.escape(each)}\b", code))
     has_holder = re.search(rf"\b(?:class|struct|impl|type)\s+{re.escape(holder)}\b", code)
     return CallDriver(
         code=code,
@@ -117,6 +113,13 @@ def call_driver(code: str, entry_point: str, arguments: int, mark: str) -> CallD
         arguments=arguments,
         mark=mark,
     )
+
+
+def spelled(function: str) -> tuple[str, str, str]:
+    """Return a function's name as it is given, in snake case and in camel case."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", function).lower()
+    camel = re.sub(r"(?<=[A-Za-z0-9])_([a-z0-9])", lambda found: found[1].upper(), function)
+    return function, snake, camel
 
 
 _TEXT_OR_COMMENT = re.compile(
@@ -342,6 +345,9 @@ class Language:
     tests in this language take the values for equal; None: only programs are graded."""
     call: Callable[[CallDriver], str] | None = None
     """Makes a program that makes a call; None: calls cannot be graded."""
+    reserved: frozenset[str] = frozenset()
+    """Words that cannot be the name of a function or method that is called: keywords, and names
+    that the program around it needs."""
     tests: TranslatedTests | None = None
     """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
     assertions: Assertions | None = None

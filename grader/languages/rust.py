@@ -137,6 +137,15 @@ _ASSERTIONS = Assertions(
     stub=lambda begun, _name: _unfinished(begun),
 )
 
+_RESERVED = frozenset(
+    """
+    abstract as async await become box break const continue crate do dyn else enum extern false
+    final fn for if impl in let loop macro match mod move mut override priv pub ref return self
+    static struct super trait true try type typeof unsafe unsized use virtual where while yield
+    main
+    """.split()
+)
+
 LANGUAGES = (
     Language(
         name="rust",
@@ -153,6 +162,7 @@ LANGUAGES = (
         program=re.compile(r"\bfn\s+main\s*\("),
         show=show,
         call=call,
+        reserved=_RESERVED,
         tests=_TESTS,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(

@@ -28,8 +28,8 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
     """Call the submission for each case and compare what it returns.
 
     Raises:
-        SuiteError: The suite has no case, its function is not a name, calls cannot be made in the
-            language, or an argument is not plain data.
+        SuiteError: The suite has no case, its function has a name that no function can have, calls
+            cannot be made in the language, or an argument is not plain data.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
@@ -41,6 +41,13 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
         message = (
             f"the function to call is {tests.entry_point[:80]!r}; expected a name, or a class and "
             "a name with a dot between them"
+        )
+        raise SuiteError(message)
+    function = tests.entry_point.rpartition(".")[2]
+    if language.reserved.issuperset(languages.spelled(function)):
+        message = (
+            f"the function to call is {function!r}, which cannot be the name of a function in "
+            f"{language.title}"
         )
         raise SuiteError(message)
     mark = secrets.token_hex(8)

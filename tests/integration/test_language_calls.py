@@ -335,3 +335,33 @@ def test_function_of_an_answer_of_several_files_is_called(grader: Grader, langua
     )
     report = grade(grader, language, code, "halves", [[[4, 7]]], [[2, 3]])
     assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [("cpp", "union"), ("java", "Solution.default"), ("go", "range"), ("rust", "match")],
+)
+def test_keyword_as_name_of_the_function_is_the_fault_of_the_label(
+    grader: Grader, language: str, name: str
+) -> None:
+    report = grade(grader, language, f"the {name.rpartition('.')[2]}", name, [[1]], [1])
+    assert not report.graded
+    assert f"{name.rpartition('.')[2]!r}, which cannot be the name of a function" in report.feedback
+    title = languages.languages()[language].title
+    assert report.feedback.endswith(f"in {title}")
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "code"),
+    [
+        pytest.param(
+            "javascript", "delete", "class Solution { delete(n) { return n; } }", id="as a method"
+        ),
+        pytest.param("cpp", "not_eq", "int notEq(int n) { return n; }", id="in camel case"),
+    ],
+)
+def test_keyword_that_an_answer_can_use_or_spell_otherwise_is_called(
+    grader: Grader, language: str, name: str, code: str
+) -> None:
+    report = grade(grader, language, code, name, [[1]], [1])
+    assert report.verdict == "passed", report.feedback
