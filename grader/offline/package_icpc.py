@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 
 from grader import languages
@@ -74,12 +75,18 @@ def check(input, output, answer):
 """The format's own comparison: tokens, regardless of case; `FLAGS` make it stricter or laxer."""
 
 
+_CPP = "cpp20"
+"""The format names C++ without a standard. DOMjudge compiles it as C++20; so did Kattis's
+problemtools, which went from 17 to 20 and 23."""
+
+
 def read_icpc(package: Package) -> ProblemPackage:
     """Read a package that has a `problem.yaml`.
 
     Raises:
         InputError: It is wrong, or needs something that is not supported.
     """
+    package = replace(package, cpp=_CPP)
     told = _description(package, "problem.yaml")
     kinds = f"{told.get('type', '')} {told.get('validation', '')}"
     if "multi" in kinds:

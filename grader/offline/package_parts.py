@@ -78,6 +78,13 @@ class Package:
 
     path: Path
     files: Mapping[str, bytes] = field(default_factory=dict)
+    cpp: str = "cpp"
+    """The language of sources in C++."""
+
+    def language_of(self, name: str) -> str | None:
+        """Return the language of a source, by its name; None if it is unknown."""
+        language = languages.of_file(name)
+        return self.cpp if language == "cpp" else language
 
     def refuse(self, words: str, cause: Exception | None = None) -> NoReturn:
         """Raise an `InputError` about the package."""
@@ -125,7 +132,7 @@ class Package:
             names: The files.
             expected: As in `PackagedSubmission`.
         """
-        known = {languages.of_file(name) for name in names} - {None}
+        known = {self.language_of(name) for name in names} - {None}
         language = known.pop() if len(known) == 1 else None
         texts = {name: self.files[name].decode("utf-8", "replace") for name in names}
         code = texts.get(path, "")
@@ -164,7 +171,7 @@ def program_of(
     arguments: tuple[str, ...] = (),
 ) -> Checker:
     """Return a checker or interactor with the files of its folder."""
-    language = languages.of_file(source)
+    language = package.language_of(source)
     if language is None:
         package.refuse(f"{source}: its ending tells no language that the grader knows")
     folder = f"{source.rpartition('/')[0]}/"

@@ -268,6 +268,21 @@ def test_package_reads_nothing_outside_of_its_folder(tmp_path: Path) -> None:
         read_package(folder)
 
 
+def test_cpp_is_the_dialect_of_the_format(tmp_path: Path) -> None:
+    added = {"submissions/accepted/adds.cc": "", "submissions/accepted/adds.c": ""}
+    icpc = read_package(write(tmp_path / "talks", {**TALKS, **added}))
+    named = {each.path: each.language for each in icpc.submissions}
+    assert (named["submissions/accepted/adds.cc"], named["submissions/accepted/adds.c"]) == (
+        "cpp20",
+        "c",
+    )
+    interactor = languages.decider(icpc.suite.tests)
+    checker = languages.decider(read_package(write(tmp_path / "polygon", POLYGON)).suite.tests)
+    assert interactor is not None
+    assert checker is not None
+    assert (interactor.language, checker.language) == ("cpp20", "cpp")
+
+
 def test_flags_of_all_data_are_those_of_the_problem(tmp_path: Path) -> None:
     named = {"data/testdata.yaml": "output_validator_flags: float_tolerance 1e-3 # each"}
     checker = languages.decider(read_package(write(tmp_path / "sum", ICPC | named)).suite.tests)
