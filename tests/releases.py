@@ -11,6 +11,7 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -110,15 +111,32 @@ def release(name: str, version: str, *, python: str = "") -> Path:
     return folder
 
 
-def installed(*modules: str) -> Any:
-    """Return the first of these modules; skips the tests of this file if one is missing.
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Modules that are imported before the first test of the file that needs them.
 
-    If TEST_TRAINERS is set, as by `make trainers`, they fail instead.
+    Every process of a test run collects every file. If collecting imported torch, each of them
+    would take the time and the memory for it.
     """
-    try:
-        found = [import_module(name) for name in modules]
-    except ImportError as error:
+
+    names: tuple[str, ...]
+
+    def load(self) -> Any:
+        """Import the modules, and return the first."""
+        first, *_ = [import_module(name) for name in self.names]
+        return first
+
+
+def installed(*modules: str) -> Any:
+    """Return what a fixture replaces by the first of these modules before the file's first test.
+
+    Skips the tests of the file if one is missing. If TEST_TRAINERS is set, as by `make trainers`,
+    they fail instead.
+    """
+    lacking = [name for name in modules if find_spec(name) is None]
+    if lacking:
+        reason = f"`make trainers` installs what this needs: {', '.join(lacking)}"
         if os.environ.get("TEST_TRAINERS"):
-            raise
-        pytest.skip(f"`make trainers` installs what this needs: {error}", allow_module_level=True)
-    return found[0]
+            raise ModuleNotFoundError(reason)
+        pytest.skip(reason, allow_module_level=True)
+    return Later(modules)

@@ -25,7 +25,7 @@ from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot, SlotSes
 from grader.suites import parse_label, parse_problem
 from tests.acceptance.data import everything_is_wanted, sample
 
-LIMITS = Limits(cpu_time_s=3.0, wall_time_s=8.0, memory_bytes=512 * MiB)
+LIMITS = Limits(cpu_time_s=2.0, wall_time_s=4.0, memory_bytes=512 * MiB)
 SLOTS = 2
 
 BACKENDS = (
@@ -277,11 +277,16 @@ docs/known-limitations.md."""
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("is_swapped", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_second_corpus_gets_right_verdicts_in_any_order(
-    sandbox: Sandbox, shared_dir: Path, *, is_turned: bool
+    sandbox: Sandbox, shared_dir: Path, *, is_swapped: bool
 ) -> None:
-    """Poisoned rows stand before innocent ones in it: one slot, and both directions."""
+    """Poisoned rows stand before innocent ones in it: one slot, and both directions.
+
+    What could carry a poison on is the same program on all backends. So one of them has the rows in
+    one direction, and the others in the other; `make acceptance` has them in both on all.
+    """
+    is_turned = (sandbox.name == "native") != is_swapped
     rows = read_rows(shared_dir, "exploits_2") + read_rows(shared_dir, "honest_2")
     assert len(rows) == 122 + 48
     recorder = Recorder(sandbox)

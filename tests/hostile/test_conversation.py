@@ -16,7 +16,7 @@ from grader.model.verdict import Verdict
 from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import LIMITS, Suite, grade, passed, run_apart, verdicts
 
-ATTACK_LIMITS = replace(LIMITS, wall_time_s=6.0)
+ATTACK_LIMITS = replace(LIMITS, wall_time_s=3.0)
 """Some have their judge wait for as long as it does."""
 
 SQUARE = "def f(x):\n    return x * x\n"

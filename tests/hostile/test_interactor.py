@@ -1,9 +1,11 @@
 """Submissions that attack the interactor they talk to, its case, or its answer."""
 
 import secrets
+from dataclasses import replace
 
 import pytest
 
+from grader.model import Limits
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import Counterpart, Program, RunBatch, RunOutcome
 from tests.hostile.conftest import LIMITS, PRELUDE, Target
@@ -13,7 +15,12 @@ LISTENS = "import sys\nprint('go', flush=True)\nsys.exit(1 if sys.stdin.read() e
 
 
 def converse(
-    target: Target, source: str, interactor: str = LISTENS, case: str = "", answer: str = ""
+    target: Target,
+    source: str,
+    interactor: str = LISTENS,
+    case: str = "",
+    answer: str = "",
+    limits: Limits = LIMITS,
 ) -> RunOutcome:
     """Run an attack against an interactor and return the outcome."""
     counterpart = Counterpart(source=interactor, answers=(answer.encode(),), limits=LIMITS)
@@ -21,7 +28,7 @@ def converse(
         program=Program.STDIN,
         source=PRELUDE + source,
         runs=(case.encode(),),
-        limits=LIMITS,
+        limits=limits,
         interactor=counterpart,
     )
     (outcome,) = target.slot.run(batch)
@@ -109,8 +116,9 @@ def test_program_that_never_reads_does_not_hold_up_its_refusal(target: Target) -
 
 def test_program_cannot_lay_its_own_delay_at_the_interactors_door(target: Target) -> None:
     """It sleeps nearly all of its time, and gives the interactor something to do at the end."""
-    source = "time.sleep(6)\nprint('late', flush=True)\nsys.stdin.readline()"
-    outcome = converse(target, source, "import time\ninput()\ntime.sleep(60)")
+    source = "time.sleep(2.4)\nprint('late', flush=True)\nsys.stdin.readline()"
+    limits = replace(LIMITS, wall_time_s=3.0)
+    outcome = converse(target, source, "import time\ninput()\ntime.sleep(60)", limits=limits)
     assert outcome.limit_hit is LimitKind.WALL_TIME
     assert interactor_of(outcome).limit_hit is None
 

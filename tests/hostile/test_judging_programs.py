@@ -89,7 +89,7 @@ INTERACTORS = {
 
 @pytest.fixture(scope="module")
 def grader(sandbox: Sandbox) -> Iterator[Grader]:
-    limits = Limits(cpu_time_s=3.0, wall_time_s=10.0, memory_bytes=256 * MiB)
+    limits = Limits(cpu_time_s=3.0, wall_time_s=4.0, memory_bytes=256 * MiB)
     with Grader(Settings(slots=1, retries=0, limits=limits), sandbox=sandbox) as opened:
         yield opened
 

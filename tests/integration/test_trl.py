@@ -1,6 +1,7 @@
 """TRL's own GRPOTrainer trains with our reward function; its rows come through Arrow."""
 
 import importlib.util
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,13 +13,14 @@ from grader.trainers.trl import code_reward, with_code_reward
 from tests.releases import installed, order
 
 trl = installed("trl", "datasets", "torch", "transformers")
+VERSION = version("trl")
 
-FUNCTIONS = pytest.mark.trainer("TRL", trl.__version__, "reward_funcs", "")
-IS_SKIPPED = order(trl.__version__) >= order("1.6.0")
+FUNCTIONS = pytest.mark.trainer("TRL", VERSION, "reward_funcs", "")
+IS_SKIPPED = order(VERSION) >= order("1.6.0")
 """Whether this TRL leaves out a completion for which every function returned None."""
 NONE_IS_0 = "up to 1.5 a completion without any reward is compared with its group as one worth 0"
 LEFT_OUT = pytest.mark.trainer(
-    "TRL", trl.__version__, "leaving out (None)", "" if IS_SKIPPED else NONE_IS_0
+    "TRL", VERSION, "leaving out (None)", "" if IS_SKIPPED else NONE_IS_0
 )
 
 pytestmark = [
@@ -44,7 +46,7 @@ def toy(repo_dir: Path) -> ModuleType:
 
 @FUNCTIONS
 @pytest.mark.skipif(
-    trl.__version__.startswith("1.15."), reason="the loss of TRL 1.15 needs a GPU's kernels"
+    VERSION.startswith("1.15."), reason="the loss of TRL 1.15 needs a GPU's kernels"
 )
 def test_grpo_trainer_trains_twenty_steps_on_real_rewards(
     toy: ModuleType, tmp_path: Path, native_rewards: pytest.MonkeyPatch

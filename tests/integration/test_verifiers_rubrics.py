@@ -14,7 +14,7 @@ from grader.trainers.verifiers import rubric_reward
 from tests.releases import Span, cells, installed, release
 from tests.stand_ins import Anything
 
-installed("openai", "datasets", "rich")
+datasets = installed("datasets", "openai", "rich")
 
 pytestmark = [
     pytest.mark.timeout(90),
