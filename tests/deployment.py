@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -61,10 +62,16 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, what: str) -> No
 
 
 def free_port() -> int:
-    """Return a port of the loopback address that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of the loopback address that is free now.
+
+    Below those that Linux gives to connections: one of another test could get it before the server
+    does that it is for, or while that server restarts.
+    """
+    while True:
+        port = random.randrange(20_000, 32_768)  # noqa: S311 - not for security
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Process:

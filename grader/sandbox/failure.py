@@ -20,7 +20,8 @@ def _hint(pattern: str, advice: str) -> _Hint:
 
 _HINTS = (
     _hint(
-        r"version: .*(FileNotFoundError|Connection refused|Failed to resolve|timed out)",
+        r"version: .*(Connection refused|Failed to resolve|timed out)"
+        r"|^(FileNotFoundError|ConnectionRefusedError|TimeoutError)\(",
         "no Docker engine answers; start it (`dockerd`, or `systemctl start docker`), "
         "or give its address in DOCKER_HOST",
     ),

@@ -287,7 +287,7 @@ def test_stopped_run_is_continued(
     process = start(*command)
     eventually(lambda: out.exists() and out.read_bytes().count(b"\n") >= 2, 60)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=10)
+    stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "the same command with --resume continues it" in stderr
     before = len(read_rows(out))

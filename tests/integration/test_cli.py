@@ -145,7 +145,7 @@ def test_stopped_run_is_continued(
     process = start("grade", "in.jsonl", "-o", "out.jsonl")
     eventually(lambda: whole_rows(out) >= 5, 30)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=30)
     assert process.returncode == code
     assert "Traceback" not in stderr
     if number is not signal.SIGKILL:
@@ -174,7 +174,7 @@ def test_two_runs_do_not_write_one_file(
     assert refused.returncode == 2
     assert "another run" in refused.stderr
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=30)
 
 
 def test_limits_of_the_command_line_win(tmp_path: Path, run: Run) -> None:

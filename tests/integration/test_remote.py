@@ -1,13 +1,11 @@
 """A client of a real `grader serve`: equal reports, its own settings, and every failure."""
 
 import json
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +33,7 @@ from grader.remote.grader import RemoteGrader
 from grader.rewards.core import RewardCore
 from grader.rewards.sample import Sample
 from tests.commands import Run, read_rows, write_rows
+from tests.deployment import free_port
 from tests.factories import make_submission, make_suite, make_tests
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 
@@ -174,13 +173,6 @@ def reason(settings: Settings, submission: Submission | None = None, timeout_s: 
     assert not report.graded
     assert TOKEN not in report.feedback
     return report.feedback
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def test_wrong_token_is_refused_at_once(service: Service) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -86,15 +86,14 @@ def test_lists_of_other_lengths_are_refused(service: Service) -> None:
     )
 
 
-def test_reward_without_a_turn_by_the_deadline_is_neutral(
-    tmp_path: Path, eventually: Callable[[Callable[[], bool], float], None]
-) -> None:
+def test_reward_without_a_turn_by_the_deadline_is_neutral(tmp_path: Path) -> None:
     with serving(tmp_path, slots=1, server__reward_deadline_s=2) as service:
         answer = get_reward(service, [sleeper(1.5)] * 6)
         assert len(answer["rewards"]) == 6
         assert answer["extra_logs"]["graded"][-1] == 0.0
-        # Of a busy machine, one such deadline may be too much.
-        eventually(lambda: get_reward(service, [GOOD])["rewards"] == [1.0], 30)
+        # The slot is free again. This request has no such deadline, which may be too short for a
+        # busy machine.
+        assert service.grade()["verdict"] == "passed"
 
 
 def test_openrlhf_itself_gets_its_rewards(service: Service) -> None:
@@ -418,12 +417,12 @@ while True: pass
 def test_endless_program_that_gets_no_cpu_is_out_of_time_and_no_error_to_verl(
     service: Service, verl: ModuleType, hog: int
 ) -> None:
-    # With 3 s to run, the client waits for 16 s. Of those, the program gets a twentieth.
+    # With 2 s to run, the client waits for 14 s. Of those, the program gets a twentieth.
     results, details = sys_module(verl).check_correctness(
         sandbox_fusion_url=f"{service.url}/run_code",
         in_outs={"inputs": [None], "outputs": ["1"]},
         generation=f"import os\nos.sched_setaffinity(0, {{{hog}}})\nwhile True: pass",
-        timeout=3,
+        timeout=2,
     )
     assert (results, details[0]["status"]) == ([-3], "timeout"), details
     assert service.run_code("print(1)")["run_result"]["stdout"] == "1\n"

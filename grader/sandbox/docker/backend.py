@@ -287,9 +287,13 @@ class DockerSandbox:
     def _connect(self) -> tuple[Engine, EngineInfo]:
         with self._lock:
             if self._connected is None:
-                engine = Engine.connect(self._settings.docker.host)
-                self._connected = engine, engine.info()
-                self._left_behind |= _orphans(engine)
+                with contextlib.ExitStack() as undo:
+                    engine = Engine.connect(self._settings.docker.host)
+                    undo.callback(engine.close)
+                    connected = engine, engine.info()
+                    self._left_behind |= _orphans(engine)
+                    undo.pop_all()
+                self._connected = connected
             return self._connected
 
     def _create(self, engine: Engine, info: EngineInfo, variant: str, memory_bytes: int) -> str:

@@ -7,7 +7,7 @@ many threads. Errors of the SDK are raised as our own.
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -92,6 +92,7 @@ class Engine:
             where = docker.utils.kwargs_from_env()
             if host is not None:
                 where["base_url"] = host
+            _reach(docker.utils.parse_host(where.get("base_url")))
             client = docker.APIClient(**where, timeout=_TIMEOUT_S)
             version = client.api_version  # else it would ask for it again
             remover = docker.APIClient(version=version, timeout=REMOVAL_TIMEOUT_S, **where)
@@ -281,6 +282,25 @@ def _errors(action: str, forgive: tuple[int, ...] = ()) -> Iterator[None]:
         raise SandboxUnavailableError(_message(action, error.explanation or str(error))) from error
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
         raise SandboxUnavailableError(_message(action, str(error))) from error
+
+
+def _reach(address: str) -> None:
+    """Connect to an engine once if its address is a socket's path.
+
+    If that fails, the SDK would not close its socket.
+
+    Raises:
+        SandboxUnavailableError: Nothing answers there.
+    """
+    scheme, _, path = address.partition("://")
+    if scheme != "http+unix":
+        return
+    with closing(socket.socket(socket.AF_UNIX)) as probe:
+        probe.settimeout(_TIMEOUT_S)
+        try:
+            probe.connect(path)
+        except OSError as error:
+            raise SandboxUnavailableError(_message("connect", repr(error))) from error
 
 
 def _message(action: str, said: str) -> str:

@@ -23,7 +23,7 @@ def test_alarms_ring_in_the_order_of_their_times(
     start = time.monotonic()
     deadlines.add(start + 0.2, lambda: rung.append("later"))
     deadlines.add(start + 0.1, lambda: rung.append("sooner"))
-    eventually(lambda: rung == ["sooner", "later"], 5)
+    eventually(lambda: rung == ["sooner", "later"], 30)
     assert time.monotonic() - start >= 0.2
 
 

@@ -11,9 +11,14 @@ VERSION = "Error while fetching server API version: "
     ("message", "advice"),
     [
         pytest.param(
-            f"{VERSION}('Connection aborted.', FileNotFoundError(2, 'No such file or directory'))",
+            "FileNotFoundError(2, 'No such file or directory')",
             "no Docker engine answers",
             id="no socket",
+        ),
+        pytest.param(
+            "ConnectionRefusedError(111, 'Connection refused')",
+            "no Docker engine answers",
+            id="a socket that nothing listens on",
         ),
         pytest.param(
             f"{VERSION}HTTPConnectionPool(host='127.0.0.1', port=1): Max retries exceeded with url:"
@@ -30,7 +35,7 @@ VERSION = "Error while fetching server API version: "
             id="unknown host",
         ),
         pytest.param(
-            f"{VERSION}('Connection aborted.', PermissionError(13, 'Permission denied'))",
+            "PermissionError(13, 'Permission denied')",
             "may not use the Docker engine",
             id="not in the group",
         ),

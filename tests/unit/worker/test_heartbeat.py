@@ -105,9 +105,9 @@ def test_lease_is_renewed_and_all_cancelled_runs_are_stopped_at_once_while_slots
         thread.start()
     heartbeat.start()
     try:
-        eventually(lambda: [slot.closings for slot in slots] == [1, 1], 5)
+        eventually(lambda: [slot.closings for slot in slots] == [1, 1], 30)
         beats = ledger.beats
-        eventually(lambda: ledger.beats >= beats + 2, 5)
+        eventually(lambda: ledger.beats >= beats + 2, 30)
         assert [slot.closings for slot in slots] == [1, 1]
     finally:
         for slot in slots:

@@ -22,7 +22,7 @@ def test_exclusive_waits_for_shared_holders_and_keeps_others_out(eventually: Eve
     def exclusive() -> None:
         with lock.exclusive():
             trace.append("exclusive in")
-            leave.wait(5)
+            leave.wait(30)
             trace.append("exclusive out")
 
     def shared() -> None:
@@ -32,11 +32,11 @@ def test_exclusive_waits_for_shared_holders_and_keeps_others_out(eventually: Eve
     with lock.shared():
         first = threading.Thread(target=exclusive)
         first.start()
-        eventually(lambda: lock._waiting_exclusive == 1, 5)
+        eventually(lambda: lock._waiting_exclusive == 1, 30)
         second = threading.Thread(target=shared)
         second.start()
         assert trace == []
-    eventually(lambda: trace == ["exclusive in"], 5)
+    eventually(lambda: trace == ["exclusive in"], 30)
     leave.set()
     first.join()
     second.join()
