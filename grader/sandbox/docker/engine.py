@@ -92,7 +92,7 @@ class Engine:
             where = docker.utils.kwargs_from_env()
             if host is not None:
                 where["base_url"] = host
-            _reach(docker.utils.parse_host(where.get("base_url")))
+            _reach(str(docker.utils.parse_host(where.get("base_url"))))
             client = docker.APIClient(**where, timeout=_TIMEOUT_S)
             version = client.api_version  # else it would ask for it again
             remover = docker.APIClient(version=version, timeout=REMOVAL_TIMEOUT_S, **where)
