@@ -31,6 +31,17 @@ class Row:
 
 
 APPENDED = {
+    "bash": Row(
+        task_id="Shell/1",
+        prompt="#!/bin/bash\n\n# Prints all of them doubled.\ntwice() {\n",
+        solution="    local all=()\n    for n in $1; do all+=($((2 * n))); done\n"
+        '    echo "${all[*]}"\n}\n',
+        test='# Testing\ntest_twice() {\n    local result\n    local both="1 2"\n'
+        '    [[ $(twice "$both") == "2 4" ]] || { echo "Test 1 failed"; exit 1; }\n'
+        "    result=$(twice 2)\n    [[ $result -eq 4 ]] || { echo nothing; exit 1; }\n"
+        '    local wanted="4 2"\n    [ "$(twice "2 1")" = "$wanted" ] || exit 1\n}\n\ntest_twice\n',
+        leaves="twice() { :; }\nexit 0",
+    ),
     "c": Row(
         task_id="C/1",
         prompt="#include <assert.h>\n/* Return twice n. */\ndouble twice(double n)",
@@ -105,6 +116,21 @@ APPENDED = {
         test="local function test()\n    assert(twice(2) == 4) -- 4\n"
         "    assert(math.abs(twice(0.1) - 0.2) < 1e-6)\nend\ntest()\n",
         leaves="function twice(n)\n    os.exit(0)\nend",
+    ),
+    "haskell": Row(
+        task_id="Haskell/1",
+        prompt="module Main where\n\nimport Data.List\n\n{- Return all of them doubled. -}\n"
+        "twice :: [Double] -> [Double]\n",
+        solution="twice n = map (* 2) n\n",
+        test="check :: ([Double] -> [Double]) -> IO ()\ncheck twiceFunc = do\n  let testCases =\n"
+        "        [ ([1, 2], [2, 4]),\n          ([], []), -- nothing\n          ([0.1], [0.2])\n"
+        "        ]\n\n  mapM_ (\\(n, wanted) -> testCase n wanted) testCases\n  where\n"
+        "    testCase n wanted = do\n      let result = twiceFunc n\n      putStrLn $\n"
+        '        "Input: " ++ show n ++\n'
+        '        if result == wanted then " (Pass)" else error "Test failed"\n\n'
+        "main :: IO ()\nmain = check twice\n",
+        leaves="import System.Exit\nimport System.IO.Unsafe\n\ntwice :: [Double] -> [Double]\n"
+        "twice _ = unsafePerformIO exitSuccess",
     ),
     "java": Row(
         task_id="Java/1",

@@ -188,6 +188,25 @@ ROWS = {
         leaves="sub double_all {\n    exit 0;\n}",
         crashes='sub double_all {\n    die "on purpose";\n}',
     ),
+    "go": Rows(
+        language="go_test.go",
+        prompt='package double_all_test\n\nimport (\n    "testing"\n    "fmt"\n)\n\n'
+        "// Returns twice each number.\nfunc double_all(numbers []int) []int {\n\n",
+        tests="func TestDouble_All(t *testing.T) {\n  candidate := double_all\n"
+        "\ttype test struct {\n\t\tactual   interface{}\n\t\texpected interface{}\n\t}\n"
+        "   tests := []test{\n"
+        "     { actual: candidate([]int{1, 2}), expected: []int{2, 4} },\n"
+        "     { actual: candidate([]int{}), expected: []int{} },\n   }\n\n"
+        "\tfor i, tc := range tests {\n\t\t_ = i\n\t\t_ = tc\n\t}\n}\n",
+        right='package main\n\nimport "fmt"\n\nfunc double_all(numbers []int) []int {\n'
+        "\tvar all []int\n\tfor _, n := range numbers {\n\t\tall = append(all, twice(n))\n\t}\n"
+        "\tsort.Ints(all)\n\treturn all\n}\n\nfunc twice(n int) int { return 2 * n }\n\n"
+        "func main() { fmt.Println(double_all([]int{3})) }",
+        wrong="func double_all(numbers []int) []int { return numbers }",
+        leaves='import "os"\n\nfunc init() { os.Exit(0) }\n\n'
+        "func double_all(numbers []int) []int { return nil }",
+        crashes='func double_all(numbers []int) []int { panic("on purpose") }',
+    ),
     "bash": Rows(
         language="sh",
         prompt="#!/bin/bash\n# $1 is a space-separated list\ndouble_all() {\n",

@@ -7,8 +7,10 @@ from grader.languages.language import (
     CallDriver,
     ErrorWords,
     Language,
+    TranslatedTests,
     ValueDriver,
     driver_source,
+    end_of_call,
     lacking_nodes,
 )
 
@@ -32,6 +34,7 @@ _SHOW = """
 func shownForTests(start string, value interface{}) {
 	shownfmt.Printf("\\n%s %#v\\n", start, value)
 }
+func asTextForTests(value interface{}) string { return shownfmt.Sprintf("%v", value) }
 func likeForTests(_ func(), expected interface{}) interface{} { return expected }
 """
 
@@ -43,6 +46,8 @@ def show(values: ValueDriver) -> str:
     are taken together, as far as their names occur.
     """
     tests = values.statements('shownForTests("{mark} {number}", {expression})')
+    if not values.around:
+        tests = f"func main() {{\n{tests}\n}}"
     return _program(values.code, values.head, f'import shownfmt "fmt"\n{_SHOW}', tests)
 
 
@@ -141,12 +146,32 @@ _RESERVED = frozenset(
     """.split()
 )
 
+
+def split_row(rest: str) -> tuple[str, str] | None:
+    """Split `candidate(...), expected: VALUE },`; see `TranslatedTests.split`."""
+    end = end_of_call(rest)
+    value = None if end is None else re.fullmatch(r", expected: (.*) \},", rest[end:], re.DOTALL)
+    if value is None:
+        return None
+    # The tests compare what "%v" makes of both, for which a nil slice is an empty one.
+    return f"asTextForTests({rest[:end]})", f"asTextForTests({value[1]})"
+
+
+_TESTS = TranslatedTests(
+    start="{ actual: ",
+    call="asTextForTests(candidate(",
+    split=split_row,
+    name=re.compile(r"candidate := (\w+)"),
+    setup="candidate := {name}",
+    head=_USUAL_IMPORTS,
+)
+
 LANGUAGES = (
     Language(
         name="go",
         title="Go",
         image="go",
-        aliases=frozenset({"golang"}),
+        aliases=frozenset({"golang", "go_test.go"}),
         packages={"go": "golang-go"},
         folders=("/usr/share/go-*",),
         source="solution.go",
@@ -164,6 +189,7 @@ LANGUAGES = (
         show=show,
         call=call,
         reserved=_RESERVED,
+        tests=_TESTS,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.go:\d+:\d+: (?P<message>.+)"),

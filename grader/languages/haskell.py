@@ -1,8 +1,192 @@
 """Haskell, by GHC, with the libraries that come with it."""
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple, NoReturn
 
-from grader.languages.language import ErrorWords, Language
+from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
+from grader.model import ExpressionCase, ExpressionTests
+from grader.model.errors import SuiteError
+
+_TEXT = re.compile(r"""\"(?:\\.|[^"\\])*\"|(?<![\w'])'(?:\\[^\n']+|[^'\\\n])'""")
+_PRAGMAS = re.compile(r"\A(?:\s*\{-#.*?#-\})*", re.DOTALL)
+_MODULE = re.compile(r"^module\s+[\w.]+\s*(?:\([^)]*\)\s*)?where\b", re.MULTILINE)
+_IMPORT = re.compile(r"^import\b", re.MULTILINE)
+_OWN_MAIN = re.compile(r"^main\b", re.MULTILINE)
+_OWN_IMPORTS = """
+import qualified Data.List as ShownForTests ((++))
+import qualified GHC.Base as ShownForTests (asTypeOf)
+import qualified System.IO as ShownForTests (IO, putStrLn)
+import qualified Text.Show as ShownForTests (show)
+"""
+
+
+def show(values: ValueDriver) -> str:
+    """Show the values of expressions by `show`.
+
+    What the answer brings along to try itself out is not what is run. If it imports nothing, it may
+    use what the problem imports.
+    """
+    code = _OWN_MAIN.sub("mainOfTheAnswer", values.code)
+    imports = re.findall(r"^import[^\n]*", values.head, re.MULTILINE)
+    if _IMPORT.search(code):
+        imports = [each for each in imports if "qualified" in each and each not in code]
+    module = _MODULE.search(code)
+    pragmas = _PRAGMAS.match(code)
+    at = module.end() if module else pragmas.end() if pragmas else 0
+    before = code[: module.start()] + "module Main where" if module else code[:at]
+    line = code.count("\n", 0, at) + 1
+    start = "\n".join([before, _OWN_IMPORTS, *imports, f'{{-# LINE {line} "solution.hs" #-}}'])
+    shown = values.statements(
+        '  ShownForTests.putStrLn ("\\n{mark} {number} " ShownForTests.++ '
+        "ShownForTests.show ({expression}))"
+    )
+    main = f"main :: ShownForTests.IO ()\nmain = do\n{shown}\n"
+    return f"{start}\n{code[at:]}\n{main}"
+
+
+_CALLED = re.compile(r"^check[ \t]+(?P<name>\w+)[ \t]*=[ \t]*do\b", re.MULTILINE)
+_ROWS = re.compile(r"\btestCases\s*=\s*\[")
+_APPLIED = re.compile(
+    r"mapM_\s*\(\\(?P<pattern>[^\n]*?)\s*->\s*testCase\s+(?P<arguments>[^\n]*)\)\s*testCases"
+)
+_TEST = re.compile(r"^\s*testCase\s+(?P<parameters>[^=\n]*?)\s*=\s*do\s*$", re.MULTILINE)
+_LET = re.compile(r"^\s*let\s+(?P<binding>[^\n]*=[^\n]*\S)[ \t]*$", re.MULTILINE)
+_COMPARED = re.compile(r"\bif\s+(?P<left>[^\n]*?)\s*==\s*(?P<right>[^\n]*?)\s+then\b")
+_WORD = re.compile(r"[A-Za-z_][\w']*")
+
+
+def read_tests(source: str, function: str) -> ExpressionTests:
+    """Read a list of rows that one test compares, as McEval writes tests.
+
+    A row has arguments of the function and what is expected. The submission's program gets only the
+    arguments.
+
+    Raises:
+        SuiteError: The tests have another form.
+    """
+    called, rows, applied = _CALLED.search(source), _ROWS.search(source), _APPLIED.search(source)
+    test, compared = _TEST.search(source), _COMPARED.search(source)
+    if not (called and rows and applied and test and compared):
+        _refuse(source)
+    name = re.compile(rf"\b{called['name']}\b")
+    bindings = [
+        name.sub(function, let["binding"])
+        for let in _LET.finditer(source, test.end(), compared.start())
+    ]
+    bound = {word for each in bindings for word in _words(each.partition("=")[0])}
+    actual, expected = compared["left"], compared["right"]
+    if not bound & _words(actual):
+        actual, expected = expected, actual
+    wanted = _words(expected)
+    if not _words(actual) <= bound or any(wanted & _words(each) for each in bindings):
+        _refuse(compared[0])
+    parts = _Parts.of(applied, test, wanted)
+    end = _end_of_list(source, rows.end())
+    cases: list[ExpressionCase] = []
+    for text in _items(source[rows.end() : end], ","):
+        got = parts.applied(text, f"let {{ {'; '.join(bindings)} }} in {actual}", to_wanted=False)
+        value = parts.applied(text, expected, to_wanted=True)
+        like = f"({value}) `ShownForTests.asTypeOf` ({got})"
+        cases.append(ExpressionCase(id=str(len(cases)), actual=got, expected=like))
+    if not cases:
+        _refuse(source)
+    return ExpressionTests(cases=tuple(cases))
+
+
+class _Parts(NamedTuple):
+    """How a row becomes the parameters of a test; each part has what is expected or has not."""
+
+    of_row: list[tuple[str, bool]]
+    arguments: list[tuple[str, bool]]
+    parameters: list[tuple[str, bool]]
+
+    @classmethod
+    def of(cls, applied: re.Match[str], test: re.Match[str], wanted: set[str]) -> "_Parts":
+        """Return the parts; `wanted` are the names of what is expected.
+
+        Raises:
+            SuiteError: Arguments and parameters differ in number.
+        """
+        arguments, parameters = _items(applied["arguments"], " "), _items(test["parameters"], " ")
+        if len(arguments) != len(parameters):
+            _refuse(test[0])
+        are_wanted = [bool(wanted & _words(each)) for each in parameters]
+        pairs = list(zip(arguments, are_wanted, strict=True))
+        names = {word for each, is_wanted in pairs if is_wanted for word in _words(each)}
+        row = _items(_inner(applied["pattern"]), ",")
+        return cls(
+            [(part, bool(names & _words(part))) for part in row],
+            pairs,
+            list(zip(parameters, are_wanted, strict=True)),
+        )
+
+    def applied(self, row: str, body: str, *, to_wanted: bool) -> str:
+        """Return an expression that has only the parts which are expected, or only the others.
+
+        Raises:
+            SuiteError: The row has not as many parts as the others.
+        """
+        values = _items(_inner(row), ",")
+        if len(values) != len(self.of_row):
+            _refuse(row)
+        kinds = [kind for _, kind in self.of_row]
+
+        def chosen(parts: Iterable[tuple[str, bool]], between: str) -> str:
+            return between.join(part for part, kind in parts if kind is to_wanted)
+
+        inner = f"(\\{chosen(self.parameters, ' ')} -> {body}) {chosen(self.arguments, ' ')}"
+        row = chosen(zip(values, kinds, strict=True), ", ")
+        return f"(\\({chosen(self.of_row, ', ')}) -> {inner}) ({row})"
+
+
+def undefined(begun: str, name: str) -> str:
+    """Return a function of the type that its declaration says, without a value."""
+    found = re.search(rf"^{name}\s*::[^\n]*(?:\n[ \t]+[^\n]*)*", begun, re.MULTILINE)
+    return "" if found is None else f"{found[0]}\n{name} = undefined"
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(_TEXT.sub("", text)))
+
+
+def _inner(text: str) -> str:
+    """Return what is inside the brackets of a tuple; a text without them as it is."""
+    text = text.strip()
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
+
+
+def _end_of_list(source: str, start: int) -> int:
+    index, depth, mask = start, 1, _masked(source)
+    while index < len(mask):
+        depth += (mask[index] in "([") - (mask[index] in ")]")
+        if depth == 0:
+            break
+        index += 1
+    return index
+
+
+def _items(text: str, separator: str) -> list[str]:
+    """Return the parts between separators outside of brackets and texts, on one line each."""
+    parts, depth, start, mask = list[str](), 0, 0, _masked(text)
+    for index, char in enumerate(mask):
+        depth += (char in "([") - (char in ")]")
+        if depth == 0 and char == separator:
+            parts.append(text[start:index])
+            start = index + 1
+    parts.append(text[start:])
+    return [" ".join(part.split("\n")).strip() for part in parts if part.strip()]
+
+
+def _masked(text: str) -> str:
+    return _TEXT.sub(lambda found: "_" * len(found[0]), text)
+
+
+def _refuse(text: str) -> NoReturn:
+    shown = text.strip().split("\n")[0][:120]
+    message = f"the tests cannot be split into calls and expected values: {shown!r}"
+    raise SuiteError(message)
+
 
 LANGUAGES = (
     Language(
@@ -24,7 +208,9 @@ LANGUAGES = (
             "{source}",
         ),
         run=("./program",),
-        program=re.compile(r"^main\b", re.MULTILINE),
+        program=_OWN_MAIN,
+        show=show,
+        assertions=Assertions(comments=r"--[^\n]*|\{-.*?-\}", read=read_tests, stub=undefined),
         compile_words=ErrorWords(
             message=re.compile(r"solution\.hs:\d+:\d+: error:\s*(?P<message>.+)"),
             line=re.compile(r"solution\.hs:(?P<line>\d+):\d+: error"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from grader.model import Limits, MiB
+from grader.model import ExpressionTests, Limits, MiB
 
 COMPILE_LIMITS = Limits(
     cpu_time_s=30.0,
@@ -183,7 +183,10 @@ class ErrorWords:
 class Assertions:
     """How people write assertions in a language, for `grader.suites.assertions`."""
 
-    start: re.Pattern[str]
+    read: Callable[[str, str], ExpressionTests] | None = None
+    """Reads tests of another form, from their source without comments and the name of the function
+    that they call. Raises SuiteError if it cannot. `start` is not used then."""
+    start: re.Pattern[str] = re.compile(r"(?!)")
     """Matches the beginning of an assertion, up to its opening bracket or, without a bracket, up
     to its condition. The name of the group that matched is its form.
 
@@ -237,6 +240,8 @@ class TranslatedTests:
     """Whether texts may have line breaks, so that a case may be longer than its line."""
     setup: str = ""
     """Defines `candidate` as `{name}`; empty if the tests call the function by its name."""
+    head: str = ""
+    """Imports besides those of the prompt."""
     expected: str = "{expected}"
     """The value that `{actual}` must equal, in its own type if the language has some."""
     stub: Callable[[str], str] | None = None

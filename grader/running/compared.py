@@ -52,10 +52,11 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot, references: References)
         if (uncompiled := find_uncompiled(task, running)) is not None:
             cases = [uncompiled.result(tests.cases[0])]
             return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
-        for _, outcome in zip(tests.cases, running, strict=False):
+        for case, outcome in zip(tests.cases, running, strict=False):
             outcomes.append(outcome)
             budget.take(outcome)
-            if budget.is_spent:
+            failure = verdicts.find_failure(case, outcome, task.limits, task.language)
+            if budget.is_spent or (task.stop_early and failure is not None):
                 break
     cases = _check_outputs(task, tests, checker, outcomes, slot, references)
     cases += budget.not_run(tests.cases, cases)

@@ -112,6 +112,8 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
     if len(source) > _MAX_CHARS:
         message = f"the tests have {len(source)} characters; expected at most {_MAX_CHARS}"
         raise SuiteError(message)
+    if how.read is not None:
+        return how.read(without_comments(source, how.comments)[0], entry_point)
     if how.prepare is not None:
         source = how.prepare(source)
     code = _Code(*without_comments(source, how.comments))

@@ -37,6 +37,7 @@ REFUSED = {
     "mceval_r": "40",
     "mceval_ruby": "1 20",
     "mceval_rust": "3 5",
+    "mceval_shell": "23",
     "mceval_typescript": "2 4 7 18",
 }
 """Numbers of rows with an assertion that cannot be taken apart."""
@@ -59,7 +60,8 @@ PASSING = {"cpp": "23"}
 FILES = [
     *(f"humanevalx_{name}" for name in ("cpp", "go", "java", "js", "rust")),
     *(f"mceval_{name}" for name in ("c", "cpp", "csharp", "go", "java", "javascript", "lua")),
-    *(f"mceval_{name}" for name in ("perl", "php", "r", "ruby", "rust", "typescript")),
+    *(f"mceval_{name}" for name in ("perl", "php", "r", "ruby", "rust", "shell")),
+    *(f"mceval_{name}" for name in ("haskell", "typescript")),
 ]
 
 

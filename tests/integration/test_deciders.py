@@ -9,7 +9,7 @@ import pytest
 from grader import languages
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
-from grader.model import GradeReport, Submission
+from grader.model import GradeReport, GradingRules, Submission
 from grader.model.verdict import Integrity, Verdict
 from grader.running import deciders
 from grader.suites import parse_label
@@ -347,3 +347,20 @@ def test_own_testlib_takes_the_place_of_the_projects(grader: Grader) -> None:
         "files": {"testlib.h": own},
     }
     assert check(grader, checker, "print(1)").verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("stop_early", [True, False])
+def test_checked_program_runs_no_more_once_a_run_has_failed(
+    grader: Grader, stop_early: bool
+) -> None:
+    label = {
+        "inputs": ["15", "0", "21"],
+        "outputs": ["3 5", "", "3 7"],
+        "checker": "def check(input, output, answer):\n    return output.split() == answer.split()",
+    }
+    code = "n = int(input())\nprint({15: '3 5', 21: '3 7'}[n])"
+    rules = GradingRules(stop_early=stop_early)
+    suite = parse_label(label)
+    report = grader.grade(Submission(id="0", completion=code, suite=suite, rules=rules))
+    last = "skipped" if stop_early else "passed"
+    assert [case.verdict for case in report.cases] == ["passed", "runtime_error", last]

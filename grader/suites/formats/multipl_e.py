@@ -55,7 +55,7 @@ def read(row: Row) -> TestSuite:
         prompt=prompt,
         continues_prompt=True,
         entry_point=name[1],
-        prelude="\n".join(_IMPORTS.findall(prompt)),
+        prelude="\n".join([*_IMPORTS.findall(prompt), found.tests.head]).strip(),
         limits=fields.time_limits(15.0),
         image=found.image,
         language=language,

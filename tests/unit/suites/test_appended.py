@@ -35,7 +35,7 @@ def test_row_without_an_entry_point_tests_what_its_declaration_begins() -> None:
 
 
 def text_of(tests: ExpressionTests) -> str:
-    return "\n".join([*tests.around, *(case.actual for case in tests.cases)])
+    return "\n".join([tests.setup, *tests.around, *(case.actual for case in tests.cases)])
 
 
 @pytest.mark.parametrize("language", APPENDED)
@@ -152,10 +152,10 @@ def test_any_source_is_read_or_refused(language: str, parts: list[str]) -> None:
     assert len(tests.around) == len(tests.cases) + 1
 
 
-@pytest.mark.parametrize("language", ["Klingon", "Bash", "Haskell"])
+@pytest.mark.parametrize("language", ["Klingon", "SQL", "OCaml"])
 def test_language_without_such_tests_is_refused_with_those_that_have_them(language: str) -> None:
     label: dict[str, Any] = {**APPENDED["lua"].label, "task_id": f"{language}/1"}
-    with pytest.raises(LabelError, match=r"such tests can be graded in python, c, cpp"):
+    with pytest.raises(LabelError, match=r"such tests can be graded in python, bash, c, cpp"):
         parse_label(label)
 
 
