@@ -15,11 +15,12 @@ from grader.model import (
     LimitOverrides,
     Limits,
     LimitsFrom,
+    MiB,
     Submission,
     TestSuite,
     wire,
 )
-from grader.model.errors import ConfigurationError
+from grader.model.errors import ConfigurationError, SuiteError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
 from grader.process.request_id import caller, request_id
@@ -30,6 +31,10 @@ from grader.scoring.own import policy_to_send
 from grader.scoring.policies import marked, score_report
 from grader.suites.cache import EncodedSuite, EncodedSuites
 from grader.suites.files import check_foreign
+
+_MOST_BYTES = 512 * MiB
+"""Of a value in Redis, unless `proto-max-bulk-len` is set there. It cuts the connection if it gets
+more, and says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +184,7 @@ class JobMaker:
 
         Raises:
             WireError: Its suite holds a value that is not plain data.
+            SuiteError: Its suite is too large for a queue.
         """
         suite, settings = submission.suite, self._settings.under(submission.rules)
         rule, extraction = find_code(submission, settings)
@@ -227,6 +233,7 @@ def encode_suite(suite: TestSuite, limits: Limits, language: str) -> bytes:
 
     Raises:
         WireError: It holds a value that is not plain data.
+        SuiteError: It is larger than a value in Redis may be.
     """
     resolved = replace(
         suite,
@@ -236,7 +243,11 @@ def encode_suite(suite: TestSuite, limits: Limits, language: str) -> bytes:
         language=language,
         image=languages.image_of(suite, language),
     )
-    return wire.encode_submission(Submission(id="", completion="", suite=resolved))
+    message = wire.encode_submission(Submission(id="", completion="", suite=resolved))
+    if len(message) > _MOST_BYTES:
+        too_large = f"the suite has {len(message)} bytes; a queue takes at most {_MOST_BYTES}"
+        raise SuiteError(too_large)
+    return message
 
 
 def decode_suite(message: bytes) -> TestSuite:

@@ -118,19 +118,21 @@ class PendingJobs:
             pending = self._jobs.get(key)
             if pending is None or not pending.is_sent:
                 return False
-            self.unsend([pending])
+            self._put_back(pending)
             return True
 
-    def unsend(self, jobs: list[PendingJob], cancelled: list[str] | None = None) -> None:
-        """Put jobs and cancellations that could not be sent back to the front."""
+    def unsend(self, jobs: list[PendingJob], cancelled: list[str]) -> None:
+        """Put jobs and cancellations that could not be sent back to the front.
+
+        A job that was tried alone goes behind all others, since it may be what Redis refuses.
+        """
         with self._changed:
-            self._cancelled += cancelled or ()
+            self._cancelled += cancelled
             for pending in reversed(jobs):
                 if pending.is_sent and self._jobs.get(pending.job.key) is pending:
-                    pending.is_sent = pending.is_entered = False
-                    self._sent -= 1
-                    self._unsent.appendleft(pending)
-            self._changed.notify_all()
+                    self._put_back(pending)
+            if len(jobs) == 1:
+                self._unsent.rotate(-1)
 
     def take_unsent(self, at_most: int, characters: int) -> tuple[list[PendingJob], list[str]]:
         """Wait for jobs to send and keys to cancel. Both are empty if this client is closed.
@@ -184,6 +186,12 @@ class PendingJobs:
 
     def _has_room(self) -> bool:
         return bool(self._unsent) and self._sent < self._in_flight
+
+    def _put_back(self, pending: PendingJob) -> None:
+        pending.is_sent = pending.is_entered = False
+        self._sent -= 1
+        self._unsent.appendleft(pending)
+        self._changed.notify_all()
 
     def _remove(self, pending: PendingJob) -> None:
         del self._jobs[pending.job.key]

@@ -72,6 +72,8 @@ class Pump:
         self._pending = PendingJobs(settings.queue.in_flight)
         self._deadlines = Deadlines()
         self._repeats = Repeats()
+        self._trouble: dict[str, str] = {}
+        """Why the last attempt to send, or to receive, failed."""
         self._unserved_since = math.inf
         """When all workers were first seen to be of other versions, by `time.monotonic`."""
         self._start_lock = threading.Lock()
@@ -84,8 +86,11 @@ class Pump:
     ) -> None:
         """Send a job, and settle `future` within `timeout_s` s. Cancelling it cancels the job."""
         deadline = time.monotonic() + timeout_s
-        reason = f"no report within {round(timeout_s, 1):g} s"
-        alarm = self._deadlines.add(deadline, lambda: deliver(future, job.reader.failure(reason)))
+
+        def fail() -> None:
+            deliver(future, job.reader.failure(self._why_late(job.key, timeout_s)))
+
+        alarm = self._deadlines.add(deadline, fail)
         future.add_done_callback(lambda _: alarm.cancel())
         self._take(job, future, deadline, is_bulk=is_bulk)
 
@@ -155,6 +160,11 @@ class Pump:
             for thread in self._threads:
                 thread.start()
 
+    def _why_late(self, key: str, timeout_s: float) -> str:
+        reason = f"no report within {round(timeout_s, 1):g} s"
+        trouble = [*self._trouble.values()] if key in self else []
+        return ": ".join([reason, *trouble[:1]])
+
     # ------------------------------------------------------------ to the ledger
 
     def _send(self) -> None:
@@ -173,8 +183,9 @@ class Pump:
                 if jobs:
                     self._send_jobs(jobs)
                 failures = 0
+                self._trouble.pop("send", None)
             except GraderError as error:
-                self._log_failure(error)
+                self._note_failure("send", error)
                 if self._pending.is_closed:
                     return
                 self._pending.unsend(jobs, cancelled)
@@ -212,7 +223,8 @@ class Pump:
         usual = ServiceClass.BATCH if pending.is_bulk else ServiceClass.TRAINING
         return self._settings.queue.service_class or usual
 
-    def _log_failure(self, error: GraderError) -> None:
+    def _note_failure(self, what: str, error: GraderError) -> None:
+        self._trouble[what] = str(error)
         if self._repeats.is_due(str(error)):
             _log.warning("the queue cannot be reached: %s", error)
 
@@ -233,8 +245,9 @@ class Pump:
                     self._check()
                     next_check = time.monotonic() + _CHECK_INTERVAL_S
                 failures = 0
+                self._trouble.pop("receive", None)
             except GraderError as error:
-                self._log_failure(error)
+                self._note_failure("receive", error)
                 time.sleep(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])
                 failures += 1
 

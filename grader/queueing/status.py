@@ -262,14 +262,15 @@ def _read_one(settings: Settings) -> QueueStatus:
 
 def _read(client: Any) -> QueueStatus:
     known = [worker.decode() for worker in client.zrange(Key.WORKERS, 0, -1)]
-    # One transaction: a lost worker is then either silent or counted as lost, and never neither.
-    moment = client.pipeline(transaction=True)
-    moment.time()
-    moment.zrange(Key.WORKERS, 0, -1, withscores=True)
-    moment.hgetall(Key.STATS)
+    # No transaction, which a full Redis refuses. In this order, a worker that ends in order is not
+    # taken for silent, and a lost one is either silent or counted as lost already.
+    asked = client.pipeline(transaction=False)
+    asked.time()
     for worker in known:
-        moment.get(Key.WORKER + worker)
-    (seconds, microseconds), leases, counts, *texts = moment.execute()
+        asked.get(Key.WORKER + worker)
+    asked.zrange(Key.WORKERS, 0, -1, withscores=True)
+    asked.hgetall(Key.STATS)
+    (seconds, microseconds), *texts, leases, counts = asked.execute()
     now = seconds + microseconds / 1e6
     until_ms = {worker.decode(): until for worker, until in leases}
     written = {

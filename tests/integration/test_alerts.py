@@ -276,9 +276,9 @@ def report_comes_too_late(stack: Stack, before: Samples) -> Samples:
     return stack.scrape_after_change(before, 'grader_queue_events_total{event="stale"}')
 
 
-def redis_gets_little_memory(stack: Stack, before: Samples) -> Samples:
+def redis_is_full(stack: Stack, before: Samples) -> Samples:
     with stack.deployment.redis.connect() as client:
-        client.config_set("maxmemory", int(client.info("memory")["used_memory"] / 0.85))
+        client.config_set("maxmemory", 1)
         found = stack.scrape_after_change(before, "grader_redis_memory_limit_bytes")
         client.config_set("maxmemory", 0)
     return found
@@ -302,7 +302,7 @@ FAULTS: Mapping[Fault, set[str]] = {
     submission_ends_its_judge: {"GraderAttacks"},
     submission_needs_an_image_without_worker: {"GraderImageUnserved"},
     submission_waits_for_two_minutes: {"GraderWaitingLong", "GraderImageUnserved"},
-    redis_gets_little_memory: {"GraderRedisMemory"},
+    redis_is_full: {"GraderRedisMemory"},
     report_comes_too_late: {"GraderStaleReports"},
     worker_of_another_build_joins: {"GraderMixedBuilds"},
     worker_is_killed_in_a_job: {

@@ -163,6 +163,8 @@ def test_deadline_is_kept_without_a_broker_that_answers(settings: Settings) -> N
         report = grader.grade(fresh("nowhere"), timeout_s=1)
         assert time.monotonic() - start < 1 + GRACE_S
     assert report.verdict is Verdict.INTERNAL_ERROR
+    assert report.feedback.startswith("no report within 1 s: Redis failed at ")
+    assert "Connection refused" in report.feedback
 
 
 def test_cancelled_future_frees_the_slot(deployment: Deployment, grader: QueueGrader) -> None:

@@ -6,13 +6,14 @@ from contextlib import closing
 import pytest
 
 from grader.config.settings import Settings
+from grader.model import MiB
 from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import Ledger
 from grader.queueing.names import Key
 from grader.queueing.status import read_status
 from tests.conftest import missing
 from tests.deployment import Deployment, redis_program, wait_until
-from tests.factories import make_submission
+from tests.factories import make_submission, make_suite
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
 
@@ -47,6 +48,19 @@ def test_submission_whose_suite_is_lost_while_it_is_sent_is_sent_again(
         grader.submit(make_submission("x = 1"))
         wait_until(lambda: read_status(settings).queued == 1, 30, "the job is queued")
     assert losses == 0
+
+
+def test_submission_that_redis_has_no_room_for_holds_up_no_other(
+    deployment: Deployment,
+) -> None:
+    settings = Settings(broker=deployment.redis.url)
+    with deployment.redis.connect() as client:
+        client.config_set("maxmemory", 32 * MiB)
+    large = make_suite(prompt="x" * 48 * MiB)
+    with QueueGrader(settings) as grader:
+        grader.submit(make_submission(suite=large))
+        grader.submit(make_submission("x = 1"))
+        wait_until(lambda: read_status(settings).queued == 1, 30, "the other is queued")
 
 
 def test_room_is_made_by_dropping_the_suites_that_were_named_longest_ago(

@@ -6,9 +6,10 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.model import Conditions, Limits, Submission
-from grader.model.errors import WireError
+from grader.model.errors import SuiteError, WireError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity
+from grader.queueing import jobs
 from grader.queueing.jobs import JobMaker, SubmissionJob, apply, decode_suite
 from grader.suites import parse_label
 from tests.factories import make_report, make_submission, make_suite, make_tests
@@ -96,6 +97,15 @@ def test_language_that_the_answer_says_goes_with_the_job(
     job = make(make_submission(f"```{fence}\n{code}\n```", suite=suite))
     sent = decode_suite(job.suite.message)
     assert (job.image, sent.image, sent.language) == (image, image, language)
+
+
+def test_suite_that_no_redis_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(make(make_submission(CODE)).suite.message)
+    monkeypatch.setattr(jobs, "_MOST_BYTES", size)
+    make(make_submission(CODE))
+    monkeypatch.setattr(jobs, "_MOST_BYTES", size - 1)
+    with pytest.raises(SuiteError, match=f"has {size} bytes; a queue takes at most {size - 1}"):
+        make(make_submission(CODE))
 
 
 def test_message_that_is_no_suite_is_refused() -> None:
