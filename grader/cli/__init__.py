@@ -11,10 +11,14 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from grader.cli.app import run  # Here, so that importing the package does not import typer.
+    try:
+        from grader.cli.app import run  # Here, so that importing the package does not import typer.
 
-    _open_standard_streams()
-    sys.exit(run())
+        _open_standard_streams()
+        code = run()
+    except KeyboardInterrupt:  # before a command began, which would handle it
+        code = 130
+    sys.exit(code)
 
 
 def _open_standard_streams() -> None:

@@ -60,7 +60,7 @@ def _lines(tally: "CheckSummary", elapsed_s: float, runs: int) -> Iterator[str]:
     yield f"{tally.problems:,} problems: {healths or 'the file is empty'}"
     if tally.paid:
         paid = (f"{attack} by {count:,}" for attack, count in tally.paid.most_common())
-        yield f"paid though it solves nothing: {', '.join(paid)}"
+        yield f"attacks that pass: {', '.join(paid)}"
     if tally.tried:
         share = f"{100 * tally.noticed / tally.tried:.1f} %"
         yield f"changes noticed: {tally.noticed:,} of {tally.tried:,} ({share})"

@@ -103,6 +103,7 @@ class CheckCommand:
             if self.out is not None:
                 output = Output(self.out, resume=self.resume, force=self.force)
                 stack.enter_context(output)
+                stop.add(output.remove_if_unused)
             total = min(len(index), self.limit or len(index))
             seen = _CheckedProblems(total)
             done = seen.read(self.out, run, index) if self.resume and self.out else frozenset()

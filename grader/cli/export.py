@@ -56,6 +56,7 @@ def export(
 
     - 0: written
     - 2: bad usage, or a file that cannot be read or written
+    - 3: the disk is full
     """
     if tracker is not None:
         _track(run, tracker, to)

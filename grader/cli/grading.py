@@ -50,6 +50,7 @@ class GradeCommand:
         self._refuse_own_input()
         with ExitStack() as stack:
             output = stack.enter_context(Output(self.out, resume=resume, force=force))
+            stop.add(output.remove_if_unused)
             # A slot starts while the imports below run.
             graders = Graders(settings)
             stack.callback(graders.close)

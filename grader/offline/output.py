@@ -4,7 +4,8 @@ import fcntl
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from grader.model.errors import ConfigurationError, GraderError
@@ -101,11 +102,19 @@ class Output(Closing):
         os.close(self._fd)
         self._fd = fd
 
+    def remove_if_unused(self) -> None:
+        """Remove the file if this object made it and wrote nothing to it. Repeats harmlessly.
+
+        For a command that ends while another thread still has the file.
+        """
+        if self._fd >= 0 and self._is_new and os.fstat(self._fd).st_size == 0:
+            self._is_new = False
+            self.path.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Close the file and release the lock. Repeats harmlessly."""
         if self._fd >= 0:
-            if self._is_new and os.fstat(self._fd).st_size == 0:
-                self.path.unlink(missing_ok=True)
+            self.remove_if_unused()
             os.close(self._fd)
             self._fd = -1
 
@@ -153,25 +162,45 @@ def write_whole(path: Path, data: Iterable[bytes]) -> None:
     if path == STDOUT:
         sys.stdout.buffer.writelines(data)
         return
+    with replacing(path) as target, target.open("wb") as file:
+        file.writelines(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of a file to write, which takes the place of `path` once it is whole.
+
+    Raises:
+        ConfigurationError: A file of that name cannot be made.
+        OutputError: It could not be written, for example because the disk is full. A plain file is
+            left as it was.
+    """
     # Links and devices are written to and not replaced: /dev/stdout is a link to a device.
-    is_special = path.is_symlink() or (path.exists() and not path.is_file())
-    target = path if is_special else path.with_name(f".{path.name}.new")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        with _output_errors(path):
+            yield path
+        return
+    target = path.with_name(f".{path.name}.new")
     try:
-        file = target.open("wb")
+        target.touch()
     except OSError as error:
         message = f"cannot write {path}: {error.strerror}"
         raise ConfigurationError(message) from error
     try:
-        with file:
-            file.writelines(data)
-        if not is_special:
+        with _output_errors(path):
+            yield target
             target.replace(path)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}"
-        raise OutputError(message) from error
     finally:
-        if not is_special:
-            target.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
+
+
+@contextmanager
+def _output_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise OutputError(message) from error
 
 
 def _refuse_other_format(path: Path) -> None:

@@ -21,7 +21,7 @@ _HEALTHS = {
     ProblemHealth.SLOW: "the reference takes more than half of the CPU time limit",
     ProblemHealth.VACUOUS: "some cases assert nothing",
     ProblemHealth.NO_REFERENCE: "there is no reference solution",
-    ProblemHealth.OK: "none of these",
+    ProblemHealth.OK: "nothing was found",
 }
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from grader.model.errors import ConfigurationError, InputError
+from grader.model.errors import ConfigurationError
+from grader.offline.output import replacing
 from grader.report.index import GradedFile, IndexedRow
 
 COLUMNS: Mapping[str, Callable[[IndexedRow], Any]] = MappingProxyType(
@@ -56,19 +57,18 @@ def export(file: GradedFile, out: Path, *, texts: bool) -> None:
         texts: Whether completions and code are columns.
 
     Raises:
-        ConfigurationError: The name has another ending, or pyarrow is not installed.
-        InputError: The run cannot be read, or `out` cannot be written.
+        ConfigurationError: The name has another ending, such a file cannot be made, or pyarrow is
+            not installed.
+        InputError: The run cannot be read.
+        OutputError: `out` cannot be written, for example because the disk is full.
     """
     write = _WRITERS.get(out.suffix)
     if write is None:
         message = f"{out} ends with {out.suffix or 'nothing'}; expected {', '.join(_WRITERS)}"
         raise ConfigurationError(message)
     names = [*COLUMNS, *(TEXTS if texts else ())]
-    try:
-        write(out, names, _rows(file, texts=texts))
-    except OSError as error:
-        message = f"cannot write {out}: {error.strerror or error}"
-        raise InputError(message) from error
+    with replacing(out) as target:
+        write(target, names, _rows(file, texts=texts))
 
 
 def _rows(file: GradedFile, *, texts: bool) -> Iterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ def _write_parquet(out: Path, names: list[str], rows: Iterable[Mapping[str, Any]
         arrow: Any = importlib.import_module("pyarrow")
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        message = f"{out} is a Parquet file; writing one needs: pip install 'grader-rl[parquet]'"
+        message = "writing a Parquet file needs: pip install 'grader-rl[parquet]'"
         raise ConfigurationError(message) from error
     kinds = {
         "i": arrow.int64(),

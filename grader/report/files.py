@@ -65,16 +65,16 @@ class LineFile:
         try:
             with self._opened() as file:
                 start = file.peek(4)
+            self._is_gzip = start.startswith(_GZIP)
+            if self._is_gzip or path == STDIN:
+                self._unpacked, name = tempfile.mkstemp()
+                weakref.finalize(self, os.close, self._unpacked)
+                Path(name).unlink()
         except OSError as error:
             raise self._unreadable(error) from error
         if start.startswith(_PARQUET):
             message = f"{path} is a Parquet file; expected JSONL, as `grader grade` writes it"
             raise InputError(message)
-        self._is_gzip = start.startswith(_GZIP)
-        if self._is_gzip or path == STDIN:
-            self._unpacked, name = tempfile.mkstemp()
-            weakref.finalize(self, os.close, self._unpacked)
-            Path(name).unlink()
 
     @property
     def number_in_name(self) -> int | None:

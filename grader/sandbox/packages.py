@@ -75,9 +75,10 @@ def parse_packages(packages: str) -> list[str]:
     if Path(packages).is_file():
         return [f"--requirement={packages}"]
     names = packages.split()
-    wrong = [name for name in names if not _REQUIREMENT.fullmatch(name)]
+    # A file that is missing would be looked up as a package.
+    wrong = [name for name in names if name.endswith(".txt") or not _REQUIREMENT.fullmatch(name)]
     if wrong or not names:
-        found = repr(wrong[0]) if wrong else "nothing"
+        found = f"{wrong[0]!r}, which is neither" if wrong else "nothing"
         message = (
             "expected packages, such as 'matplotlib bs4==0.0.2', or a requirements file; "
             f"found {found}"

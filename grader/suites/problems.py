@@ -110,10 +110,14 @@ class ProblemIndex(Closing):
             InputError: As `load`, with the rows counted as lines.
         """
         with ExitStack() as stack:
-            file = stack.enter_context(tempfile.TemporaryFile())
             lines = (json.dumps(row).encode() + b"\n" for row in rows)
-            named = _index(Path(name), _copied(lines, file))
-            file.flush()
+            try:
+                file = stack.enter_context(tempfile.TemporaryFile())
+                named = _index(Path(name), _copied(lines, file))
+                file.flush()
+            except OSError as error:  # The disk is full, for example.
+                message = f"{name}: {error}"
+                raise InputError(message) from error
             return cls(file, named, stack.pop_all())
 
     def __len__(self) -> int:

@@ -55,3 +55,5 @@ def test_page_is_accessible(
 def test_page_fits_its_window(open_page: OpenPage, address: str, width: int) -> None:
     shown = open_page(address, viewport={"width": width, "height": 800})
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    table = shown.locator("#problems .scroll")
+    assert table.evaluate("each => each.scrollWidth <= each.clientWidth")

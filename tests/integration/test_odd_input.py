@@ -161,6 +161,7 @@ def test_grade_says_what_it_makes_of_its_rows(
         pytest.param("report graded.jsonl.gz -o -", 0, "</html>", id="page of a gzipped file"),
         pytest.param("report graded.jsonl -o /dev/full", 2, "/dev/full exists", id="there"),
         pytest.param("report graded.jsonl -o /dev/full --force", 3, "No space left", id="full"),
+        pytest.param("export graded.jsonl -o no/run.csv", 2, "No such file", id="no such folder"),
         pytest.param("report graded.jsonl -o no/page.html", 2, "No such file", id="no folder"),
         pytest.param("explain good.jsonl a", 2, "no field 'report'", id="ungraded"),
     ],

@@ -208,6 +208,26 @@ def test_full_standard_output_gets_a_message(
     assert done.returncode == 3
 
 
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "grader.cli.grading":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from grader.cli import main
+main()
+"""
+
+
+def test_interrupt_before_a_command_begins_ends_in_silence(anywhere: dict[str, str]) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, "version"]
+    done = subprocess.run(command, capture_output=True, text=True, env=anywhere)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_reader_that_leaves_ends_the_command_in_silence(anywhere: dict[str, str]) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -58,7 +58,7 @@ def test_findings_come_first_and_all_is_summed_up(capsys: pytest.CaptureFixture[
     assert len(lines[0]) < 250
     assert lines[1:] == [
         "3 problems: 2 ok, 1 exploitable",
-        "paid though it solves nothing: zero by 1",
+        "attacks that pass: zero by 1",
         "changes noticed: 5 of 8 (62.5 %)",
         "cases with a twin: 2 of 3",
         "median strength: 0.25",

@@ -34,6 +34,15 @@ def test_empty_file_is_taken(tmp_path: Path) -> None:
     Output(path).close()
 
 
+def test_unused_file_is_removed_once_and_never_the_file_of_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with Output(path) as output:
+        output.remove_if_unused()
+        assert not path.exists()
+        path.touch()
+    assert path.exists()
+
+
 @pytest.mark.parametrize("name", ["out.parquet", "out.jsonl.gz", "out.csv"])
 def test_name_that_promises_another_format_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"plain JSONL.*\.jsonl"):

@@ -1,7 +1,9 @@
 """A run as a table, and as figures for experiment trackers."""
 
 import csv
+import gzip
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,32 @@ def test_table_replaces_nothing_and_has_a_known_ending(
     assert "ends with .xlsx; expected .csv, .parquet, .jsonl" in capsys.readouterr().err
     assert run(["export", str(folder), "-o", str(tmp_path / "no" / "t.csv")]) == 2
     assert run(["export", str(folder)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("t.csv", 3, "cannot write {}/t.csv: "),
+        ("t.parquet", 3, "cannot write {}/t.parquet: "),
+        ("gzipped.csv", 2, "temporary directory"),
+    ],
+)
+def test_disk_without_room_leaves_no_file(
+    folder: Path, tmp_path: Path, name: str, code: int, message: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    run_file = tmp_path / "run.jsonl"
+    (recorded,) = folder.iterdir()
+    rows = gzip.decompress(recorded.read_bytes())
+    run_file.write_bytes(gzip.compress(rows) if name.startswith("gzipped") else rows)
+    before = sorted(tmp_path.iterdir())
+    export = [sys.executable, "-m", "grader", "export", str(run_file), "-o", str(tmp_path / name)]
+    # No file may have a byte, as on a disk without room.
+    command = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *export]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message.format(tmp_path) in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_trackers_get_the_means_of_every_step(tmp_path: Path) -> None:

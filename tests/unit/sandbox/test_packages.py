@@ -33,6 +33,7 @@ def test_requirements_file_is_handed_on(tmp_path: Path) -> None:
         pytest.param("bs4 --index-url=x", "found '--index-url=x'", id="option"),
         pytest.param("x@https://example.org/x.whl", "found 'x@https", id="address"),
         pytest.param("./requirements.txt", "found './requirements.txt'", id="missing file"),
+        pytest.param("requirements.txt", "found 'requirements.txt'", id="missing file here"),
     ],
 )
 def test_what_is_no_package_is_refused(packages: str, found: str) -> None:
