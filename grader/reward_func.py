@@ -1,7 +1,7 @@
 """The reward function for OpenRLHF: `--remote_rm_url grader/reward_func.py`.
 
 OpenRLHF (0.8.3 to 0.11.2) loads this file by its path and calls `reward_func`, from many
-threads. What grades a sample, its label says; everything else is set by `GRADER_*` variables.
+threads. The label of a sample says what grades it; `GRADER_*` variables set everything else.
 docs/trainers/openrlhf.md has the labels, the flags and what the logs mean.
 
 Up to 0.9.0 the function travels to other processes by cloudpickle: so this file holds nothing

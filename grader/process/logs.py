@@ -24,7 +24,7 @@ class BackgroundHandler(logging.Handler):
     """Writes lines in a thread of its own, many at once.
 
     Otherwise the threads of a busy service, which log a line for each submission, wait for each
-    other at each line: whoever writes lets go of the interpreter with the handler locked.
+    other at each line: the one that writes lets go of the interpreter while the handler is locked.
     """
 
     def __init__(self, stream: TextIO) -> None:
