@@ -1,7 +1,8 @@
 """Make the pictures of the documentation, from real runs: `make screenshots`.
 
 Grades the examples twice, the second time without looking for code blocks, and takes pictures of
-their report in the system's Chromium; then has a service with a queue grade them for a minute, and
+their report in the system's Chromium. Spreads their rows over made-up training steps, for a picture
+of trends. Then has a service with a queue grade them for a minute, and
 takes pictures of its page.
 """
 
@@ -45,6 +46,36 @@ def grade(out: Path, *options: str) -> None:
     """Grade the examples."""
     files = ("examples/samples.jsonl", "--problems", "examples/problems.jsonl", "-o", str(out))
     grader("grade", *files, "--sandbox", "native", *LIMITS, *options)
+
+
+STEPS, FALL = 60, 40
+"""Training steps of the run whose trends are shown, and the step at which its reward falls."""
+GROUP = 32
+"""Samples of a step."""
+
+
+def record(graded: Path, run: Path) -> None:
+    """Write a run: until its reward falls, more and more samples pass; then many are attacks."""
+    chance = random.Random(7)  # noqa: S311 - no secret
+    rows = [json.loads(line) for line in graded.open("rb")]
+    passed = [row for row in rows if row["report"]["verdict"] == "passed"]
+    attacks = [row for row in rows if row["report"]["suspicion"]]
+    with run.open("w") as file:
+        for step in range(STEPS):
+            share = 0.5 if step >= FALL else step / STEPS
+            better = attacks if step >= FALL else passed
+            for _ in range(GROUP):
+                row = chance.choice(better if chance.random() < share else rows)
+                file.write(json.dumps({**row, "step": step}) + "\n")
+
+
+def take_trends(browser: Browser, address: str) -> None:
+    """Take the picture of a run's trends."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1000}, color_scheme="light")
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    page.locator("#trends").screenshot(path=IMAGES / "trends.png")
+    page.close()
 
 
 def take(browser: Browser, address: str, name: str, scheme: str, height: int) -> None:
@@ -163,9 +194,13 @@ def main() -> None:
         page, flips = Path(folder, "report.html"), Path(folder, "flips.html")
         grader("report", str(graded), "--problems", "examples/problems.jsonl", "-o", str(page))
         grader("report", str(graded), str(before), "-o", str(flips))
+        run, trends = Path(folder, "run.jsonl"), Path(folder, "run.html")
+        record(graded, run)
+        grader("report", str(run), "-o", str(trends))
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, sample, scheme, height in SHOTS:
             take(browser, f"{page.as_uri()}#{sample}", name, scheme, height)
+        take_trends(browser, trends.as_uri())
         take(browser, f"{flips.as_uri()}?q=flipped%3Dtrue#samples", "flips", "light", 900)
         with serving(Path(folder)) as (address, broker):
             keep_busy(address, SERVED_S)
