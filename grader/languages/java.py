@@ -246,7 +246,11 @@ LANGUAGES = (
         title="Java",
         image="java",
         aliases=frozenset({"java8", "java11", "java17", "java21", "java 8", "java 11", "openjdk"}),
-        packages={"javac": "default-jdk-headless", "java": "default-jdk-headless"},
+        # Rows of MultiPL-E import the library.
+        packages={
+            "javac": "default-jdk-headless libjavatuples-java",
+            "java": "default-jdk-headless",
+        },
         folders=("/etc/java-*", "/usr/share/java"),
         source="Main.java",
         prepare=prepare,

@@ -39,6 +39,8 @@ TESTS = {
     "rust": "    let candidate = f;\n    assert_eq!(candidate(1), 2);\n",
 }
 """One comparison in the layout of MultiPL-E, by the language's own name."""
+PROMPTS = {"rust": "fn f(_: i32) -> i32 {\n"}
+"""Prompts that tell the type of what the tests expect, if a language needs that."""
 
 
 def outputs() -> list[str]:
@@ -57,7 +59,7 @@ def submissions(name: str, language: Language, code: str) -> Iterator[Submission
             {
                 "name": "f",
                 "language": language.name,
-                "prompt": "",
+                "prompt": PROMPTS.get(language.name, ""),
                 "tests": TESTS[language.name],
                 "stop_tokens": [],
             }
