@@ -33,7 +33,9 @@ def find_compile_error(outcome: RunOutcome, language: Language, limits: Limits) 
         return _compile_error(f"the code does not compile{place}: {words}")
     trouble = read_report(outcome.report).compile_error
     if trouble is not None:
-        return _compile_error(inert(trouble.message, _MESSAGE_CHARS))
+        # Code that runs while it is compiled can report anything, such as an empty message.
+        words = inert(trouble.message, _MESSAGE_CHARS)
+        return _compile_error(words or "what the compiler made cannot be used")
     return None
 
 

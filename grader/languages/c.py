@@ -5,7 +5,9 @@ import re
 from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
 
 GCC_WORDS = ErrorWords(
-    message=re.compile(r"(?:\b[Ee]rror: |undefined reference to )(?P<message>.+)"),
+    message=re.compile(
+        r"(?:\b[Ee]rror: |undefined reference to |/ld: (?=final link failed))(?P<message>.+)"
+    ),
     line=re.compile(r"^solution\.\w+:(?P<line>\d+):(?:\d+:)? (?:fatal )?error: ", re.MULTILINE),
 )
 MAIN = re.compile(r"\bmain\s*\(")

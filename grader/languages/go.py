@@ -192,7 +192,12 @@ LANGUAGES = (
         tests=_TESTS,
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(
-            message=re.compile(r"solution\.go:\d+:\d+: (?P<message>.+)"),
+            message=re.compile(
+                r"solution\.go:\d+:\d+: (?P<message>.+)"
+                # Errors without a line, such as those of the linker.
+                r"|^(?:#|package) command-line-arguments\n(?!\S*solution\.go:)\s*(?P<other>.+)",
+                re.MULTILINE,
+            ),
             line=re.compile(r"solution\.go:(?P<line>\d+):\d+: "),
         ),
         runtime_words=ErrorWords(

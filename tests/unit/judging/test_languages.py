@@ -62,6 +62,26 @@ LIMITS = Limits()
             id="go 1.19",
         ),
         pytest.param(
+            "go",
+            "# command-line-arguments\n"
+            "compile: writing output: write $WORK/b001/_pkg_.a: no space left on device\n",
+            ": compile: writing output: write $WORK/b001/_pkg_.a: no space left on device",
+            id="go 1.19, no line",
+        ),
+        pytest.param(
+            "go",
+            "package command-line-arguments\n\timports ../../etc: no Go files in /etc\n",
+            ": imports ../../etc: no Go files in /etc",
+            id="go 1.19, imports",
+        ),
+        pytest.param(
+            "c",
+            "/usr/bin/ld: final link failed: No space left on device\n"
+            "collect2: error: ld returned 1 exit status\n",
+            ": final link failed: No space left on device",
+            id="ld, too large",
+        ),
+        pytest.param(
             "javascript",
             "/work/solution.js:2\nconst b = ;\n          ^\n\nSyntaxError: Unexpected token ';'\n",
             "on line 2: SyntaxError: Unexpected token ';'",
@@ -92,6 +112,13 @@ def test_product_that_cannot_be_kept_is_a_compile_error() -> None:
     finding = find_compile_error(outcome, languages()["cpp"], COMPILE_LIMITS)
     assert finding is not None
     assert finding.feedback == "it is too large"
+
+
+def test_reported_compile_error_without_a_message_has_feedback_all_the_same() -> None:
+    outcome = replace(ENDED, exit_code=0, report=b'{"e": "compile_error"}')
+    finding = find_compile_error(outcome, languages()["perl"], COMPILE_LIMITS)
+    assert finding is not None
+    assert finding.feedback == "what the compiler made cannot be used"
 
 
 def test_compiler_that_ended_in_order_found_no_error() -> None:
