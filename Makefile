@@ -4,7 +4,7 @@ BIN := $(dir $(shell command -v $(PYTHON)))
 PYTEST := $(PYTHON) -m pytest
 SHARED ?= ../shared
 
-.PHONY: help demo test-all check format test test-docker acceptance acceptance-full agreement bench images lock faults soak fuzz manifests stability trainers screenshots
+.PHONY: help demo test-all check format test test-slow test-docker acceptance acceptance-full agreement bench images lock faults soak fuzz manifests stability trainers screenshots
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  \1\t/' | expand -t 20
@@ -27,6 +27,9 @@ format:  ## Format the sources
 
 test:  ## The tests that need no service
 	$(PYTEST) -m "not docker and not redis and not slow" --ignore=tests/acceptance
+
+test-slow:  ## The tests that CI leaves out, as they take long or differ little from others
+	$(PYTEST) -m slow --ignore=tests/acceptance --ignore=tests/faults
 
 test-docker:  ## The tests that need a Docker engine and the sandbox image
 	$(PYTEST) -m docker --ignore=tests/acceptance

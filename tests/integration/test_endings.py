@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +34,14 @@ COUNT = 16
 
 ORDERLY = ["return", "exit", "exception", "exception-in-thread", "SIGINT", "SIGINT-twice"]
 KILLED = ["SIGTERM", "SIGHUP", "SIGKILL", "os._exit"]
+EACH_KIND = ["exception-in-thread", "SIGINT", "SIGKILL"]
+"""By the interpreter, by a signal that Python acts on, and by the kernel."""
+OTHERS = [ending for ending in (*ORDERLY, *KILLED) if ending not in EACH_KIND]
+
+
+def slow(*cells: tuple[str, str]) -> list[Any]:
+    """Return cells of a table whose row and whose column other tests have, as parameters."""
+    return [pytest.param(*cell, marks=pytest.mark.slow) for cell in cells]
 
 
 @dataclass(kw_only=True)
@@ -102,8 +112,14 @@ def comm_of(pid: int) -> str:
 # ---------------------------------------------------------------- in the process itself
 
 
-@pytest.mark.parametrize("kind", ["sleeping", "spinning"])
-@pytest.mark.parametrize("ending", [*ORDERLY, *KILLED])
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [
+        *product([*ORDERLY, *KILLED], ["sleeping"]),
+        *product(EACH_KIND, ["spinning"]),
+        *slow(*product(OTHERS, ["spinning"])),
+    ],
+)
 def test_process_with_slots_ends_soon_and_takes_them_along(ending: str, kind: str) -> None:
     with calling("library", ending, kind) as trainer:
         known = family(trainer.process.pid)
@@ -111,7 +127,9 @@ def test_process_with_slots_ends_soon_and_takes_them_along(ending: str, kind: st
         wait_until(lambda: not living(known), SOON_S, "nothing of it is left")
 
 
-@pytest.mark.parametrize("ending", [*ORDERLY, *KILLED])
+@pytest.mark.parametrize(
+    "ending", [*EACH_KIND, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)]
+)
 def test_process_with_host_processes_ends_soon_and_takes_them_along(ending: str) -> None:
     with calling("library", ending, "sleeping", slots=SLOTS_PER_PROCESS + 2) as trainer:
         known = family(trainer.process.pid)
@@ -122,12 +140,17 @@ def test_process_with_host_processes_ends_soon_and_takes_them_along(ending: str)
 @pytest.mark.parametrize(
     ("caller", "ending"),
     [
-        (caller, ending)
-        for caller in ("openrlhf", "openrlhf-loop", "openrlhf-agent", "verl", "rllm")
-        for ending in ("return", "exception", "SIGINT")
-    ]
-    + [("areal", ending) for ending in ("return", "exception", "SIGINT", "SIGKILL")]
-    + [("trl", "SIGINT"), ("trl", "SIGINT-twice")],
+        *product(["openrlhf", "openrlhf-agent", "areal"], ["exception", "SIGINT"]),
+        *product(["openrlhf-loop", "verl", "rllm", "trl"], ["SIGINT"]),
+        *(("areal", "SIGKILL"), ("trl", "SIGINT-twice")),
+        *slow(
+            *product(["openrlhf-loop", "verl", "rllm"], ["exception"]),
+            *product(
+                ["openrlhf", "openrlhf-loop", "openrlhf-agent", "verl", "rllm", "areal"],
+                ["return"],
+            ),
+        ),
+    ],
 )
 def test_trainer_ends_soon_whatever_calls_the_reward_function(caller: str, ending: str) -> None:
     with calling(caller, ending, "sleeping") as trainer:
@@ -225,10 +248,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.mark.parametrize(
     ("caller", "ending"),
     [
-        *(("library", ending) for ending in [*ORDERLY, *KILLED]),
+        *product(["library"], EACH_KIND),
         ("openrlhf", "exception"),
-        ("openrlhf-loop", "SIGINT"),
         ("verl", "SIGINT"),
+        *slow(*product(["library"], OTHERS), ("openrlhf-loop", "SIGINT")),
     ],
 )
 def test_process_at_a_service_ends_soon_and_takes_its_submissions_along(

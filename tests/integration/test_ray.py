@@ -31,7 +31,9 @@ SOON_S = 30.0
 """A machine that is busy with other tests takes long to start and end a Ray."""
 
 
-@pytest.mark.parametrize("ending", ["kill", "return", "exception"])
+@pytest.mark.parametrize(
+    "ending", ["kill", pytest.param("return", marks=pytest.mark.slow), "exception"]
+)
 def test_actors_grade_and_leave_nothing_when_they_end(ending: str, tmp_path: Path) -> None:
     environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}
     settings = {"sandbox": "native", "slots": SLOTS, "reward_deadline_s": 120}

@@ -101,17 +101,19 @@ def test_kept_stream_hangs_up_when_its_process_dies_though_a_fork_lives_on() -> 
     assert lines("""
 import signal, socket
 ours, theirs = socket.socketpair()
+until, alive = os.pipe()
 parent = os.fork()
 if parent == 0:
     theirs.close()
     keep_from_forks(ours)
     if os.fork() == 0:
         ours.close()   # Of the fork; its number was kept from being another's until now.
-        time.sleep(5)
+        os.close(alive)
+        os.read(until, 1)  # Until the first process has ended.
         os._exit(0)
     os.kill(os.getpid(), signal.SIGKILL)
 ours.close()
 os.waitpid(parent, 0)
-theirs.settimeout(3)
+theirs.settimeout(30)
 print(theirs.recv(1))
 """) == ["b''"]
