@@ -111,7 +111,7 @@ def test_unused_service_shows_a_command_that_grades(open_page: OpenPage, tmp_pat
 
 def test_page_says_that_all_is_well(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service)
-    assert page.locator("#health").inner_text().startswith("All is well.")
+    page.locator("#health", has_text="All is well.").wait_for()
 
 
 # ---------------------------------------------------------------- samples
@@ -134,6 +134,7 @@ def test_sample_is_found_by_keys_and_explains_its_reward(
     assert "+0.30" in shown
     assert "assert add(0, 0) == 0" in shown
     page.keyboard.press("Escape")
+    page.locator("#samples").wait_for()
     assert names(page) == ["group/bad"]
     assert page.locator("#sample-body").inner_text() == ""
     page.reload()
@@ -162,7 +163,7 @@ def test_samples_of_a_kind_lead_from_one_to_the_next(open_page: OpenPage, servic
     page.keyboard.press("k")
     page.get_by_role("heading", name=first).wait_for()
     page.get_by_role("link", name="All samples").click()
-    assert page.url.endswith("#/samples/failed/pair")
+    page.wait_for_url(re.compile("#/samples/failed/pair$"))
     page.get_by_role("link", name="Like an attack").click()
     page.locator("#kinds [aria-current=true]", has_text="Like an attack").wait_for()
     page.get_by_label("Search").fill("")
@@ -198,7 +199,7 @@ def test_playground_grades_an_example_and_typed_input(
     assert page.locator("#why").count() == 1
     page.go_back()
     page.go_back()
-    assert "Wrong answer" in report.inner_text()
+    report.get_by_text("Wrong answer").first.wait_for()
 
 
 def test_playground_keeps_what_was_typed(open_page: OpenPage, service: Service) -> None:
@@ -215,6 +216,7 @@ def test_playground_keeps_what_was_typed(open_page: OpenPage, service: Service) 
 
 def test_playground_names_the_error_in_a_label(open_page: OpenPage, service: Service) -> None:
     page = open_live(open_page, service, "playground", forgiven=NO_CONNECTION)
+    page.locator("#try-format option").first.wait_for(state="attached")
     page.locator("#try-label").fill('{"odd": 1}')
     page.get_by_role("button", name="Grade").click()
     page.get_by_text("Not graded: the label is in no known format").wait_for()

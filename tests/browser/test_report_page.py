@@ -193,7 +193,7 @@ def test_what_was_chosen_stays_when_the_page_is_reloaded(
     page.reload()
     page.wait_for_selector("#sample-name")
     page.keyboard.press("Escape")
-    page.wait_for_selector("html[data-ready]")
+    page.locator("#list").wait_for()
     assert (names(page), count(page)) == (before, found)
     assert page.get_by_label("Search").input_value() == "s"
     assert page.locator("html").get_attribute("data-theme") == "dark"
@@ -288,7 +288,6 @@ def test_code_is_searched_in_the_one_file(
     searching = page.locator("#code-told", has_text="searching")
     for typed in CODE_SEARCHES:
         page.get_by_label("In code").fill(typed)
-        searching.wait_for()
         searching.wait_for(state="detached")
         found[typed] = page.evaluate("samples.shown.length")
     assert found == CODE_SEARCHES
