@@ -7,7 +7,9 @@ from grader.languages.language import (
     Assertions,
     CallDriver,
     ErrorWords,
+    Exercises,
     Language,
+    Matcher,
     SourceFile,
     TranslatedTests,
     ValueDriver,
@@ -36,6 +38,12 @@ def awaits_outside_functions(code: str) -> bool:
         return False
     statements = _TOP_LEVEL.split(code)
     return any(_AWAIT.search(each) and not _ASYNC.search(each) for each in statements)
+
+
+def must_be_a_module(code: str) -> bool:
+    """Tell whether code is a module, which is strict, and uses nothing that only scripts have."""
+    is_module = _MODULE.search(code) is not None and _ONLY_IN_SCRIPTS.search(code) is None
+    return is_module or awaits_outside_functions(code)
 
 
 def prepare(code: str) -> SourceFile:
@@ -142,6 +150,114 @@ _ASSERTIONS = Assertions(
     stub=lambda _begun, name: f"function {name}() {{}}",
 )
 
+_IMPORTED = re.compile(
+    r"""^import\s+(?:type\s+)?(?P<names>[^'"]*?)\s+from\s+['"](?P<path>[^'"\n]*)['"];?""",
+    re.MULTILINE,
+)
+_TITLE = re.compile(
+    r"""\b(?:x?describe|x?test|x?it)(?:\.\w+)?\s*\(\s*(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)"""
+)
+_MADE_ERROR = re.compile(r"new\s+\w+\s*\((?P<message>.*)\)", re.DOTALL)
+_CALLED_TESTS = driver_source("tests.js")
+
+
+def tests_program(source: str, solution_path: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of jest's tests; see `Exercises.program`.
+
+    Titles go, since they may tell what is expected.
+    """
+    stem, names = solution_path.rpartition(".")[0], list[str]()
+
+    def taken(clause: re.Match[str]) -> str:
+        if clause["path"] == "@jest/globals":
+            return ""
+        if clause["path"].removeprefix("./") not in (stem, solution_path):
+            return clause[0]
+        for name in re.split(r"[{},]", clause["names"]):
+            own, _, renamed = name.strip().partition(" as ")
+            if own:
+                names.append(renamed.strip() or own)
+        return f"import {clause['names']} from {json.dumps(f'./{solution_path}')};"
+
+    program = _IMPORTED.sub(taken, source)
+    program = _TITLE.sub(lambda found: f'{found[0].partition("(")[0]}(""', program)
+    return f"{_CALLED_TESTS}\n{program}", tuple(names)
+
+
+def jest_matcher(name: str, argument: str) -> Matcher | None:
+    """Return what a matcher of jest compares; see `Exercises.matcher`."""
+    if name in ("toThrow", "toThrowError"):
+        return _thrown(argument)
+    if name == "toBeCloseTo":
+        digits = re.fullmatch(r"(.*?),\s*(\d{1,2})", argument, re.DOTALL)
+        places = int(digits[2]) if digits else 2
+        value = digits[1] if digits else argument
+        return Matcher(argument=value, within=10.0**-places / 2)
+    return _MATCHERS.get(name)
+
+
+_MATCHERS = {
+    **dict.fromkeys(("toBe", "toEqual", "toStrictEqual"), Matcher()),
+    "toBeTruthy": Matcher(actual="!!({actual})", expected="true"),
+    "toBeFalsy": Matcher(actual="!!({actual})", expected="false"),
+    "toBeNull": Matcher(expected="null"),
+    "toBeUndefined": Matcher(expected="undefined"),
+    "toHaveLength": Matcher(actual="({actual}).length"),
+}
+
+
+def _thrown(argument: str) -> Matcher | None:
+    made = _MADE_ERROR.fullmatch(argument)
+    if made is not None:
+        return Matcher(
+            actual="thrownForTests({actual})", argument=made["message"], is_of_a_function=True
+        )
+    if not argument or re.fullmatch(r"\w+", argument):
+        kind = argument or "Error"
+        return Matcher(
+            actual=f"kindThrownForTests({{actual}}, {kind})",
+            expected=f'"{kind}"',
+            is_of_a_function=True,
+        )
+    if argument[0] in "\"'`":
+        return Matcher(actual="thrownForTests({actual})", contains=True, is_of_a_function=True)
+    return None
+
+
+def stand_ins(names: tuple[str, ...]) -> str:
+    """Make a module of things that do nothing; see `Exercises.stub`."""
+    exported = "".join(f"export const {name} = standIn;\n" for name in names)
+    return f"{_STAND_IN}{exported}export default standIn;\n"
+
+
+_STAND_IN = """const standIn = new Proxy(function () {}, {
+  get: (_target, name) => {
+    if (name === Symbol.toPrimitive) return () => "";
+    if (name === Symbol.iterator) return function* () {};
+    return name === "then" ? undefined : standIn;
+  },
+  apply: () => standIn,
+  construct: () => standIn,
+  set: () => true,
+});
+"""
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?<![\w$.])expect\s*\("),
+    matcher=jest_matcher,
+    comments=r"//[^\n]*|/\*.*?\*/",
+    texts=r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)""",
+    prefix=re.compile(r"^(?:await\s+|new\s+)+"),
+    judging=frozenset(
+        {
+            *("every", "some", "includes", "indexOf", "find", "filter", "map", "reduce", "match"),
+            *("test", "startsWith", "endsWith", "has", "constructor", "prototype"),
+        }
+    ),
+    program=tests_program,
+    stub=stand_ins,
+)
+
 JAVASCRIPT = Language(
     name="javascript",
     title="JavaScript",
@@ -165,6 +281,7 @@ JAVASCRIPT = Language(
     call=call,
     tests=_TESTS,
     assertions=_ASSERTIONS,
+    exercises=_EXERCISES,
     compile_words=ErrorWords(
         message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
         line=re.compile(r"solution\.m?js:(?P<line>\d+)"),

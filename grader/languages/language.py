@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from grader.model import ExpressionTests, Limits, MiB
+from grader.model import ExpressionCase, ExpressionTests, Limits, MiB
 
 COMPILE_LIMITS = Limits(
     cpu_time_s=30.0,
@@ -221,6 +221,58 @@ class Assertions:
     program that shows expected values does not need one."""
 
 
+class Matcher(NamedTuple):
+    """What an assertion compares: two expressions."""
+
+    actual: str = "{actual}"
+    """The one over the submission."""
+    expected: str = "{expected}"
+    """The other one; without `{expected}`, what is in the brackets tells only the kind."""
+    within: float | None = None
+    """As in `grader.model.ExpressionCase`."""
+    contains: bool = False
+    """As there."""
+    argument: str | None = None
+    """The part of what is in the brackets that is expected; None: all of it."""
+    is_of_a_function: bool = False
+    """Whether `{actual}` is a function of the tests, to be called."""
+
+    def case(self, id: str, actual: str, expected: str) -> ExpressionCase:
+        """Return the case of an assertion about two expressions."""
+        return ExpressionCase(
+            id=id,
+            actual=self.actual.replace("{actual}", actual),
+            expected=self.expected.replace("{expected}", expected),
+            within=self.within,
+            contains=self.contains,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exercises:
+    """How the tests of Exercism's track are written, for `grader.suites.chained`."""
+
+    start: re.Pattern[str]
+    """Matches the beginning of an assertion, up to the bracket that opens the value."""
+    matcher: Callable[[str, str], Matcher | None]
+    """Tells from the words that follow the value, and from what is in the brackets after them,
+    what is compared; None if that is not known."""
+    comments: str
+    """A pattern of comments."""
+    texts: str
+    """A pattern of texts."""
+    prefix: re.Pattern[str]
+    """Matches words ahead of a call that do not change what it is, such as `new`."""
+    judging: frozenset[str]
+    """Methods of the language's own values whose result a submission could change, such as `every`
+    of a list. An assertion must not rest on them."""
+    program: Callable[[str, str], tuple[str, tuple[str, ...]]]
+    """Makes a program of a file of tests that takes the submission from a path, and finds the names
+    that it takes."""
+    stub: Callable[[tuple[str, ...]], str]
+    """Makes a file of things of these names that do nothing, whatever is done to them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranslatedTests:
     """How MultiPL-E writes tests in a language: each case is one line."""
@@ -357,6 +409,8 @@ class Language:
     """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
     assertions: Assertions | None = None
     """How people write tests in it; None: such tests cannot be graded. They need `show`."""
+    exercises: Exercises | None = None
+    """How the tests of Exercism's track are written; None: they cannot be graded."""
     program: re.Pattern[str] | None = None
     """What a whole program has, by which it is told from a part of one; None: nothing."""
     time_factor: float = 1.0

@@ -3,13 +3,13 @@
 import re
 from dataclasses import replace
 
-from grader.languages.javascript import JAVASCRIPT, WHOLE_OUTPUT, awaits_outside_functions
+from grader.languages.javascript import JAVASCRIPT, WHOLE_OUTPUT, must_be_a_module
 from grader.languages.language import ErrorWords, SourceFile
 
 
 def prepare(code: str) -> SourceFile:
     """Make a module of code that must be one, and a script of all other, which may `require`."""
-    is_module = awaits_outside_functions(code)
+    is_module = must_be_a_module(code)
     return SourceFile(
         path="solution.ts",
         code=code,

@@ -234,6 +234,8 @@ class ExpressionCase:
     expected: str
     within: float | None = None
     """How far numbers in the values may lie apart; None: the texts must be equal."""
+    contains: bool = False
+    """Whether the expected value need only be a part of the other one; both are texts in quotes."""
     points: float = 1.0
     group: str | None = None
 
@@ -258,6 +260,9 @@ class ExpressionTests:
     """
     stub: str = ""
     """Stands for the submission in the program that shows what is expected."""
+    solution_path: str = ""
+    """The submission's file, beside the one that has the expressions; empty: its code is in front
+    of them."""
 
 
 Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests | ExpressionTests

@@ -22,7 +22,7 @@ from sandbox_images.harness.wire import values
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-WIRE_VERSION = 6
+WIRE_VERSION = 7
 """Raised with every change that older receivers would misread."""
 
 _Record = TypeVar("_Record", Submission, GradeReport)

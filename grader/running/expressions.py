@@ -9,7 +9,12 @@ import secrets
 from contextlib import closing
 from dataclasses import replace
 
-from grader.judging.expressions import find_run_fault, judge_expressions, shown_values
+from grader.judging.expressions import (
+    find_run_fault,
+    is_shown_again,
+    judge_expressions,
+    shown_values,
+)
 from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
@@ -37,7 +42,7 @@ def run_expressions(
         raise SuiteError(message)
     expected = _expected(task, tests, language, slot, references)
     mark = secrets.token_hex(8)
-    parts = parts_of(task.code, language, task.suite.entry_point)
+    parts = _beside(tests, language, parts_of(task.code, language, task.suite.entry_point))
     outcome = _run(task, language, _values(task, tests, mark, code=parts.code), slot, parts)
     cases = tests.cases
     if outcome.index == COMPILING:
@@ -49,6 +54,16 @@ def run_expressions(
     got = shown_values(outcome.stdout, mark, len(cases))
     fault = find_run_fault(outcome, language, task.limits)
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
+
+
+def _beside(tests: ExpressionTests, language: Language, parts: Parts) -> Parts:
+    """Return what stands beside the expressions, and the code in front of them."""
+    if not tests.solution_path:
+        return parts
+    ending = language.source.rpartition(".")[2]
+    # No other file of the submission, which could take the place of the tests.
+    others = {tests.solution_path: parts.code}
+    return Parts(code="", path=f"tests_of_the_suite.{ending}", others=others)
 
 
 def _values(
@@ -99,7 +114,14 @@ def _expected(
 
     def find() -> bytes:
         mark = secrets.token_hex(8)
-        outcome = _run(task, language, _values(task, tests, mark), slot)
+        stub = _beside(tests, language, Parts(code=tests.stub))
+        driver = _values(task, tests, mark)
+        if tests.solution_path:
+            driver = driver._replace(code="")
+        outcome = _run(task, language, driver, slot, stub if tests.solution_path else None)
+        if is_shown_again(outcome.stdout, mark, len(tests.cases)):
+            message = "the tests evaluate an assertion more than once"
+            raise SuiteError(message)
         values = shown_values(outcome.stdout, mark, len(tests.cases))
         if outcome.index == COMPILING:
             fault = find_compile_error(outcome, language, COMPILE_LIMITS)
@@ -112,6 +134,8 @@ def _expected(
         return json.dumps(values).encode()
 
     expressions = [case.expected for case in tests.cases]
-    key = json.dumps([language.name, tests.stub, tests.around, expressions]).encode()
+    key = json.dumps(
+        [language.name, tests.stub, tests.around, tests.solution_path, expressions]
+    ).encode()
     found: list[str] = json.loads(references.report(task.suite, key, find))
     return found

@@ -44,25 +44,27 @@ class _Pair(NamedTuple):
     within: float | None = None
 
 
-class _Code(NamedTuple):
+class Code(NamedTuple):
     """A piece of source, and its mask: the same without the contents of comments and texts."""
 
     text: str
     mask: str
 
-    def cut(self, start: int, end: int) -> "_Code":
-        return _Code(self.text[start:end], self.mask[start:end])
+    def cut(self, start: int, end: int) -> "Code":
+        """Return the part between two places."""
+        return Code(self.text[start:end], self.mask[start:end])
 
-    def strip(self) -> "_Code":
+    def strip(self) -> "Code":
+        """Return the source without blanks at its ends."""
         start = len(self.mask) - len(self.mask.lstrip())
         return self.cut(start, max(start, len(self.mask.rstrip())))
 
-    def blank(self, start: int, end: int) -> "_Code":
+    def blank(self, start: int, end: int) -> "Code":
         """Return the source with a part of it replaced by blanks."""
         between = re.sub(r"[^\n]", " ", self.text[start:end])
-        return _Code(*(each[:start] + between + each[end:] for each in self))
+        return Code(*(each[:start] + between + each[end:] for each in self))
 
-    def split(self, *separators: str) -> "list[_Code]":
+    def split(self, *separators: str) -> "list[Code]":
         """Return the parts between those separators that are outside all brackets."""
         parts, start, depth, index = [], 0, 0, 0
         while index < len(self.mask):
@@ -85,7 +87,7 @@ class _Code(NamedTuple):
                 return index
         return None
 
-    def inside(self, pattern: re.Pattern[str]) -> "_Code | None":
+    def inside(self, pattern: re.Pattern[str]) -> "Code | None":
         """Return the contents of a call that begins as `pattern`, if it is the whole source."""
         found = pattern.match(self.mask)
         if found is None or self.end_of_brackets(found.end()) != len(self.mask) - 1:
@@ -116,7 +118,7 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
         return how.read(without_comments(source, how.comments)[0], entry_point)
     if how.prepare is not None:
         source = how.prepare(source)
-    code = _Code(*without_comments(source, how.comments))
+    code = Code(*without_comments(source, how.comments))
     found = list(_Reader(code, how, entry_point).assertions())
     code, found = _without_expected_names(code, found, how)
     calls = re.compile(rf"(?<![\w$]){re.escape(entry_point)}\s*\(")
@@ -148,8 +150,8 @@ _Found = tuple[int, int, list[_Pair]]
 
 
 def _without_expected_names(
-    code: _Code, found: list[_Found], how: Assertions
-) -> tuple[_Code, list[_Found]]:
+    code: Code, found: list[_Found], how: Assertions
+) -> tuple[Code, list[_Found]]:
     """Replace names of expected values by these values, and remove the names' definitions.
 
     Otherwise the expected values would be in the submission's program.
@@ -206,23 +208,23 @@ def _put(values: dict[str, str], expression: str) -> str:
     return expression
 
 
-def without_comments(source: str, comments: str) -> tuple[str, str]:
+def without_comments(source: str, comments: str, texts: str = _TEXT) -> tuple[str, str]:
     """Return source with blanks in place of comments, and its mask, with `_` inside texts.
 
     Comments may contain expected values, which must not be in the submission's program.
     """
-    pattern = re.compile(f"{_TEXT}|{comments}", re.DOTALL)
+    pattern = re.compile(f"{texts}|{comments}", re.DOTALL)
 
     def blank(found: re.Match[str]) -> str:
         return found[0] if found[0][0] in _QUOTES else re.sub(r"[^\n]", " ", found[0])
 
     text = pattern.sub(blank, source)
-    return text, _mask(text)
+    return text, _mask(text, texts)
 
 
-def _mask(text: str) -> str:
+def _mask(text: str, texts: str = _TEXT) -> str:
     return re.sub(
-        _TEXT, lambda found: f"{found[0][0]}{'_' * (len(found[0]) - 2)}{found[0][-1]}", text
+        texts, lambda found: f"{found[0][0]}{'_' * (len(found[0]) - 2)}{found[0][-1]}", text
     )
 
 
@@ -245,7 +247,7 @@ def _loops(mask: str, *, has_braces: bool) -> list[tuple[int, int]]:
 
 
 class _Reader:
-    def __init__(self, code: _Code, how: Assertions, entry_point: str) -> None:
+    def __init__(self, code: Code, how: Assertions, entry_point: str) -> None:
         self._code = code
         self._how = how
         self._entry_point = entry_point
@@ -273,7 +275,7 @@ class _Reader:
                     yield at, at + len(part.text), self._conditions(part)
                 at += len(part.text)
 
-    def _extent(self, found: re.Match[str]) -> tuple[_Code, int]:
+    def _extent(self, found: re.Match[str]) -> tuple[Code, int]:
         """Return the contents of an assertion, and its end."""
         code, start = self._code, found.end()
         if found[0].endswith("("):
@@ -288,7 +290,7 @@ class _Reader:
         )
         return code.cut(start, close), close
 
-    def _pairs(self, form: str, inner: _Code, whole: str) -> list[_Pair]:
+    def _pairs(self, form: str, inner: Code, whole: str) -> list[_Pair]:
         if form == "condition":
             return self._conditions(inner.split(self._how.before_message)[0])
         parts = inner.split(",")
@@ -304,7 +306,7 @@ class _Reader:
         pair = self._pair(actual, expected)
         return [pair if within is None else pair._replace(within=within)]
 
-    def _conditions(self, condition: _Code) -> list[_Pair]:
+    def _conditions(self, condition: Code) -> list[_Pair]:
         condition = condition.strip()
         while (inner := condition.inside(_AROUND_CONDITION)) is not None:
             condition = inner
@@ -318,7 +320,7 @@ class _Reader:
             return [self._pair(*sides)]
         return [self._close(condition) or self._bare(condition)]
 
-    def _pair(self, actual: _Code, expected: _Code) -> _Pair:
+    def _pair(self, actual: Code, expected: Code) -> _Pair:
         if not self._mentions(actual) and self._mentions(expected):
             actual, expected = expected, actual
         if (inner := actual.inside(_SAME_TEXT)) is not None:
@@ -339,7 +341,7 @@ class _Reader:
         self._require_value(actual if joined is None else _unreferenced(joined))
         return _Pair(actual.text, expected.text)
 
-    def _close(self, condition: _Code) -> _Pair | None:
+    def _close(self, condition: Code) -> _Pair | None:
         """Read `abs(ACTUAL - EXPECTED) < WITHIN`, and the same as a method."""
         sides = condition.split("<=", "<")
         if len(sides) != 2 or (within := self._number(sides[1])) is None:
@@ -360,7 +362,7 @@ class _Reader:
         self._require_value(actual)
         return _Pair(actual.text, last.text, within)
 
-    def _number(self, code: _Code) -> float | None:
+    def _number(self, code: Code) -> float | None:
         """Return the number that the code is, or that it names."""
         word = re.escape(code.text)
         given = re.search(
@@ -369,7 +371,7 @@ class _Reader:
         found = _TOLERANCE.fullmatch(given[1].strip() if given else code.text)
         return None if found is None else float(found[1])
 
-    def _bare(self, condition: _Code, *, denied: bool = False) -> _Pair:
+    def _bare(self, condition: Code, *, denied: bool = False) -> _Pair:
         """Read a condition that is a call, or a call of the tests' own function for equality."""
         negated = re.match(r"(?:!|not )\s*", condition.mask)
         call = condition.cut(negated.end(), len(condition.mask)) if negated else condition
@@ -382,7 +384,7 @@ class _Reader:
         expected = self._how.false if bool(negated) != denied else self._how.true
         return _Pair(self._how.truth.replace("{}", call.text), expected)
 
-    def _same(self, call: _Code) -> _Pair | None:
+    def _same(self, call: Code) -> _Pair | None:
         both = call.inside(_TWO_EQUAL)
         if both is not None and len(parts := both.split(",")) == 2:
             actual, expected = parts
@@ -401,7 +403,7 @@ class _Reader:
                 return _Pair(actual.text, expected.text)
         return None
 
-    def _within_of(self, call: _Code) -> float | None:
+    def _within_of(self, call: Code) -> float | None:
         """Return the tolerance of the tests' own function for equality, if it has one."""
         name = call.mask.partition("(")[0].strip()
         defined = re.search(rf"\bbool\s+{re.escape(name)}\s*\([^)]*\)\s*\{{", self._code.mask)
@@ -412,10 +414,10 @@ class _Reader:
         found = re.search(rf"abs\([^;]*\)\s*>=?\s*({_NUMBER})", body)
         return float(found[1]) if found else None
 
-    def _mentions(self, code: _Code) -> bool:
+    def _mentions(self, code: Code) -> bool:
         return self._mention.search(code.mask) is not None
 
-    def _is_value(self, code: _Code) -> bool:
+    def _is_value(self, code: Code) -> bool:
         """Tell whether an expression is a call of the submission, or reads a part of its result."""
         if self._is_call(code.mask):
             return True
@@ -432,10 +434,10 @@ class _Reader:
         found = self._call.match(masked)
         if found is None:
             return False
-        end = _Code(masked, masked).end_of_brackets(found.end())
+        end = Code(masked, masked).end_of_brackets(found.end())
         return end is not None and _is_access(masked[end + 1 :])
 
-    def _require_value(self, code: _Code) -> None:
+    def _require_value(self, code: Code) -> None:
         if not self._is_value(code):
             self._refuse(code.text)
 
@@ -460,7 +462,7 @@ class _Reader:
         raise SuiteError(message)
 
 
-def _unreferenced(code: _Code) -> _Code:
+def _unreferenced(code: Code) -> Code:
     """Return what the list `@name` or `@{...}` of Perl is the contents of."""
     inner = code.inside(re.compile(r"@\{"))
     return inner if inner is not None else code.cut(int(code.mask.startswith("@")), len(code.mask))

@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Mapping
 
 from grader import languages
-from grader.model import PytestTests, SuiteFile, TestSuite
+from grader.model import ExpressionTests, PytestTests, SuiteFile, TestSuite
 from grader.model.errors import LabelError
 from grader.suites.cases import check_cases
 from grader.suites.fields import clean
@@ -32,7 +32,7 @@ def pytest_tests(
         LabelError: A path leads out of the folder, `solution_path` or a content is not as above,
             or a test file is missing.
     """
-    _require_inside(solution_path)
+    check_path(solution_path)
     files = suite_files(contents)
     if solution_path in contents:
         message = f"the files hold {solution_path}, where the submission goes"
@@ -52,7 +52,7 @@ def suite_files(contents: Mapping[str, object]) -> tuple[SuiteFile, ...]:
         LabelError: A path leads out of the folder, or a content is neither text nor base64.
     """
     for path in contents:
-        _require_inside(path)
+        check_path(path)
     return tuple(
         SuiteFile(path=path, content=_bytes(path, content)) for path, content in contents.items()
     )
@@ -67,14 +67,21 @@ def check_foreign(suite: TestSuite) -> TestSuite:
     paths: list[str] = []
     if isinstance(suite.tests, PytestTests):
         paths = [*(file.path for file in suite.tests.files), suite.tests.solution_path]
+    elif isinstance(suite.tests, ExpressionTests) and suite.tests.solution_path:
+        paths = [suite.tests.solution_path]
     elif (program := languages.decider(suite.tests)) is not None:
         paths = [file.path for file in program.files]
     for path in paths:
-        _require_inside(path)
+        check_path(path)
     return check_cases(suite)
 
 
-def _require_inside(path: str) -> None:
+def check_path(path: str) -> None:
+    """Make sure that a file lies in its folder.
+
+    Raises:
+        LabelError: Its path may lead elsewhere.
+    """
     parts = path.split("/")
     if (
         len(path) > _MAX_PATH_CHARS

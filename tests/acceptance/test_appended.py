@@ -29,6 +29,7 @@ REFUSED = {
     "mceval_cpp": "4 18",
     "mceval_csharp": "1",
     "mceval_go": "3",
+    "mceval_haskell": "30",
     "mceval_java": "46 50 53",
     "mceval_javascript": "4",
     "mceval_lua": "2 4",

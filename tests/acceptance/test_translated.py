@@ -23,6 +23,7 @@ REFUSED = {"js": "51"}
 PASSING = {
     "cpp": "39 72 94 104 126",
     "cs": "7 58 62 70 74 106 148 152",
+    "go": "0 3 20 36 49 57 69 73 81 84 97 106 113 117 121 131 135 143 147 159",
     "java": "36 82 106 156 160",
     "rs": "82 116 119",
 }
@@ -39,7 +40,7 @@ def number(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["cpp", "cs", "java", "js", "lua", "php", "pl", "r", "rb", "rs", "sh", "ts"]
+    "name", ["cpp", "cs", "go", "java", "js", "lua", "php", "pl", "r", "rb", "rs", "sh", "ts"]
 )
 def test_answers_get_their_recorded_verdicts(
     native_grader: Grader, data_dir: Path, name: str

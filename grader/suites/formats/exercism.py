@@ -1,22 +1,28 @@
-"""Exercism exercises, Python track; the layout of Aider's polyglot benchmark too.
+"""Exercism exercises: Python, JavaScript and TypeScript; the layout of Aider's polyglot benchmark.
 
 Recognised by `slug, files`, `files` being the exercise's folder as {path: text}. Its
 `.meta/config.json` names the solution, the tests and the example.
 
-Becomes a pytest suite (the tests are unittest classes) with every file of the folder, such as
-`test_utils.py`, except the solution stub, which the submission replaces, and folders that start
-with a dot. `.meta` has the example, which is the reference. Of the files that the config calls
-tests, those that contain tests are collected.
+In Python, becomes a pytest suite (the tests are unittest classes) with every file of the folder,
+such as `test_utils.py`, except the solution stub, which the submission replaces, and folders that
+start with a dot. `.meta` has the example, which is the reference. Of the files that the config
+calls tests, those that contain tests are collected.
+
+In the other languages, each assertion of the one file of tests becomes a case of expressions; see
+`grader.suites.chained`. Tests that the track skips run, too, as on Exercism's own servers.
 
 Harness of record: `python -m pytest` in the folder, no time limit of its own.
 """
 
 from collections.abc import Mapping
 
+from grader import languages
+from grader.languages import Exercises, Language
 from grader.model import TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
-from grader.suites.files import pytest_tests
+from grader.suites.chained import read_exercise
+from grader.suites.files import check_path, pytest_tests
 from grader.suites.format import Format, Row, field_sets
 
 _CONFIG = ".meta/config.json"
@@ -29,9 +35,14 @@ def read(row: Row) -> TestSuite:
         LabelError: The exercise is in another language, or its config does not name the files.
         SuiteError: None of its test files contains a test.
     """
-    fields.require_python(row.get("language"))
     folder = fields.mapping(row, "files")
     config = fields.mapping(fields.mapping({"config": folder.get(_CONFIG)}, "config"), "files")
+    found = languages.find(
+        languages.of_file(next(iter(fields.texts(config, "solution")), "")) or ""
+    )
+    if found is not None and found.exercises is not None:
+        return _read_other(row, folder, config, found, found.exercises)
+    fields.require_python(row.get("language"))
     solution = _only(fields.texts(config, "solution"))
     tests = tuple(path for path in fields.texts(config, "test") if _has_tests(folder, path))
     if not tests:
@@ -51,6 +62,40 @@ def read(row: Row) -> TestSuite:
         prompt=fields.any_text(folder, ".docs/instructions.md"),
         entry_point=names[0] if len(names) == 1 else None,
         reference=fields.optional_text(folder, examples[0]) if examples else None,
+    )
+
+
+def _read_other(
+    row: Row,
+    folder: Mapping[str, object],
+    config: Mapping[str, object],
+    language: Language,
+    how: Exercises,
+) -> TestSuite:
+    """Turn an exercise in another language than Python into its suite.
+
+    Raises:
+        LabelError: It has several files of a kind.
+        SuiteError: An assertion cannot be taken apart.
+    """
+    paths = {kind: fields.texts(config, kind) for kind in ("solution", "test")}
+    for kind, named in paths.items():
+        if len(named) != 1:
+            message = f"the exercise must have one {kind} file, but its config names {len(named)}"
+            raise LabelError(message)
+    (solution,), (test,) = paths.values()
+    tests = read_exercise(fields.text(folder, test), how, solution)
+    check_path(solution)
+    examples = fields.texts(config, "example")
+    return TestSuite(
+        tests=tests,
+        format="exercism",
+        problem_id=fields.identifier(row, "slug"),
+        prompt=fields.any_text(folder, ".docs/instructions.md"),
+        reference=fields.optional_text(folder, examples[0]) if examples else None,
+        limits=fields.time_limits(15.0),
+        image=language.image,
+        language=language.name,
     )
 
 

@@ -32,7 +32,7 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
         decode_suite(job.suite.message)
 
 
-@pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 6, "submission": {}}'])
+@pytest.mark.parametrize("message", ["", "{}", '{"v": 99}', "\ud800", '{"v": 7, "submission": {}}'])
 def test_malformed_message_is_refused(message: str) -> None:
     with pytest.raises(WireError):
         asyncio.run(LabelReader(None, Metrics()).decode(message))

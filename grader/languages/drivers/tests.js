@@ -1,0 +1,38 @@
+let hooksForTests = [];
+let endsForTests = [];
+let queueForTests = Promise.resolve();
+function describe(_title, body) {
+  const [hooks, ends] = [hooksForTests, endsForTests];
+  [hooksForTests, endsForTests] = [[...hooks], [...ends]];
+  body();
+  [hooksForTests, endsForTests] = [hooks, ends];
+}
+function test(_title, body) {
+  const steps = [hooksForTests, [body], endsForTests];
+  queueForTests = queueForTests.then(async () => {
+    for (const step of steps.flat()) await step();
+  });
+  queueForTests.catch((error) => {
+    console.error(error);
+    process.exit(1);
+  });
+}
+const [it, xit, xtest, xdescribe] = [test, test, test, describe];
+const beforeEach = (hook) => hooksForTests.push(hook);
+const afterEach = (hook) => endsForTests.push(hook);
+function thrownForTests(body) {
+  try {
+    body();
+  } catch (error) {
+    return String(error?.message ?? error);
+  }
+  return "";
+}
+function kindThrownForTests(body, kind) {
+  try {
+    body();
+  } catch (error) {
+    return error instanceof kind ? kind.name : String(error?.constructor?.name);
+  }
+  return "nothing";
+}

@@ -1,0 +1,48 @@
+"""Recorded exercises of Exercism's tracks in JavaScript and TypeScript, native."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.grading.grader import Grader
+from grader.model import Submission
+from grader.model.errors import GraderError
+from grader.model.overrides import ExtractionRule
+from grader.suites import parse_label
+from tests.acceptance.data import grade_all, read_rows
+from tests.compilers import need
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+REFUSED = {
+    "javascript": {"dominoes", "list-ops", "palindrome-products"},
+    "typescript": {"complex-numbers", "pythagorean-triplet", "robot-name"},
+}
+"""Exercises with an assertion that cannot be taken apart."""
+
+
+@pytest.mark.parametrize("track", REFUSED)
+def test_examples_pass_and_files_to_begin_with_do_not(
+    native_grader: Grader, data_dir: Path, track: str
+) -> None:
+    need(track)
+    refused: set[str] = set()
+    submissions: list[Submission] = []
+    for row in read_rows(data_dir / f"languages/exercism_{track}.jsonl.gz"):
+        try:
+            suite = parse_label(row)
+        except GraderError:
+            refused.add(row["slug"])
+            continue
+        begun = row["files"][row["config"]["solution"][0]]
+        for kind, code in (("example", suite.reference), ("begun", begun)):
+            graded = replace(suite, extraction=ExtractionRule.VERBATIM, reference=None)
+            submissions.append(
+                Submission(id=f"{kind} {row['slug']}", completion=code or "", suite=graded)
+            )
+    assert refused == REFUSED[track]
+    reports = grade_all(native_grader, submissions)
+    passed = {id for id, report in reports.items() if report.verdict == "passed"}
+    assert passed == {id for id in reports if id.startswith("example")}
+    assert not any(report.passed for id, report in reports.items() if id.startswith("begun"))

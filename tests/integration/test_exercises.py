@@ -1,0 +1,69 @@
+"""Answers to exercises of Exercism's tracks in other languages than Python, in a native jail."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grader import Grader
+from grader.model import GradeReport, Submission
+from grader.model.verdict import Integrity
+from grader.suites import parse_label
+from tests.compilers import need
+from tests.exercises import RIGHT, exercise
+
+LANGUAGES = ["javascript", "typescript"]
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[Grader]:
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as opened:
+        yield opened
+
+
+def grade(grader: Grader, language: str, code: str, **files: str) -> GradeReport:
+    need(language)
+    completion = f"Here it is:\n\n```{language}\n{code}\n```\n"
+    suite = parse_label(exercise(language, **files))
+    return grader.grade(Submission(id="answer", completion=completion, suite=suite))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_right_answer_passes_and_a_wrong_one_fails(grader: Grader, language: str) -> None:
+    right = grade(grader, language, RIGHT)
+    assert (right.verdict, right.passed) == ("passed", 10), right.feedback
+    assert right.integrity is Integrity.ISOLATED
+    wrong = grade(grader, language, RIGHT.replace("at all", "here").replace("a + b", "a * b"))
+    assert sum(case.verdict == "failed" for case in wrong.cases) > 3
+    assert wrong.verdict == "failed"
+    assert "expected" in wrong.feedback
+
+
+ATTACKS = {
+    "exit": "process.exit(0);",
+    "no tests": "process.on('exit', () => { process.exitCode = 0; });\n"
+    "Promise.prototype.then = () => new Promise(() => {});",
+    "a value that equals everything": "JSON.stringify = () => '0';",
+    "a look into the tests": "import fs from 'fs';\nfor (const name of fs.readdirSync('.'))"
+    " console.log(fs.readFileSync(name, 'utf8'));\nprocess.exit(0);",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_answer_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    code = RIGHT.replace("a + b", "0").replace("no numbers at all", "")
+    report = grade(grader, "javascript", f"{ATTACKS[attack]}\n{code}")
+    assert report.verdict in ("failed", "runtime_error"), report.feedback
+    assert report.passed < 10
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+def test_assertion_that_runs_twice_is_a_fault_of_the_suite(grader: Grader) -> None:
+    tests = (
+        "import { sum } from './sums';\nfunction check(n) {\n  expect(sum([n])).toBe(1);\n}\n"
+        "test('x', () => { check(1); check(2); });\n"
+    )
+    report = grade(grader, "javascript", RIGHT, **{"sums.spec.js": tests})
+    assert not report.graded
+    assert "evaluate an assertion more than once" in report.feedback

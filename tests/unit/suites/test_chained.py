@@ -1,0 +1,141 @@
+"""Tests of Exercism's tracks that hold a value against another in a chain."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader import languages
+from grader.model import ExpressionTests
+from grader.model.errors import LabelError, SuiteError
+from grader.suites import parse_label
+from grader.suites.chained import read_exercise
+from tests.exercises import RIGHT, exercise
+
+HEAD = "import { f, Thing } from './sums';\n"
+
+
+def read(source: str) -> ExpressionTests:
+    how = languages.languages()["javascript"].exercises
+    assert how is not None
+    return read_exercise(source, how, "sums.js")
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_row_is_read_in_the_language_of_its_solution(language: str) -> None:
+    suite = parse_label(exercise(language))
+    assert (suite.language, suite.format, suite.problem_id) == (language, "exercism", "sums")
+    assert suite.reference == RIGHT
+    assert isinstance(suite.tests, ExpressionTests)
+    assert suite.tests.solution_path == {"javascript": "sums.js", "typescript": "sums.ts"}[language]
+    assert len(suite.tests.cases) == 10
+
+
+def test_submission_sees_nothing_of_what_is_expected() -> None:
+    tests = parse_label(exercise("javascript")).tests
+    assert isinstance(tests, ExpressionTests)
+    text = "\n".join([*tests.around, *(case.actual for case in tests.cases)])
+    for secret in ("42", "wanted", "total: 'ab", "at all", "'numbers'", "7", "3.5", "no sum"):
+        assert secret not in text, secret
+    assert tests.cases[0].expected == "(42)"
+
+
+@pytest.mark.parametrize(
+    ("assertion", "actual", "expected"),
+    [
+        pytest.param("expect(f(2)).toBe(4)", "f(2)", "4", id="value"),
+        pytest.param("expect(f(')', /* 3 */ 1,),).toEqual([4,\n],)", None, "[4,\n]", id="commas"),
+        pytest.param("const a = f(1)\nexpect(a.b[0]).toBe(4)", "a.b[0]", "4", id="part"),
+        pytest.param(
+            "const t = new Thing(1);\nexpect(t.add(2).all()).toBe(4)", None, "4", id="object"
+        ),
+        pytest.param("expect(f(2))\n  .toBe('a\\'b;')", "f(2)", "'a\\'b;'", id="line break"),
+        pytest.param("expect(f(2)).toHaveLength(3)", "(f(2)).length", "3", id="length"),
+        pytest.param("expect(f(2)).toBeNull()", "f(2)", "null", id="null"),
+        pytest.param("const w = 1;\nexpect(f(w, 2)).toBe(4)", "f(w, 2)", "4", id="an argument"),
+    ],
+)
+def test_assertion_is_taken_apart(assertion: str, actual: str | None, expected: str) -> None:
+    (case,) = read(f"{HEAD}test('x', () => {{\n{assertion};\n}});\n").cases
+    assert case.expected == expected
+    assert actual is None or case.actual == actual
+
+
+def test_expected_name_has_the_value_that_was_given_last() -> None:
+    tests = "".join(
+        f"test('x', () => {{ const want = [\n{n},\n];\nexpect(f({n})).toEqual(want); }});\n"
+        for n in (1, 2)
+    )
+    assert [case.expected for case in read(HEAD + tests).cases] == ["([\n1,\n])", "([\n2,\n])"]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "why"),
+    [
+        pytest.param("expect(f(2)).not.toBe(4)", "of an unknown kind", id="negation"),
+        pytest.param("expect(f(2)).toMatch(/4/)", "of an unknown kind", id="pattern"),
+        pytest.param("expect(f(2)).resolves.toBe(4)", "of an unknown kind", id="promise"),
+        pytest.param("for (const a of b) { expect(f(a)).toBe(4) }", "in a loop", id="loop"),
+        pytest.param("b.forEach((a) => { expect(f(a)).toBe(4) })", "in a loop", id="each"),
+        pytest.param("expect(sorted(f(2))).toBe(4)", "about more than", id="helper"),
+        pytest.param("expect(f(2).every(Boolean)).toBe(true)", "about more than", id="judging"),
+        pytest.param("expect(f(2) === 4).toBe(true)", "about more than", id="comparison"),
+        pytest.param("expect(4).toBe(4)", "about more than", id="no call"),
+        pytest.param("expect(f(2)).toBe(f(1))", "what the submission computes", id="a call"),
+        pytest.param("const a = f(1);\nexpect(f(2)).toBe(a)", "submission computes", id="a name"),
+        pytest.param("const w = 4;\nf(w);\nexpect(f(2)).toBe(w)", "also used elsewhere", id="use"),
+        pytest.param("expect(f(2)", "has no end", id="end"),
+        pytest.param("f(2)", "no assertion", id="none"),
+    ],
+)
+def test_assertion_that_cannot_be_taken_apart_is_refused(assertion: str, why: str) -> None:
+    with pytest.raises(SuiteError, match=why):
+        read(f"{HEAD}test('x', () => {{\n{assertion};\n}});\n")
+
+
+def test_tests_that_take_nothing_from_the_submission_are_refused() -> None:
+    with pytest.raises(SuiteError, match=r"take nothing from sums\.js"):
+        read("import { f } from './other';\nexpect(f(1)).toBe(1);\n")
+
+
+def test_exercise_of_several_solutions_or_a_path_that_leads_out_is_refused() -> None:
+    config = '{"files": {"solution": ["a.js", "b.js"], "test": ["a.spec.js"]}}'
+    with pytest.raises(LabelError, match="must have one solution file, but its config names 2"):
+        parse_label(exercise("javascript", **{".meta/config.json": config}))
+    config = '{"files": {"solution": ["../sums.js"], "test": ["sums.spec.js"]}}'
+    tests = "import { f } from '../sums.js';\nexpect(f(1)).toBe(1);"
+    with pytest.raises(LabelError, match="must be relative and stay inside its folder"):
+        parse_label(exercise("javascript", **{".meta/config.json": config, "sums.spec.js": tests}))
+
+
+PIECES = [
+    "expect(",
+    ").toBe(",
+    ")",
+    "f(1)",
+    "const a = ",
+    "\n",
+    ";",
+    "{",
+    "}",
+    "'",
+    "`",
+    "// x",
+    "[",
+    "test('x', () => ",
+    ".toThrow(",
+    "new Error(",
+    "a",
+    "=",
+    ".b",
+    "let ",
+    "import { g } from './sums'",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20))
+def test_any_tests_are_read_or_refused(parts: list[str]) -> None:
+    try:
+        tests = read(HEAD + "".join(parts))
+    except SuiteError:
+        return
+    assert len(tests.around) == len(tests.cases) + 1
