@@ -24,4 +24,6 @@ def run_pytest(
         options.append("--maxfail=1")
     autoload = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
     os.environ[autoload] = "1"
-    pytest.main([*options, *args], plugins=[Recorder(emit, describe)])
+    recorder = Recorder()
+    recorder.begin(emit, describe)
+    pytest.main([*options, *args], plugins=[recorder])

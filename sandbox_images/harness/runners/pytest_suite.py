@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import pytest
@@ -52,6 +53,11 @@ class _Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
         """Wait here as the zygote; go on as a run's process."""
+        # What is the same for all runs is done before they are forked.
+        recorder = _LastRecorder()
+        session.config.pluginmanager.register(recorder)
+        swallowed = Swallowed()
+        note_in_pytest(swallowed)
         run = self._wait_for_run()
         reporter = Reporter(run.report)
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
@@ -67,7 +73,11 @@ class _Session:
             tests = [f"{WORK}/{path}" for path in run.bundle.files]
             source_path = loading.path_of(run.bundle)
             looking.watch(source_path, tests, lambda at: reporter.emit("looked", at=at))
-        recorder = _recorder(run, reporter, notes=payload["notes"])
+        describe_here = partial(describe, source_path=loading.path_of(run.bundle))
+        if payload["notes"]:
+            recorder.begin(reporter.emit, describe_here, swallowed.settle)
+        else:
+            recorder.begin(reporter.emit, describe_here)
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0
         if _needs_own_session(run, payload):
@@ -77,17 +87,6 @@ class _Session:
             os._exit(0)
         session.config.args[:] = paths
         session.config.option.maxfail = max_failures
-        session.config.pluginmanager.register(recorder)
-
-
-def _recorder(run: ConfinedRun, reporter: Reporter, *, notes: bool) -> Recorder:
-    source_path = loading.path_of(run.bundle)
-    swallowed = Swallowed()
-    if notes:
-        note_in_pytest(swallowed)
-    return _LastRecorder(
-        reporter.emit, lambda error: describe(error, source_path), swallowed.settle
-    )
 
 
 def connect(run: ConfinedRun, apart: dict[str, Any], reporter: Reporter) -> Judge:

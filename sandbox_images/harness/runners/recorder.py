@@ -11,13 +11,17 @@ Details = dict[str, str]
 class Recorder:
     """Reports the events that docs/how-it-works.md lists."""
 
-    def __init__(
+    def __init__(self) -> None:
+        """Report nothing until `begin` is called."""
+        self.begin(lambda _event, **_fields: None, lambda _error: {})
+
+    def begin(
         self,
         emit: Callable[..., None],
         describe: Callable[[BaseException], Details],
         settle: Callable[[Details], Details] = lambda outcome: outcome,
     ) -> None:
-        """Nothing has been collected yet.
+        """Report the suite that comes now.
 
         Args:
             emit: Takes the name of an event, and its fields as keywords.

@@ -114,27 +114,14 @@ class _Standing:
 
 
 class _Recorder(Recorder):
-    """Reports to the reporter of the suite that is being judged."""
+    """Notices, too, what of pytest itself a suite uses."""
 
     def __init__(self) -> None:
-        super().__init__(self._emit_here, self._describe_here)
-        self._reporter: Reporter | None = None
-        self._source_path = ""
+        super().__init__()
         self.pytests_own: tuple[object, ...] = ()
         """Fixtures that no suite defines."""
         self.saw_pytests_own = False
         """Whether a test has used one of them. They lead to pytest itself."""
-
-    def begin(self, reporter: Reporter, source_path: str) -> None:
-        """Take another suite."""
-        self._reporter, self._source_path = reporter, source_path
-
-    def _emit_here(self, event: str, **fields: Any) -> None:
-        if self._reporter is not None:
-            self._reporter.emit(event, **fields)
-
-    def _describe_here(self, error: BaseException) -> dict[str, str]:
-        return describe(error, self._source_path)
 
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> None:
         """Notice a fixture that is pytest's own."""
@@ -155,7 +142,7 @@ def _judge(
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
         conversation = judging.connect(run, payload["apart"], reporter, tell_refused)
-    recorder.begin(reporter, path_of(run.bundle))
+    recorder.begin(reporter.emit, partial(describe, source_path=path_of(run.bundle)))
     with contextlib.suppress(Refused):
         if pytest_suite.import_from_candidate(conversation, run, payload["apart"], reporter):
             session.config.args[:] = [f"{WORK}/{path}" for path in payload["test_paths"]]
