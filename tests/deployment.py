@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
+from tests.conftest import missing
 from tests.traces import Known, family, mounts
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class RedisServer(Process):
     def __init__(
         self, folder: Path, address: str = "", password: str = "", options: Sequence[str] = ()
     ) -> None:
+        if redis_program() is None:
+            missing("Redis", "there is no redis-server")
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self._password = password

@@ -9,8 +9,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.browser.live import NO_CONNECTION, TOKEN, figure, grade_all, open_live
-from tests.conftest import missing
-from tests.deployment import Deployment, free_port, redis_program
+from tests.deployment import Deployment, free_port
 from tests.serving import ASSERTS, BAD, serving, sleeper
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
@@ -20,8 +19,6 @@ SUBMISSIONS = 6
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path / "queue")
     for _ in range(2):
         deployed.add_worker(slots=1)

@@ -18,14 +18,12 @@ from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import Handover, Ledger, LedgerEntry, Wanted
 from grader.queueing.names import queue_name
 from grader.queueing.status import read_status
-from tests.conftest import missing
 from tests.deployment import (
     REPO,
     Deployment,
     Place,
     RedisServer,
     Worker,
-    redis_program,
     wait_until,
 )
 from tests.factories import make_submission, make_suite
@@ -117,8 +115,6 @@ def series(samples: Samples, beginning: str) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     folder = tmp_path_factory.mktemp("alerts")
     with ExitStack() as held:
         deployment = Deployment(folder / "queue")

@@ -15,8 +15,7 @@ from grader.config.settings import Settings
 from grader.model.verdict import Verdict
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import REPO, Deployment, Place, redis_program, wait_until
+from tests.deployment import REPO, Deployment, Place, wait_until
 from tests.factories import make_submission
 from tests.guides import assert_as_expected, section, walk, write_examples
 from tests.serving import sleeper
@@ -67,8 +66,6 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path)
     yield deployed
     deployed.close()

@@ -19,8 +19,7 @@ import pytest
 
 from grader.grading.hosts import SLOTS_PER_PROCESS
 from grader.queueing import names
-from tests.conftest import missing
-from tests.deployment import Deployment, redis_program, wait_until
+from tests.deployment import Deployment, wait_until
 from tests.endings import NAME
 from tests.serving import Service, serving
 from tests.traces import family, living
@@ -186,8 +185,6 @@ def test_slots_of_a_killed_process_end_though_a_fork_of_it_lives_on() -> None:
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "redis-server is not installed")
     running = Deployment(tmp_path_factory.mktemp("endings"))
     try:
         running.add_worker(slots=SLOTS)

@@ -28,8 +28,7 @@ from grader.queueing import names
 from grader.queueing.broker import connect
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import REPO, Deployment, RedisServer, redis_program, wait_until
+from tests.deployment import REPO, Deployment, RedisServer, wait_until
 from tests.factories import make_submission, make_suite
 from tests.mixture import mixture
 
@@ -41,8 +40,6 @@ GRACE_S = 15.0
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("queue"))
     deployed.add_worker()
     deployed.wait_for_workers(1)

@@ -9,8 +9,7 @@ from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Ledger, Wanted
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import Deployment, redis_program, wait_until
+from tests.deployment import Deployment, wait_until
 from tests.factories import make_submission
 from worker.deliveries import Deliveries, Delivery
 from worker.heartbeat import Heartbeat
@@ -23,8 +22,6 @@ WORKER = "host:1:worker"
 
 @pytest.fixture
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("deliveries"))
     yield deployed
     deployed.close()

@@ -23,8 +23,7 @@ from grader.queueing.ledger import Hint, Ledger, LedgerEntry
 from grader.queueing.programs import decode_result, make_program_job
 from grader.queueing.status import read_status
 from grader.sandbox.contract import Program, RunBatch
-from tests.conftest import missing
-from tests.deployment import Deployment, redis_program, wait_until
+from tests.deployment import Deployment, wait_until
 from tests.factories import make_submission
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(900)]
@@ -49,8 +48,6 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("fuzz"))
     deployed.add_worker()
     deployed.wait_for_workers(1)

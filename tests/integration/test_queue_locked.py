@@ -18,7 +18,7 @@ from grader.queueing.names import Key, queue_name
 from grader.queueing.status import read_status
 from tests.certificates import Authority
 from tests.conftest import missing
-from tests.deployment import REPO, Deployment, free_port, redis_program, wait_until
+from tests.deployment import REPO, Deployment, free_port, wait_until
 from tests.faults.conftest import Batch
 from tests.mixture import mixture
 
@@ -58,8 +58,6 @@ def password_of(user: str) -> str:
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     if shutil.which("openssl") is None:
         missing("openssl", "it makes the certificates")
     folder = tmp_path_factory.mktemp("locked")

@@ -9,8 +9,7 @@ from grader.model import LimitOverrides, Submission
 from grader.model.verdict import Verdict
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import Deployment, redis_program, wait_until
+from tests.deployment import Deployment, wait_until
 from tests.factories import make_submission, make_suite
 
 pytestmark = [
@@ -22,8 +21,6 @@ pytestmark = [
 
 @pytest.fixture
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("order"))
     yield deployed
     deployed.close()

@@ -11,8 +11,7 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import REPO, Deployment, free_port, redis_program, wait_until
+from tests.deployment import REPO, Deployment, free_port, wait_until
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
 
@@ -22,8 +21,6 @@ TOKEN = "s3cret-of-the-service"  # noqa: S105
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("locked"), password=PASSWORD)
     yield deployed
     deployed.close()

@@ -16,8 +16,7 @@ from grader.queueing import sessions as queued
 from grader.queueing.names import SessionKey
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.sessions.local import Session, Sessions
-from tests.conftest import missing
-from tests.deployment import Deployment, redis_program
+from tests.deployment import Deployment
 from tests.serving import serving
 from worker import sessions as hosting
 
@@ -28,8 +27,6 @@ Eventually = Callable[[Callable[[], bool], float], None]
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("queue"))
     deployed.add_worker(sessions_most=2)
     deployed.wait_for_workers(1)

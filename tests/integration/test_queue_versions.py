@@ -15,8 +15,7 @@ from grader.queueing.jobs import JobMaker
 from grader.queueing.ledger import Handover, Ledger, Submitted, Wanted
 from grader.queueing.names import Key
 from grader.queueing.status import encode_worker, read_status
-from tests.conftest import missing
-from tests.deployment import REPO, Deployment, redis_program
+from tests.deployment import REPO, Deployment
 from tests.factories import make_submission, make_worker
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]
@@ -34,8 +33,6 @@ Ledger(settings).beat("older", "{}", [], [], edition="older")
 
 @pytest.fixture
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("versions"))
     yield deployed
     deployed.close()

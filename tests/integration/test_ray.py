@@ -13,8 +13,7 @@ from grader.config.settings import Settings
 from grader.model.verdict import Verdict
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import REPO, Deployment, redis_program, wait_until
+from tests.deployment import REPO, Deployment, wait_until
 from tests.endings import NAME
 from tests.factories import make_submission
 from tests.integration.test_endings import SLOTS, comm_of
@@ -79,8 +78,6 @@ def running(pid: int) -> int:
 
 @pytest.mark.redis
 def test_workers_run_in_actors_that_are_replaced_and_end_in_order(tmp_path: Path) -> None:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployment = Deployment(tmp_path / "queue")
     where = Settings(broker=deployment.redis.url)
     environ = {k: v for k, v in os.environ.items() if not k.startswith("GRADER_")}

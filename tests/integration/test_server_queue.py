@@ -15,8 +15,7 @@ from grader.config.settings import Settings
 from grader.process.release import build_id
 from grader.queueing import names
 from grader.queueing.status import read_status
-from tests.conftest import missing
-from tests.deployment import Deployment, redis_program, wait_until
+from tests.deployment import Deployment, wait_until
 from tests.serving import BAD, GOOD, Service, serving, sleeper
 
 pytestmark = [
@@ -30,8 +29,6 @@ Eventually = Callable[[Callable[[], bool], float], None]
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     deployed = Deployment(tmp_path_factory.mktemp("queue"))
     deployed.add_worker()
     deployed.wait_for_workers(1)

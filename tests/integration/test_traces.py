@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import missing
-from tests.deployment import Deployment, redis_program
+from tests.deployment import Deployment
 from tests.serving import ASSERTS, GOOD, serving
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(120)]
@@ -89,8 +89,6 @@ def path_of_the_sandbox(spans: list[Any]) -> list[str]:
 def test_trace_goes_through_service_queue_worker_and_sandbox(
     collector: Collector, tmp_path: Path
 ) -> None:
-    if redis_program() is None:
-        missing("Redis", "there is no redis-server")
     with ExitStack() as held:
         deployment = Deployment(tmp_path / "queue")
         held.callback(deployment.close)
