@@ -10,6 +10,7 @@ from random import SystemRandom
 from grader.twins.closeness import Closeness
 from grader.twins.literals import Place, leaves
 from grader.twins.names import Names, call_name
+from grader.twins.origins import Origins
 from grader.twins.scopes import RAISING, is_assertion
 from grader.twins.source import Edit
 from grader.twins.values import EXACT, Bound, Tolerance, Values
@@ -80,6 +81,20 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
 }
 
 
+OTHER_VALUE = (
+    "(lambda v: not v if v.__class__ is (not 0).__class__ "
+    "else v + 1 if v.__class__ in ((0).__class__, (0.0).__class__) and v == v != v + 1 "
+    "else v + 'x' if v.__class__ is ''.__class__ "
+    "else [*v, lambda: 0] if v.__class__ is [].__class__ "
+    "else (*v, lambda: 0) if v.__class__ is ().__class__ "
+    "else {*v, lambda: 0} if v.__class__ is {0}.__class__ "
+    "else {**v, 'x': lambda: 0} if v.__class__ is {}.__class__ "
+    "else lambda: 0)("
+)
+"""Makes another value of the same type, if the type is a usual one. It uses no name that a
+submission could define. The function equals nothing else, since it is new."""
+
+
 class ExpectationReader:
     """Reads the expectations of one statement that a test reaches."""
 
@@ -107,6 +122,7 @@ class ExpectationReader:
         self._own_methods = own_methods
         self._values = Values(names, reached.env)
         self._closeness = Closeness(names, self._values)
+        self._origins = Origins(names, self._source)
 
     def read(self) -> Iterator[Expectation]:
         """Yield the expectations."""
@@ -324,6 +340,8 @@ class ExpectationReader:
                 continue
             if next(self.leaves(inner), None) is not None:
                 other = self._as_data(inner)
+                if other is None and turns:
+                    other = self._as_other(left, right, within)
                 yield self._made(
                     expected=inner,
                     asked=asked,
@@ -337,7 +355,22 @@ class ExpectationReader:
             if other is not None:
                 yield self._made(turns=(other,), asked=left, telling=True)
                 return
-        yield from self._turned([left, right], turns, telling=True)
+        changed = self._as_other(left, right, tolerance) if turns else None
+        yield from self._turned([left, right], (changed,) if changed else turns, telling=True)
+
+    def _as_other(
+        self, left: ast.expr, right: ast.expr, tolerance: Tolerance
+    ) -> tuple[Edit, ...] | None:
+        """Return edits that replace the side that the tests compute by another value.
+
+        An object that equals everything passes this, but not a comparison for inequality.
+        """
+        env = self._reached.env
+        own = [side for side in (right, left) if self._origins.is_own(side, env)]
+        if tolerance != EXACT or len(own) != 1 or not self._source.holds(own[0]):
+            return None
+        start, end = self._source.span(own[0])
+        return Edit(start=start, end=start, text=OTHER_VALUE), Edit(start=end, end=end, text=")")
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.

@@ -79,8 +79,12 @@ def table_rows(table: Bound) -> list[Row] | None:
                 cells = zip(pairs.node.keys, pairs.node.values, strict=True)
                 return [(replace(pairs, node=k), replace(pairs, node=v)) for k, v in cells if k]
             return None
-        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
-            return [()] * min(stop, 2)
+        case ast.Call(func=ast.Name(id="range"), args=args):
+            bounds = [arg.value for arg in args if isinstance(arg, ast.Constant)]
+            numbers = [bound for bound in bounds if isinstance(bound, int)]
+            if len(numbers) != len(args) or not 1 <= len(numbers) <= 2:
+                return None
+            return [()] * min(len(range(*numbers)), 2)
         case _:
             return None
 

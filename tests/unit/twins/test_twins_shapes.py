@@ -6,6 +6,7 @@ import pytest
 
 from grader.model import ScriptTests
 from grader.twins import find_sites, make_twins, sites_to_doubt
+from grader.twins.expectations import OTHER_VALUE
 from grader.twins.sites import sites_of
 from tests.unit.twins.running import module, passed_cases, passed_tests, script, seeded
 
@@ -174,7 +175,57 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("source", STATEMENTS)
+COMPUTED = [
+    "n = 4\nassert same(n * 3) == n * 3",
+    "n = 4\nassert n * 3 == same(n * 3)",
+    "for n in range(1, 4):\n    assert same(n / 2) == n / 2",
+    "def triple(n):\n    return 3 * n\nfor n in range(4):\n    assert same(3 * n) == triple(n)",
+    "xs = [3, 1]\nassert same(sorted(xs)) == sorted(xs)",
+    "x = 'ab'.upper()\nassert same(x) == x",
+    "x = b'ab'.upper()\nassert same(x) == x",
+    "x = tuple([1, 2])\nassert same(x) == x",
+    "x = set([1, 2])\nassert same(x) == x",
+    "x = dict(a=1)\nassert same(x) == x",
+    "x = bool(1)\nassert same(x) == x",
+    "x = math.inf\nassert same(x) == x",
+    "x = [math.nan]\nassert same(x) == x",
+    "x = 10 ** 300 * 1.0\nassert same(x) == x",
+    "x = Decimal(3) / 7\nassert same(x) == x",
+    "x = datetime.date.today()\nassert same(x) == x",
+    "x = Counter('aab')\nassert same(x) == x",
+]
+"""The expected value is computed by the tests."""
+
+
+@pytest.mark.parametrize("source", COMPUTED)
+def test_object_that_equals_everything_passes_a_change_of_a_computed_value(source: str) -> None:
+    poser = "class Poser:\n    def __eq__(self, other):\n        return True\n"
+    poser += "def same(x):\n    return Poser()\n"
+    tests = ScriptTests(cases=script(source).cases, setup=PRELUDE)
+    for twin in make_twins(tests, ["0"], seeded(1)):
+        assert twin.changed
+        assert passed_cases(twin.tests, CODE) == set()
+        assert passed_cases(twin.tests, f"{CODE}\n{poser}") == {"0"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = same(2)\nassert same(2) == x",
+        "def twice(n):\n    return same(n) * 2\nassert same(4) == twice(2)",
+        "x = 0\nfor n in same([1, 2]):\n    x += n\nassert same(3) == x",
+    ],
+)
+def test_value_that_may_come_from_the_submission_is_not_taken_for_the_tests_own(
+    source: str,
+) -> None:
+    tests = ScriptTests(cases=script(source).cases, setup=PRELUDE)
+    sites = [*sites_of(tests, seeded(1))]
+    assert sites
+    assert {edit.text for site in sites for c in site.changes for edit in c} == {"!="}
+
+
+@pytest.mark.parametrize("source", STATEMENTS + COMPUTED)
 def test_a_right_program_fails_every_change(source: str) -> None:
     tests = script(source)
     code = CODE + PRELUDE
@@ -312,8 +363,8 @@ UNCERTAIN = [
     pytest.param("assert same(Box(1)) == Box(1)", id="an argument that equality may ignore"),
     pytest.param("same(1)", id="no assertion"),
 ]
-TURNED_ONLY = ("==", "!=", "(1, 0)")
-"""The last replaces `Box(1)`, which never equals a tuple."""
+TURNED_ONLY = ("==", "!=", "(1, 0)", OTHER_VALUE, ")")
+"""`(1, 0)` replaces `Box(1)`, which never equals a tuple; the last two are put around a value."""
 
 
 @pytest.mark.parametrize("source", UNCERTAIN)

@@ -1,0 +1,101 @@
+"""Tells whether the tests compute a value by themselves, without the submission."""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from grader.source.names import Function
+from grader.twins.mentions import function_around
+from grader.twins.names import Names
+from grader.twins.source import SuiteSource
+from grader.twins.values import Bound
+
+_LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "pandas", "pytest", "scipy"})
+_ASKING = (ast.Await, ast.Yield, ast.YieldFrom)
+_MAX_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Reads what the expressions of a source depend on."""
+
+    names: Names
+    source: SuiteSource
+
+    def is_own(self, node: ast.AST, env: Mapping[str, Bound], depth: int = 0) -> bool:
+        """Tell whether the value of an expression certainly does not come from the submission.
+
+        Args:
+            node: The expression, or a function of the suite's own.
+            env: The expressions that names stand for.
+            depth: How many names led to it.
+        """
+        if depth > _MAX_DEPTH or any(isinstance(each, _ASKING) for each in ast.walk(node)):
+            return False
+        inside = set(_bound_in(node))
+        return all(
+            self._is_own_name(each, env, depth + 1)
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and each.id not in inside
+        )
+
+    def _is_own_name(self, node: ast.Name, env: Mapping[str, Bound], depth: int) -> bool:
+        if node.id in env:
+            bound = env[node.id]
+            return self.is_own(bound.node, bound.env, depth)
+        library = self.names.library(node)
+        if library is not None:
+            return library.partition(".")[0] in _LIBRARIES
+        if self.names.builtin(node) is not None:
+            return True
+        within = function_around(self.source, node)
+        if within is not None and node.id in {argument.arg for argument in within.args.args}:
+            return self._is_own_fixture(node.id, env, depth)
+        tables = [*_tables_of(node.id, within or self.source.tree)]
+        if tables:
+            return all(table is not None and self.is_own(table, env, depth) for table in tables)
+        found = self._defined(node.id)
+        return isinstance(found, Function) and self.is_own(found, env, depth)
+
+    def _is_own_fixture(self, name: str, env: Mapping[str, Bound], depth: int) -> bool:
+        """Tell whether an argument of a test is a fixture that the tests compute."""
+        found = self._defined(name)
+        if not isinstance(found, Function) or depth > _MAX_DEPTH:
+            return False
+        arguments = {argument.arg for argument in found.args.args} - {"request"}
+        return self.is_own(found, env, depth) and all(
+            self._is_own_fixture(argument, env, depth + 1) for argument in arguments
+        )
+
+    def _defined(self, name: str) -> ast.stmt | None:
+        """Return the only function or class of the module that has a name."""
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        found = [n for n in self.source.nodes if isinstance(n, kinds) and n.name == name]
+        return found[0] if len(found) == 1 else None
+
+
+def _bound_in(node: ast.AST) -> Iterator[str]:
+    """Yield the names that an expression or a function binds itself."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case _:
+                pass
+
+
+def _tables_of(name: str, root: ast.AST) -> Iterator[ast.expr | None]:
+    """Yield what the loops iterate over that bind a name; None if something else binds it."""
+    in_loops: set[ast.AST] = set()
+    for node in ast.walk(root):
+        match node:
+            case ast.For(target=target, iter=table):
+                stored = [n for n in ast.walk(target) if isinstance(n, ast.Name) and n.id == name]
+                in_loops.update(stored)
+                yield from [table] * bool(stored)
+            case ast.Name(id=other, ctx=ast.Store() | ast.Del()) if other == name:
+                if node not in in_loops:
+                    yield None
+            case _:
+                pass
