@@ -2,11 +2,13 @@
 
 import base64
 import contextlib
-import threading
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -129,16 +131,17 @@ def test_program_that_finds_no_free_worker_in_time_is_a_504(
     service: Service, deployment: Deployment, tmp_path: Path
 ) -> None:
     program = {"code": "print(1)", "language": "python", "run_timeout": 1}
-    sleeping = ("import time\ntime.sleep(4)",)
-    busy = [threading.Thread(target=service.run_code, args=sleeping) for _ in range(2)]
+    sleeping = {**program, "code": "import time\ntime.sleep(60)", "run_timeout": 90}
+    busy = [HTTPConnection(urlsplit(service.url).netloc) for _ in range(2)]
     with serving(tmp_path, broker=deployment.redis.url, server__run_wait_s=0) as impatient:
-        for thread in busy:
-            thread.start()
+        for client in busy:
+            kind = {"Content-Type": "application/json"}
+            client.request("POST", "/run_code", json.dumps(sleeping), kind)
         where = Settings(broker=deployment.redis.url)
-        wait_until(lambda: read_status(where).running == 2, 10, "both slots are busy")
+        wait_until(lambda: read_status(where).running == 2, 30, "both slots are busy")
         assert impatient.post("/run_code", program).status_code == 504
-        for thread in busy:
-            thread.join()
+        for client in busy:
+            client.close()  # which stops its program
     assert service.post("/run_code", program).status_code == 200
 
 

@@ -1,7 +1,6 @@
 """`/v1/sessions` and `/run_jupyter` of a real service."""
 
 import base64
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -170,16 +169,13 @@ def test_metrics_have_no_ids_of_sessions(session: Client) -> None:
 
 
 def test_idle_session_expires(tmp_path: Any, eventually: Callable[..., None]) -> None:
-    with serving(tmp_path, sessions__idle_s=1) as service:
+    with serving(tmp_path, sessions__idle_s=2) as service:
         session = Client(service)
         session.run("x = 1")
-        time.sleep(1.5)
-        eventually(
-            lambda: (
-                service.post(f"/v1/sessions/{session.id}/run", {"cell": "x"}).status_code == 404
-            ),
-            5.0,
-        )
+        # A step in time would keep it for two more seconds.
+        eventually(lambda: service.metric("grader_sessions_open") == 0, 30)
+        response = service.post(f"/v1/sessions/{session.id}/run", {"cell": "x"})
+        assert response.status_code == 404
 
 
 # ---------------------------------------------------------------- /run_jupyter
