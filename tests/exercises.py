@@ -53,7 +53,51 @@ describe('counter', () => {
 });
 """
 
-RIGHT = """export class EmptyError extends Error {}
+_LUA_TESTS = """local sums = require('sums')
+
+describe('sums', function()
+  -- 42 is the answer
+  it('two numbers make 42', function()
+    local wanted = 42
+    assert.are.equal(wanted, sums.sum({ 40, 2 }))
+  end)
+
+  it('texts', function()
+    local wanted = {
+      total = 'ab;c',
+      parts = { 'ab', ';c' },
+    }
+    assert.same(wanted, sums.sum({ 'ab', ';c' }, { parts = true }))
+  end)
+
+  it('an empty list has no sum', function()
+    assert.has_error(function() sums.sum({}) end, 'no numbers at all')
+    assert.has.errors(function() sums.sum() end)
+  end)
+end)
+
+describe('counter', function()
+  local counter
+
+  before_each(function()
+    counter = sums.Counter()
+  end)
+
+  it('counts up', function()
+    counter:add(3)
+    counter:add(4)
+    assert.are.equal(7, counter:total())
+    assert.is_false(counter:is_empty())
+  end)
+
+  it('begins anew', function()
+    assert.is_true(counter:is_empty())
+    assert.is_nil(counter:mean())
+  end)
+end)
+"""
+
+_RIGHT = """export class EmptyError extends Error {}
 
 export function sum(all, { parts } = {}) {
   if (!all?.length) throw new Error('no numbers at all');
@@ -83,18 +127,45 @@ export class Counter {
   }
 }
 """
-"""An answer in JavaScript and in TypeScript."""
+_LUA_RIGHT = """local sums = {}
+
+function sums.sum(all, how)
+  if not all or #all == 0 then error('no numbers at all') end
+  local total = type(all[1]) == 'number' and 0 or ''
+  for _, each in ipairs(all) do
+    if type(each) == 'number' then total = total + each else total = total .. each end
+  end
+  return how and { parts = all, total = total } or total
+end
+
+function sums.Counter()
+  local all = {}
+  return {
+    add = function(_, n) table.insert(all, n) end,
+    total = function() return sums.sum(all) end,
+    mean = function() return #all > 0 and sums.sum(all) / #all or nil end,
+    is_empty = function() return #all == 0 end,
+  }
+end
+
+return sums
+"""
+RIGHT = {"javascript": _RIGHT, "typescript": _RIGHT, "lua": _LUA_RIGHT}
+"""An answer in each language."""
+CASES = {"javascript": 10, "typescript": 10, "lua": 8}
+"""How many assertions the tests have."""
+_ENDINGS = {"javascript": ".js", "typescript": ".ts", "lua": ".lua"}
 
 
-def exercise(language: str, tests: str = _TESTS, **files: str) -> dict[str, Any]:
-    """Return the row of an exercise in JavaScript or TypeScript.
+def exercise(language: str, **files: str) -> dict[str, Any]:
+    """Return the row of an exercise.
 
     Args:
-        language: Its name.
-        tests: The file of tests, in which `{slug}` and `{ending}` are filled in.
+        language: Its language.
         files: More files, or other ones, by path.
     """
-    ending = {"javascript": ".js", "typescript": ".ts"}[language]
+    ending = _ENDINGS[language]
+    tests = _LUA_TESTS if language == "lua" else _TESTS
     named = tests.replace("{slug}", "sums").replace("{ending}", ending if ending == ".ts" else "")
     config = {
         "files": {
@@ -108,8 +179,8 @@ def exercise(language: str, tests: str = _TESTS, **files: str) -> dict[str, Any]
         "slug": "sums",
         "files": {
             ".meta/config.json": json.dumps(config),
-            f".meta/proof.ci{ending}": RIGHT,
-            f"sums{ending}": "export function sum() {}\n",
+            f".meta/proof.ci{ending}": RIGHT[language],
+            f"sums{ending}": "",
             f"sums.spec{ending}": named,
             **files,
         },

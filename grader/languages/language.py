@@ -234,6 +234,8 @@ class Matcher(NamedTuple):
     """As there."""
     argument: str | None = None
     """The part of what is in the brackets that is expected; None: all of it."""
+    expected_first: bool = False
+    """Whether the expected value is the first argument."""
     is_of_a_function: bool = False
     """Whether `{actual}` is a function of the tests, to be called."""
 
@@ -253,10 +255,12 @@ class Exercises:
     """How the tests of Exercism's track are written, for `grader.suites.chained`."""
 
     start: re.Pattern[str]
-    """Matches the beginning of an assertion, up to the bracket that opens the value."""
+    """Matches the beginning of an assertion, up to its opening bracket. If there is a group `kind`,
+    all that is compared is in the bracket, else only the first value, and a chain follows."""
     matcher: Callable[[str, str], Matcher | None]
-    """Tells from the words that follow the value, and from what is in the brackets after them,
-    what is compared; None if that is not known."""
+    """Tells what is compared, from the kind of an assertion (in a chain, the words that follow the
+    value) and from its second argument (in a chain, what is in the brackets there); None if that
+    is not known."""
     comments: str
     """A pattern of comments."""
     texts: str

@@ -5,10 +5,13 @@ import re
 from grader.languages.language import (
     Assertions,
     ErrorWords,
+    Exercises,
     Language,
+    Matcher,
     TranslatedTests,
     ValueDriver,
     call_first,
+    driver_source,
 )
 
 _WORDS = ErrorWords(
@@ -42,6 +45,76 @@ def show(values: ValueDriver) -> str:
     return "\n".join([values.code, _SHOW, values.statements(form)])
 
 
+_REQUIRED = re.compile(
+    r"^[ \t]*local[ \t]+(?P<name>\w+)[ \t]*=[ \t]*require[ \t]*\(?[ \t]*"
+    r"""['"](?P<path>[^'"\n]*)['"]""",
+    re.MULTILINE,
+)
+_TITLE = re.compile(
+    r"""\b(?:describe|context|insulate|it)\s*\(\s*(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+)
+_EXERCISE_DRIVER = driver_source("tests.lua")
+_STAND_IN = """local standIn, acts = {}, {}
+local function itself() return standIn end
+for _, name in ipairs({"call", "index", "add", "sub", "mul", "div", "mod", "unm", "pow"}) do
+    acts["__" .. name] = itself
+end
+acts.__newindex = function() end
+acts.__concat = function() return "" end
+acts.__lt = function() return false end
+acts.__le = acts.__lt
+return setmetatable(standIn, acts)
+"""
+
+
+def tests_program(source: str, solution_path: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of busted's tests; see `Exercises.program`.
+
+    Titles go, since they may tell what is expected.
+    """
+    module = solution_path.removesuffix(".lua").replace("/", ".")
+    names = [each["name"] for each in _REQUIRED.finditer(source) if each["path"] == module]
+    program = _TITLE.sub(lambda found: f"{found[0].partition('(')[0]}(''", source)
+    return f"{_EXERCISE_DRIVER}\n{program}", tuple(names)
+
+
+_EQUAL = Matcher(expected_first=True)
+_MATCHERS = {
+    "same": _EQUAL,
+    "equal": _EQUAL,
+    "equals": _EQUAL,
+    "true": Matcher(expected="true"),
+    "false": Matcher(expected="false"),
+    "nil": Matcher(expected="nil"),
+    "truthy": Matcher(actual="not not ({actual})", expected="true"),
+    "falsy": Matcher(actual="not ({actual})", expected="true"),
+}
+
+
+def busted_matcher(kind: str, argument: str) -> Matcher | None:
+    """Return what an assertion of busted compares; see `Exercises.matcher`."""
+    kind = re.sub(r"^(?:are|is|has)[._]", "", kind)
+    if kind in ("error", "errors"):
+        thrown = "thrownForTests({actual})" if argument else "thrownForTests({actual}) ~= nil"
+        return Matcher(
+            actual=thrown,
+            expected="{expected}" if argument else "true",
+            is_of_a_function=True,
+        )
+    return _MATCHERS.get(kind)
+
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?<![\w.])assert\.(?P<kind>[\w.]+)\s*\("),
+    matcher=busted_matcher,
+    comments=r"--\[\[.*?\]\]|--[^\n]*",
+    texts=r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[\[.*?\]\])""",
+    prefix=re.compile(r"(?!)"),
+    judging=frozenset(),
+    program=tests_program,
+    stub=lambda _names: _STAND_IN,
+)
+
 _TESTS = TranslatedTests(
     start="lu.assertEquals(",
     split=call_first(")"),
@@ -71,6 +144,7 @@ LANGUAGES = (
         show=show,
         tests=_TESTS,
         assertions=_ASSERTIONS,
+        exercises=_EXERCISES,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("not enough memory",),

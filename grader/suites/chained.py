@@ -1,4 +1,4 @@
-"""Reads tests that hold a value against another in a chain, such as `expect(f(2)).toBe(4)` of jest.
+"""Reads tests of Exercism's tracks, such as `expect(f(2)).toBe(4)` of jest.
 
 Each of these assertions becomes a case of expressions, as in `grader.suites.assertions`: the
 submission's program shows the first value, and a program with a stand-in for the submission shows
@@ -75,6 +75,9 @@ def _assertions(code: Code, how: Exercises) -> list[_Assertion]:
         shown = code.text[begun.start() :]
         close = code.end_of_brackets(begun.end())
         chained = None if close is None else _CHAINED.match(code.mask, close + 1)
+        if "kind" in begun.groupdict() and close is not None:
+            found.append(_of_arguments(code, begun, close, how))
+            continue
         if close is None or chained is None:
             _refuse("an assertion has no end", shown)
         end = code.end_of_brackets(chained.end())
@@ -88,6 +91,17 @@ def _assertions(code: Code, how: Exercises) -> list[_Assertion]:
         actual = _single(code.cut(begun.end(), close))
         found.append(_Assertion(begun.start(), end + 1, actual, matcher, argument))
     return found
+
+
+def _of_arguments(code: Code, begun: re.Match[str], close: int, how: Exercises) -> _Assertion:
+    """Return an assertion with all that it compares in one bracket."""
+    first, *more = code.cut(begun.end(), close).split(",")
+    second = more[0] if more else first.cut(0, 0)
+    matcher = how.matcher(begun["kind"], second.text)
+    if matcher is None or _is_repeated(code.mask, begun.start()):
+        _refuse("an assertion is of an unknown kind, or in a loop", code.text[begun.start() :])
+    actual, expected = (second, first) if matcher.expected_first else (first, second)
+    return _Assertion(begun.start(), close + 1, actual, matcher, expected)
 
 
 def _single(code: Code) -> Code:
@@ -126,6 +140,9 @@ def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
 _ASSIGNED = re.compile(r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]*)?=(?![=>])\s*")
 
 
+_DEFINES = re.compile(r"\s*(?:(?:const|let|var|local)\s+)?")
+
+
 def _assigned(code: Code) -> set[str]:
     return {found["name"] for found in _ASSIGNED.finditer(code.mask)}
 
@@ -149,7 +166,7 @@ def _end_of_value(code: Code, start: int) -> int:
         if depth == 0 and char == "\n":
             following = code.mask[index:].lstrip()
             before = code.mask[start:index].rstrip()
-            if before and not following.startswith(".") and before[-1] not in "+-*/,(=":
+            if before and not following.startswith(".") and before[-1] not in "+-*/,(=.":
                 return index
     return len(code.mask)
 
@@ -168,7 +185,7 @@ def _is_of(value: Code, own: set[str], how: Exercises) -> bool:
             if end is None:
                 return False
             rest = rest.cut(end + 1, len(rest.mask))
-        elif (member := re.match(r"[?!]?\.\s*(\w+)|!", rest.mask)) is not None:
+        elif (member := re.match(r"[?!]?[.:]\s*(\w+)|!", rest.mask)) is not None:
             if member[1] in how.judging:
                 return False
             rest = rest.cut(member.end(), len(rest.mask))
@@ -198,9 +215,11 @@ def _expected_values(
     names = {word for each in found for word in _WORD.findall(each.argument.mask)}
     defined: dict[str, list[tuple[int, int, int]]] = {}
     for match in _ASSIGNED.finditer(code.mask):
-        if match["name"] in names:
+        start = max(code.mask.rfind(char, 0, match.start()) for char in "\n;{") + 1
+        is_statement = _DEFINES.fullmatch(code.mask, start, match.start())
+        is_inside = any(each.start < match.start() < each.end for each in found)
+        if match["name"] in names and is_statement and not is_inside:
             end = _end_of_value(code, match.end())
-            start = code.mask.rfind("\n", 0, match.start()) + 1
             defined.setdefault(match["name"], []).append((start, match.end(), end))
     values: list[str] = []
     for each in found:

@@ -10,9 +10,7 @@ from grader.model import GradeReport, Submission
 from grader.model.verdict import Integrity
 from grader.suites import parse_label
 from tests.compilers import need
-from tests.exercises import RIGHT, exercise
-
-LANGUAGES = ["javascript", "typescript"]
+from tests.exercises import CASES, RIGHT, exercise
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +26,14 @@ def grade(grader: Grader, language: str, code: str, **files: str) -> GradeReport
     return grader.grade(Submission(id="answer", completion=completion, suite=suite))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", RIGHT)
 def test_right_answer_passes_and_a_wrong_one_fails(grader: Grader, language: str) -> None:
-    right = grade(grader, language, RIGHT)
-    assert (right.verdict, right.passed) == ("passed", 10), right.feedback
+    right = grade(grader, language, RIGHT[language])
+    assert (right.verdict, right.passed) == ("passed", CASES[language]), right.feedback
     assert right.integrity is Integrity.ISOLATED
-    wrong = grade(grader, language, RIGHT.replace("at all", "here").replace("a + b", "a * b"))
-    assert sum(case.verdict == "failed" for case in wrong.cases) > 3
+    code = RIGHT[language].replace("at all", "here").replace("a + b", "a * b")
+    wrong = grade(grader, language, code.replace("total + each", "total - each"))
+    assert sum(case.verdict == "failed" for case in wrong.cases) > 2
     assert wrong.verdict == "failed"
     assert "expected" in wrong.feedback
 
@@ -51,7 +50,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_answer_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
-    code = RIGHT.replace("a + b", "0").replace("no numbers at all", "")
+    code = RIGHT["javascript"].replace("a + b", "0").replace("no numbers at all", "")
     report = grade(grader, "javascript", f"{ATTACKS[attack]}\n{code}")
     assert report.verdict in ("failed", "runtime_error"), report.feedback
     assert report.passed < 10
@@ -59,11 +58,16 @@ def test_answer_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> 
     assert "42" not in said
 
 
+def test_answer_in_lua_that_ends_early_is_not_paid(grader: Grader) -> None:
+    report = grade(grader, "lua", f"os.exit(0)\n{RIGHT['lua']}")
+    assert (report.verdict, report.passed) == ("runtime_error", 0), report.feedback
+
+
 def test_assertion_that_runs_twice_is_a_fault_of_the_suite(grader: Grader) -> None:
     tests = (
         "import { sum } from './sums';\nfunction check(n) {\n  expect(sum([n])).toBe(1);\n}\n"
         "test('x', () => { check(1); check(2); });\n"
     )
-    report = grade(grader, "javascript", RIGHT, **{"sums.spec.js": tests})
+    report = grade(grader, "javascript", RIGHT["javascript"], **{"sums.spec.js": tests})
     assert not report.graded
     assert "evaluate an assertion more than once" in report.feedback

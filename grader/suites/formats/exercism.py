@@ -1,4 +1,4 @@
-"""Exercism exercises: Python, JavaScript and TypeScript; the layout of Aider's polyglot benchmark.
+"""Exercism exercises in some languages, Python first; the layout of Aider's polyglot benchmark.
 
 Recognised by `slug, files`, `files` being the exercise's folder as {path: text}. Its
 `.meta/config.json` names the solution, the tests and the example.

@@ -9,32 +9,44 @@ from grader.model import ExpressionTests
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import parse_label
 from grader.suites.chained import read_exercise
-from tests.exercises import RIGHT, exercise
+from tests.exercises import CASES, RIGHT, exercise
 
 HEAD = "import { f, Thing } from './sums';\n"
 
 
-def read(source: str) -> ExpressionTests:
-    how = languages.languages()["javascript"].exercises
+def read(source: str, language: str = "javascript") -> ExpressionTests:
+    how = languages.languages()[language].exercises
     assert how is not None
-    return read_exercise(source, how, "sums.js")
+    return read_exercise(source, how, f"sums.{'lua' if language == 'lua' else 'js'}")
 
 
-@pytest.mark.parametrize("language", ["javascript", "typescript"])
+@pytest.mark.parametrize("language", RIGHT)
 def test_row_is_read_in_the_language_of_its_solution(language: str) -> None:
     suite = parse_label(exercise(language))
     assert (suite.language, suite.format, suite.problem_id) == (language, "exercism", "sums")
-    assert suite.reference == RIGHT
+    assert suite.reference == RIGHT[language]
     assert isinstance(suite.tests, ExpressionTests)
-    assert suite.tests.solution_path == {"javascript": "sums.js", "typescript": "sums.ts"}[language]
-    assert len(suite.tests.cases) == 10
+    endings = {"javascript": "js", "typescript": "ts", "lua": "lua"}
+    assert suite.tests.solution_path == f"sums.{endings[language]}"
+    assert len(suite.tests.cases) == CASES[language]
 
 
-def test_submission_sees_nothing_of_what_is_expected() -> None:
-    tests = parse_label(exercise("javascript")).tests
+@pytest.mark.parametrize("language", RIGHT)
+def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
+    tests = parse_label(exercise(language)).tests
     assert isinstance(tests, ExpressionTests)
     text = "\n".join([*tests.around, *(case.actual for case in tests.cases)])
-    for secret in ("42", "wanted", "total: 'ab", "at all", "'numbers'", "7", "3.5", "no sum"):
+    for secret in (
+        "42",
+        "wanted",
+        "total: 'ab",
+        "total = 'ab",
+        "at all",
+        "'numbers'",
+        "7",
+        "3.5",
+        "no sum",
+    ):
         assert secret not in text, secret
     assert tests.cases[0].expected == "(42)"
 
@@ -58,6 +70,43 @@ def test_assertion_is_taken_apart(assertion: str, actual: str | None, expected: 
     (case,) = read(f"{HEAD}test('x', () => {{\n{assertion};\n}});\n").cases
     assert case.expected == expected
     assert actual is None or case.actual == actual
+
+
+@pytest.mark.parametrize(
+    ("assertion", "actual", "expected"),
+    [
+        pytest.param("assert.are.same({ 1, 2 }, f.g(')'))", "f.g(')')", "{ 1, 2 }", id="same"),
+        pytest.param("assert.equals('a', f.g(1), 'why 9')", "f.g(1)", "'a'", id="message"),
+        pytest.param(
+            "local w = { w = 1 }\nassert.same(w, f:g())", "f:g()", "({ w = 1 })", id="key"
+        ),
+        pytest.param("assert.is_truthy(f(1))", "not not (f(1))", "true", id="truth"),
+        pytest.param(
+            "assert.has_error(function() f() end)",
+            "thrownForTests(function() f() end) ~= nil",
+            "true",
+            id="error",
+        ),
+    ],
+)
+def test_assertion_in_lua_is_taken_apart(assertion: str, actual: str, expected: str) -> None:
+    source = f"local f = require 'sums'\nit('x', function()\n{assertion}\nend)\n"
+    (case,) = read(source, "lua").cases
+    assert (case.actual, case.expected) == (actual, expected)
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        "assert.has_no_error(f)",
+        "assert.same(f(1), 4)",
+        "assert.is_true(f(1) == 4)",
+        "assert.same(4)",
+    ],
+)
+def test_assertion_in_lua_that_cannot_be_taken_apart_is_refused(assertion: str) -> None:
+    with pytest.raises(SuiteError, match=r"unknown kind|about more than|submission computes"):
+        read(f"local f = require('sums')\n{assertion}\n", "lua")
 
 
 def test_expected_name_has_the_value_that_was_given_last() -> None:
