@@ -15,6 +15,28 @@ from grader.model.errors import SuiteError
 from grader.suites.assertions import Code, without_comments
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_NAME = re.compile(r"(?<![\w$.])(?!_+(?!\w))[A-Za-z_$][\w$]*(?![\w$]|\s*(?:=(?!=)|:(?!:)))")
+"""A word that is neither masked, nor the key of a table, nor the name of a member."""
+_HARMLESS = frozenset(
+    {
+        *(
+            "true",
+            "false",
+            "null",
+            "undefined",
+            "nil",
+            "NaN",
+            "Infinity",
+            "new",
+            "and",
+            "or",
+            "not",
+        ),
+        *("Map", "Set", "Date", "Math", "BigInt", "Number", "String", "Array", "Object", "Error"),
+        *("function", "return", "const", "let", "local", "math", "string", "table"),
+    }
+)
+"""Words in expected values that are no names of the tests."""
 _LOOP = re.compile(r"\b(?:for|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
 _MOST_CHARS = 256 * 1024
@@ -140,7 +162,8 @@ def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
 _ASSIGNED = re.compile(r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]*)?=(?![=>])\s*")
 
 
-_DEFINES = re.compile(r"\s*(?:(?:const|let|var|local)\s+)?")
+_DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let|var|local)\s+|\s*")
+"""What may stand before a name in the line that defines it."""
 
 
 def _assigned(code: Code) -> set[str]:
@@ -212,38 +235,53 @@ def _expected_values(
     outside = code
     for each in found:
         outside = outside.blank(each.start, each.end)
-    names = {word for each in found for word in _WORD.findall(each.argument.mask)}
+    named = {word for each in found for word in _NAME.findall(each.argument.mask)}
+    names: set[str] = set()
     defined: dict[str, list[tuple[int, int, int]]] = {}
     for match in _ASSIGNED.finditer(code.mask):
-        start = max(code.mask.rfind(char, 0, match.start()) for char in "\n;{") + 1
-        is_statement = _DEFINES.fullmatch(code.mask, start, match.start())
+        line = code.mask.rfind("\n", 0, match.start()) + 1
+        defines = _DEFINES.fullmatch(code.mask, line, match.start())
         is_inside = any(each.start < match.start() < each.end for each in found)
-        if match["name"] in names and is_statement and not is_inside:
+        if match["name"] in named and defines and not is_inside:
             end = _end_of_value(code, match.end())
-            defined.setdefault(match["name"], []).append((start, match.end(), end))
+            defined.setdefault(match["name"], []).append(
+                (max(line, defines.end("other")), match.end(), end)
+            )
     values: list[str] = []
     for each in found:
         text = each.argument.text
-        for name in dict.fromkeys(_WORD.findall(each.argument.mask)):
+        for name in dict.fromkeys(_NAME.findall(each.argument.mask)):
             before = [place for place in defined.get(name, []) if place[0] < each.start]
             if before:
                 value = code.text[before[-1][1] : before[-1][2]].strip()
-                text = _replaced(text, name, f"({value})")
-        words = set(_WORD.findall(without_comments(text, how.comments, how.texts)[1]))
-        if own & words and "{expected}" in each.matcher.expected:
-            _refuse("the tests expect what the submission computes", text)
+                text = _replaced(text, name, f"({value})", how)
+        words = set(_NAME.findall(_mask(text, how)))
         values.append(text)
-    for name, places in defined.items():
-        for start, _, end in places:
-            code, outside = code.blank(start, end), outside.blank(start, end)
+        if "{expected}" not in each.matcher.expected:
+            continue
+        if own & words:
+            _refuse("the tests expect what the submission computes", text)
+        names |= words - _HARMLESS
+    for start, _, end in (place for places in defined.values() for place in places):
+        code, outside = code.blank(start, end), outside.blank(start, end)
+    for name in names | defined.keys():
         if re.search(rf"(?<![\w$.]){re.escape(name)}(?![\w$])", outside.mask):
             _refuse("a name of an expected value is also used elsewhere", name)
     return values, code
 
 
-def _replaced(text: str, name: str, value: str) -> str:
-    pattern = rf"(?<![\w$.]){re.escape(name)}(?![\w$:])"
-    return re.sub(pattern, lambda _found: value, text)
+def _mask(text: str, how: Exercises) -> str:
+    return without_comments(text, how.comments, how.texts)[1]
+
+
+def _replaced(text: str, name: str, value: str, how: Exercises) -> str:
+    """Return an expression with a value in place of a name, except in texts."""
+    parts, end = list[str](), 0
+    for found in _NAME.finditer(_mask(text, how)):
+        if found[0] == name:
+            parts += [text[end : found.start()], value]
+            end = found.end()
+    return "".join([*parts, text[end:]])
 
 
 def _refuse(why: str, text: str) -> NoReturn:
