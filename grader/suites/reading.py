@@ -13,7 +13,6 @@ import json
 import os
 import queue
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -27,7 +26,8 @@ from functools import cache
 
 from grader.model import MiB, TestSuite, wire
 from grader.model.errors import LabelError, ReaderLostError, SuiteError
-from grader.process.exits import close_at_exit, forget_at_exit, keep_from_forks
+from grader.process.child import Child
+from grader.process.exits import close_at_exit, forget_at_exit
 from grader.suites import pickled
 from grader.suites.format import Row
 from grader.suites.parse import Problems, parse_label, parse_problem
@@ -301,21 +301,11 @@ class _Process:
             ReaderLostError: It cannot be started.
         """
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _ENTER, json.dumps(sys.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self._child = Child("-c", _ENTER, json.dumps(sys.path))
         except OSError as error:
             message = f"cannot start a process that reads labels: {error}"
             raise ReaderLostError(message) from error
-        if self._process.stdin is None or self._process.stdout is None:
-            raise AssertionError(self._process)
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self._frames = FrameReader()
-        keep_from_forks(self._stdin)
 
     def ask(
         self, order: _Order, text: bytes, cpu_time_s: float
@@ -329,7 +319,7 @@ class _Process:
             "has_problems": problems is not None,
             "most_values": order.most_values,
         }
-        alarm = threading.Timer(_WALL_S + _WALL_FACTOR * cpu_time_s, self.kill)
+        alarm = threading.Timer(_WALL_S + _WALL_FACTOR * cpu_time_s, self._child.kill)
         alarm.daemon = True
         alarm.start()
         try:
@@ -345,30 +335,20 @@ class _Process:
             alarm.cancel()
 
     def kill(self) -> None:
-        """End the process. Repeats harmlessly."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        """Kill the process. Repeats harmlessly."""
+        self._child.kill()
 
     def end(self) -> int:
         """End the process if it has not ended; return its exit code."""
         # It has hung up, and may still be about to end.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._closed(self._process.wait(1.0))
-        self.kill()
-        return self._closed(self._process.wait())
-
-    def _closed(self, code: int) -> int:
-        for stream in (self._stdin, self._stdout):
-            with contextlib.suppress(OSError, ValueError):
-                stream.close()
-        return code
+        return self._child.end(patience_s=1.0)
 
     def _send(self, frame: bytes) -> None:
-        self._stdin.write(frame)
-        self._stdin.flush()
+        self._child.stdin.write(frame)
+        self._child.stdin.flush()
 
     def _receive(self) -> tuple[Header, list[bytes]] | None:
-        while data := os.read(self._stdout.fileno(), _CHUNK):
+        while data := os.read(self._child.stdout.fileno(), _CHUNK):
             for frame in self._frames.feed(data):
                 return frame
         return None

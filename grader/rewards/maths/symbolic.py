@@ -13,15 +13,13 @@ import math
 import os
 import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.model.errors import ConfigurationError, GraderError
-from grader.process.exits import keep_from_forks
+from grader.process.child import Child
 
 _log = logging.getLogger(__name__)
 
@@ -227,22 +225,12 @@ class _Worker:
             AlgebraUnavailableError: It cannot be started.
         """
         try:
-            self._process = subprocess.Popen(
-                # -P: modules beside the script must not hide those of other packages.
-                [sys.executable, "-P", str(_WORKER)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            # -P: modules beside the script must not hide those of other packages.
+            self._child = Child("-P", str(_WORKER))
         except OSError as error:
             message = f"cannot start a process: {error}"
             raise AlgebraUnavailableError(message) from error
-        if self._process.stdin is None or self._process.stdout is None:
-            raise AssertionError(self._process)
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self._pid = os.getpid()
-        keep_from_forks(self._stdin)
 
     def wait_until_ready(self) -> None:
         """Wait until it has loaded its modules.
@@ -264,8 +252,8 @@ class _Worker:
             line = json.dumps(
                 [question.left, question.right, question.tolerance, question.cpu_time_s]
             )
-            self._stdin.write(line.encode() + b"\n")
-            self._stdin.flush()
+            self._child.stdin.write(line.encode() + b"\n")
+            self._child.stdin.flush()
             left_s = max(0.0, deadline - time.monotonic())
             wall_time_s = question.cpu_time_s * _WALL_FACTOR + _WALL_S
             answer = json.loads(self._line(min(wall_time_s, left_s)) or "null")
@@ -285,26 +273,15 @@ class _Worker:
 
     def kill(self) -> None:
         """End the process. Repeats harmlessly."""
-        if os.getpid() != self._pid:
-            return  # It is not a child of a process that was forked later.
-        self._end()
-        self._process.wait()
-        for stream in (self._stdin, self._stdout):
-            with contextlib.suppress(OSError, ValueError):
-                stream.close()
-
-    def _end(self) -> None:
-        # The process and its own child form a process group.
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        if os.getpid() == self._pid:  # It is not a child of a process that was forked later.
+            self._child.end()
 
     def _line(self, timeout_s: float) -> bytes:
         """Read one line; empty if the process ended, or was killed because it took too long."""
-        alarm = threading.Timer(timeout_s, self._end)
+        alarm = threading.Timer(timeout_s, self._child.kill)
         alarm.start()
         try:
-            line = self._stdout.readline()
+            line = self._child.stdout.readline()
         finally:
             alarm.cancel()
         return line if line.endswith(b"\n") else b""

@@ -274,7 +274,7 @@ def test_comparisons_of_one_answer_share_their_time(algebra: Algebra) -> None:
 def test_process_that_was_ended_from_outside_is_replaced(algebra: Algebra) -> None:
     assert algebra.same("x + x", "2x")
     for worker in list(algebra._living):
-        worker._process.kill()
+        worker._child.kill()
     assert algebra.same("x + x", "2x")
 
 
@@ -320,4 +320,4 @@ def test_closed_algebra_leaves_no_process() -> None:
     assert algebra.same("x + x", "2x")
     (worker,) = algebra._living
     algebra.close()
-    assert worker._process.poll() is not None
+    assert worker._child._process.poll() is not None
