@@ -340,7 +340,7 @@ class _Table:
                 yield Row(number=number, text=json_bytes(fields), progress=progress)
         except (OSError, ValueError, EOFError, zlib.error) as error:
             # The errors of pyarrow derive from the first two.
-            message = f"{self._path} is damaged after row {number}: {error}"
+            message = f"{self._path} cannot be read after row {number}: {error}"
             raise InputError(message) from error
 
 
