@@ -218,7 +218,8 @@ def test_close_ends_host_processes_and_answers_everybody(eventually: Eventually)
 
 def test_counts_are_those_of_all_processes(eventually: Eventually) -> None:
     with GradingEngine(settings()) as grader, Grader(settings(), engine=grader) as calls:
-        futures = [calls.submit(sleeper(2), timeout_s=60) for _ in range(SLOTS)]
+        # A busy machine takes seconds to start the host process.
+        futures = [calls.submit(sleeper(6), timeout_s=90) for _ in range(SLOTS)]
         eventually(lambda: grader.slot_counts().busy == SLOTS, 60)
         assert {future.result(60).verdict for future in futures} == {Verdict.PASSED}
         eventually(lambda: grader.slot_counts().idle == SLOTS, 20)
