@@ -5,13 +5,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.source.names import Function
+from grader.source.names import Function, parametrised
 from grader.twins.mentions import function_around
-from grader.twins.names import Names
+from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
 from grader.twins.values import Bound
 
-_LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "pandas", "pytest", "scipy"})
+_LIBRARIES = frozenset(
+    {*sys.stdlib_module_names, "hypothesis", "numpy", "pandas", "pytest", "scipy"}
+)
 _ASKING = (ast.Await, ast.Yield, ast.YieldFrom)
 _MAX_DEPTH = 6
 
@@ -51,12 +53,34 @@ class Origins:
             return True
         within = function_around(self.source, node)
         if within is not None and node.id in {argument.arg for argument in within.args.args}:
-            return self._is_own_fixture(node.id, env, depth)
+            return self._is_given(node.id, within, env, depth) or self._is_own_fixture(
+                node.id, env, depth
+            )
         tables = [*_tables_of(node.id, within or self.source.tree)]
         if tables:
             return all(table is not None and self.is_own(table, env, depth) for table in tables)
         found = self._defined(node.id)
         return isinstance(found, Function) and self.is_own(found, env, depth)
+
+    def _is_given(
+        self, name: str, function: Function, env: Mapping[str, Bound], depth: int
+    ) -> bool:
+        """Tell whether a test's decorators make an argument, out of what the tests compute."""
+        return any(
+            isinstance(decorator, ast.Call)
+            and name in self._made_by(decorator, function)
+            and self.is_own(decorator, env, depth)
+            for decorator in function.decorator_list
+        )
+
+    def _made_by(self, decorator: ast.Call, function: Function) -> Iterator[str | None]:
+        """Yield the arguments of a test that a decorator makes."""
+        if call_name(decorator) == "parametrize" and decorator.args:
+            yield from parametrised(decorator.args[0])
+        elif self.names.library(decorator.func) == "hypothesis.given":
+            yield from (keyword.arg for keyword in decorator.keywords)
+            last = function.args.args[::-1][: len(decorator.args)]
+            yield from (argument.arg for argument in last)
 
     def _is_own_fixture(self, name: str, env: Mapping[str, Bound], depth: int) -> bool:
         """Tell whether an argument of a test is a fixture that the tests compute."""

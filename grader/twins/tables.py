@@ -80,11 +80,11 @@ def table_rows(table: Bound) -> list[Row] | None:
                 return [(replace(pairs, node=k), replace(pairs, node=v)) for k, v in cells if k]
             return None
         case ast.Call(func=ast.Name(id="range"), args=args):
-            bounds = [arg.value for arg in args if isinstance(arg, ast.Constant)]
-            numbers = [bound for bound in bounds if isinstance(bound, int)]
-            if len(numbers) != len(args) or not 1 <= len(numbers) <= 2:
+            try:
+                numbers = range(*map(ast.literal_eval, args))
+            except (TypeError, ValueError):
                 return None
-            return [()] * min(len(range(*numbers)), 2)
+            return [()] * len(numbers[:2])
         case _:
             return None
 

@@ -16,6 +16,7 @@ from grader.twins import (
     propose,
     sites_to_doubt,
 )
+from grader.twins.expectations import OTHER_VALUE
 from tests.unit.twins.running import module, passed_cases, script, seeded
 
 CODE = """
@@ -148,6 +149,33 @@ def test_value_that_a_fixture_hands_out_is_changed_there() -> None:
         changed = twin.tests.files[0].content.decode()
         assert changed.endswith("assert double({'a': 2}) == want\n")
         assert "{'a': 4}" not in changed
+
+
+FIXTURE = "@pytest.fixture\ndef {}:\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "is_own"),
+    [
+        ("@pytest.mark.parametrize('x', [n * 2 for n in range(3)])", True),
+        ("@pytest.mark.parametrize('x', ROWS)", False),
+        ("@given(st.integers())", True),
+        ("@given(x=st.integers())", True),
+        (FIXTURE.format("x()", "math.pi"), True),
+        (FIXTURE.format("y()", "3") + FIXTURE.format("x(y)", "y"), True),
+        (FIXTURE.format("y()", "ROWS") + FIXTURE.format("x(y)", "y"), False),
+        (FIXTURE.format("x()", "double(2)"), False),
+        (FIXTURE.format("x(tmp_path)", "tmp_path"), False),
+    ],
+)
+def test_argument_that_the_tests_make_is_replaced_by_another_value(
+    above: str, *, is_own: bool
+) -> None:
+    top = "import math\nimport pytest\nfrom hypothesis import given, strategies as st\n"
+    top += "from solution import ROWS, double\n\n"
+    sites = find_sites(module(f"{top}{above}\ndef test_it(x):\n    assert double(x) == x + x\n"))
+    texts = {edit.text for site in sites for change in site.changes for edit in change}
+    assert texts == ({OTHER_VALUE, ")"} if is_own else {"!="})
 
 
 @pytest.mark.parametrize(

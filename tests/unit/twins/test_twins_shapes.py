@@ -178,7 +178,7 @@ STATEMENTS = [
 COMPUTED = [
     "n = 4\nassert same(n * 3) == n * 3",
     "n = 4\nassert n * 3 == same(n * 3)",
-    "for n in range(1, 4):\n    assert same(n / 2) == n / 2",
+    "for n in range(-3, 4, 2):\n    assert same(n / 2) == n / 2",
     "def triple(n):\n    return 3 * n\nfor n in range(4):\n    assert same(3 * n) == triple(n)",
     "xs = [3, 1]\nassert same(sorted(xs)) == sorted(xs)",
     "x = 'ab'.upper()\nassert same(x) == x",
