@@ -65,6 +65,8 @@ app.command()(version)
 _USER_ERRORS = (ConfigurationError, InputError, ImageNotFoundError)
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_WAY = (errno.EACCES, errno.ENAMETOOLONG)
+"""If a path is too long, or in a folder that the user may not enter, even asking for it fails."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -83,6 +85,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return 1
     except OSError as error:
+        if error.errno in _NO_WAY and error.filename:
+            fail(f"cannot reach {error.filename}: {error.strerror}")
+            return 2
         if error.errno not in _NO_ROOM:
             raise
         _drop_output()

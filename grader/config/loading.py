@@ -122,7 +122,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
     import tomllib  # Here, since it takes 10 ms and most runs have no file.
 
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        tables = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         message = f"cannot read {path}: {error.strerror}"
         raise ConfigurationError(message) from error
@@ -152,6 +152,9 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]
 def _nearest(name: str, known: Iterable[str]) -> str:
     import difflib  # Here, since only this message needs it.
 
+    known = list(known)
+    if inside := next((each for each in known if each.startswith(f"{name}.")), None):
+        return f", but a table of settings, such as {inside}"
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {close[0]}?" if close else "; `grader config` lists them all"
 

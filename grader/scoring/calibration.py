@@ -149,7 +149,7 @@ def load(path: Path) -> dict[str, Measured]:
         message = f"cannot read {path}: {error.strerror}"
         raise ConfigurationError(message) from error
     except (ValueError, TypeError, LookupError) as error:
-        message = f"{path} is not a file of measured times: {error!r}"
+        message = f"{path} is not a file of measured times: {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
 
 

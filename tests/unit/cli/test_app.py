@@ -96,6 +96,35 @@ def test_mistake_gets_a_message(
     assert "Traceback" not in shown
 
 
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["grade", LONG, "-o", "out.jsonl"],
+        ["grade", "in.jsonl", "-o", LONG],
+        ["check", LONG],
+        ["explain", LONG, "a"],
+        ["report", LONG, "-o", "page.html"],
+        ["report", "graded.jsonl", "-o", LONG],
+        ["compare", LONG, "graded.jsonl"],
+        ["export", "graded.jsonl", "-o", f"{LONG}.csv"],
+        ["try", LONG, "in.jsonl"],
+    ],
+    ids=lambda arguments: " ".join(arguments).replace(LONG, "LONG"),
+)
+def test_path_that_cannot_be_asked_for_gets_a_message(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = json.loads(wire.report_json(make_report()))
+    row = {"id": "a", "completion": "", "label": ["assert f()"]}
+    Path("in.jsonl").write_text(json.dumps(row))
+    Path("graded.jsonl").write_text(json.dumps({**row, "report": report}))
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.endswith("File name too long\n")
+
+
 def test_mistake_in_the_environment_gets_a_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -159,10 +159,10 @@ def test_file_in_the_current_folder_is_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         pytest.param("slot = 3", "did you mean slots", id="misspelt"),
+        pytest.param("limits = 3", "a table of settings, such as limits.cpu", id="table"),
         pytest.param("[limits]\ncpu_time = 3", "did you mean limits.cpu_time_s", id="in a table"),
         pytest.param("slots = true", "expected a whole number", id="truth for a number"),
         pytest.param("[limits]\nmemory_bytes = 1.5", "a whole number", id="fraction of a byte"),
-        pytest.param("limits = 3", "sets 'limits', which is not a setting", id="no table"),
         pytest.param("slots = ", "is not TOML", id="broken"),
     ],
 )
