@@ -5,6 +5,8 @@ open requests spent a third of its CPU time on that. But few objects may hold la
 interpreter does not count these.
 """
 
+import contextlib
+import ctypes
 import gc
 
 _OBJECTS = 10_000
@@ -32,3 +34,10 @@ class RareCollection:
         if self._begun and self._bytes > _BYTES:
             self._bytes = 0
             gc.collect()
+            _give_back_free_memory()
+
+
+def _give_back_free_memory() -> None:
+    """Give memory back that glibc keeps since something above it is still in use."""
+    with contextlib.suppress(AttributeError):  # Other libraries have no such function.
+        ctypes.CDLL(None).malloc_trim(0)

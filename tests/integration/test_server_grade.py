@@ -197,6 +197,20 @@ def test_memory_of_a_flood_is_given_back(tmp_path: Path) -> None:
     assert int(found[1]) < 300 * 1024
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_memory_of_large_bodies_that_come_at_once_is_given_back(tmp_path: Path) -> None:
+    words = "x" * 18_000_000
+    with serving(tmp_path) as service:
+        status = Path(f"/proc/{service.process.pid}/status")
+        with ThreadPoolExecutor(16) as threads:
+            reports = threads.map(lambda n: service.grade(f"{n}{words}"), range(24))
+            assert {report["verdict"] for report in reports} == {"no_code"}
+        found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+    assert found is not None
+    assert int(found[1]) < 130 * 1024
+
+
 # ---------------------------------------------------------------- idempotency
 
 

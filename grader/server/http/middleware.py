@@ -144,8 +144,9 @@ class RequestMiddleware:
             reason = f"the body has {int(declared)} bytes; at most {most} are taken"
             raise Refusal(413, f"{reason} (server.body_bytes)")
         lease = held.enter_context(self._room.lease())
+        # At the end, when most of what was made of the body is free.
+        held.callback(lambda: self._collection.count(lease.held))
         body = await read_body(receive, lease, self._settings)
-        self._collection.count(lease.held)
         return BufferedReceive(body, receive)
 
 
