@@ -150,11 +150,92 @@ end
 
 return sums
 """
-RIGHT = {"javascript": _RIGHT, "typescript": _RIGHT, "lua": _LUA_RIGHT}
+_RUBY_TESTS = """require 'minitest/autorun'
+require_relative 'sums'
+
+class SumsTest < Minitest::Test
+  def setup
+    @counter = Counter.new
+  end
+
+  def test_two_numbers_make_42
+    # skip
+    wanted = 42 # the answer
+    assert_equal wanted, Sums.sum([40, 2]), 'two numbers make 42'
+  end
+
+  def test_texts
+    skip
+    wanted = {
+      total: 'ab;c',
+      parts: %w[ab ;c]
+    }
+    assert_equal wanted, Sums.sum(%w[ab ;c], parts: true)
+  end
+
+  def test_an_empty_list_has_no_sum
+    error = assert_raises(ArgumentError) { Sums.sum([]) }
+    assert_equal 'no numbers at all', error.message
+    assert_raises(EmptyError) do
+      Counter.new.mean
+    end
+  end
+
+  def test_counts_up
+    counter = Counter.new
+    counter.add(3)
+    counter.add(4)
+    assert_equal(7.0, counter.total)
+    refute counter.empty?
+  end
+
+  def test_begins_anew
+    counter = Counter.new
+    assert counter.empty?
+  end
+end
+"""
+_RUBY_RIGHT = """class EmptyError < StandardError; end
+
+module Sums
+  def self.sum(all, parts: false)
+    raise ArgumentError, 'no numbers at all' if all.empty?
+
+    total = all.reduce { |a, b| a + b }
+    parts ? { parts: all, total: total } : total
+  end
+end
+
+class Counter
+  def initialize
+    @all = []
+  end
+
+  def add(number)
+    @all << number
+  end
+
+  def total = Sums.sum(@all)
+
+  def empty? = @all.empty?
+
+  def mean
+    raise EmptyError if empty?
+
+    total / @all.size
+  end
+end
+"""
+RIGHT = {
+    "javascript": _RIGHT,
+    "typescript": _RIGHT,
+    "lua": _LUA_RIGHT,
+    "ruby": _RUBY_RIGHT,
+}
 """An answer in each language."""
-CASES = {"javascript": 10, "typescript": 10, "lua": 8}
+CASES = {"javascript": 10, "typescript": 10, "lua": 8, "ruby": 8}
 """How many assertions the tests have."""
-_ENDINGS = {"javascript": ".js", "typescript": ".ts", "lua": ".lua"}
+_ENDINGS = {"javascript": ".js", "typescript": ".ts", "lua": ".lua", "ruby": ".rb"}
 
 
 def exercise(language: str, **files: str) -> dict[str, Any]:
@@ -165,7 +246,7 @@ def exercise(language: str, **files: str) -> dict[str, Any]:
         files: More files, or other ones, by path.
     """
     ending = _ENDINGS[language]
-    tests = _LUA_TESTS if language == "lua" else _TESTS
+    tests = {"lua": _LUA_TESTS, "ruby": _RUBY_TESTS}.get(language, _TESTS)
     named = tests.replace("{slug}", "sums").replace("{ending}", ending if ending == ".ts" else "")
     config = {
         "files": {

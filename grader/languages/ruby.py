@@ -1,14 +1,37 @@
 """Ruby."""
 
 import re
+from itertools import count
 
-from grader.languages.language import Assertions, ErrorWords, Language, TranslatedTests, ValueDriver
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Exercises,
+    Language,
+    Matcher,
+    TranslatedTests,
+    ValueDriver,
+    driver_source,
+)
+
+_SHOW = """
+def shown_for_tests(value)
+  case value
+  when Array then "[#{value.map { |each| shown_for_tests(each) }.join(", ")}]"
+  when Hash
+    pairs = value.map { |key, each| "#{shown_for_tests(key)}=>#{shown_for_tests(each)}" }
+    "{#{pairs.sort.join(", ")}}"
+  when Float then value.finite? && value == value.to_i ? value.to_i.to_s : value.inspect
+  else value.inspect
+  end
+end
+"""
 
 
 def show(values: ValueDriver) -> str:
-    """Show the values of expressions as Ruby itself writes values."""
-    form = 'puts "", "{mark} {number} #{({expression}).inspect}"'
-    return "\n".join([values.code, values.statements(form)])
+    """Show the values of expressions as Ruby writes them, keys in order and 1.0 as 1."""
+    form = 'puts "", "{mark} {number} #{shown_for_tests({expression})}"'
+    return "\n".join([values.code, _SHOW, values.statements(form)])
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:
@@ -34,6 +57,104 @@ _ASSERTIONS = Assertions(
     stub=lambda _begun, name: f"def {name}(*all) end",
 )
 
+_TEXTS = r"""(?s:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|%[wiqQ][\[({].*?[\])}])"""
+_TEXT_OR_COMMENT = re.compile(rf"{_TEXTS}|#[^\n]*")
+_AUTORUN = re.compile(r"^[ \t]*require[ \t]+['\"]minitest/\w+['\"][ \t]*$", re.MULTILINE)
+_RAISED = re.compile(
+    r"^(?P<indent>[ \t]*)(?:(?P<name>\w+)[ \t]*=[ \t]*)?assert_raises[ (]+(?P<kind>[\w:]+)\)?[ \t]*"
+    r"(?:\{(?P<braces>[^{}\n]*)\}|do\n(?P<body>(?:(?!^[ \t]*end\b).*\n)*?)[ \t]*end)[ \t]*$",
+    re.MULTILINE,
+)
+_BARE = re.compile(r"^[ \t]*(?:assert|refute)\w*(?P<blank>[ \t]+)(?!\()", re.MULTILINE)
+_TEST_NAME = re.compile(r"^([ \t]*def[ \t]+test_)\w*", re.MULTILINE)
+_CONSTANT = re.compile(r"(?<![\w:.@$])[A-Z]\w*")
+_OWN_CLASS = re.compile(r"^[ \t]*(?:class|module)[ \t]+(\w+)", re.MULTILINE)
+_EXERCISE_DRIVER = driver_source("tests.rb")
+_STAND_IN = """class StandInForTests < BasicObject
+  def method_missing(*) = self
+  def respond_to_missing?(*) = true
+  def to_s = ""
+end
+%s.each do |name|
+  Object.const_set(name, StandInForTests.new) unless Object.const_defined?(name)
+end
+"""
+
+
+def tests_program(source: str, _solution_path: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of minitest's tests; see `Exercises.program`.
+
+    What the tests take from the submission are the constants that they do not define.
+    """
+    bare = _TEXT_OR_COMMENT.sub(lambda found: "" if found[0][0] == "#" else found[0], source)
+    program = _with_brackets(_RAISED.sub(_raised, _AUTORUN.sub("", bare)))
+    # Names of tests may tell what is expected.
+    numbers = count()
+    program = _TEST_NAME.sub(lambda found: f"{found[1]}{next(numbers)}", program)
+    defined = {"Minitest", *_OWN_CLASS.findall(program)}
+    found = dict.fromkeys(_CONSTANT.findall(_masked(program)))
+    names = [name for name in found if name not in defined]
+    return f"{_EXERCISE_DRIVER}\n{program}", (*names, "thrown_for_tests") if names else ()
+
+
+def _raised(found: re.Match[str]) -> str:
+    """Return a call that gives what was raised, and an assertion about its class."""
+    body = (found["braces"] or found["body"] or "").strip()
+    thrown = f"thrown_for_tests(-> {{ {body} }})"
+    if found["name"] is None:
+        return f"{found['indent']}assert_kind({thrown}, {found['kind']})"
+    start = found["indent"]
+    return (
+        f"{start}{found['name']} = {thrown}\n{start}assert_kind({found['name']}, {found['kind']})"
+    )
+
+
+def _with_brackets(source: str) -> str:
+    """Put brackets around the arguments of assertions that have none."""
+    mask, parts, end = _masked(source), list[str](), 0
+    for found in _BARE.finditer(mask):
+        stop, depth = found.end(), 0
+        while stop < len(mask) and (mask[stop] != "\n" or depth or mask[stop - 1] in ",([{"):
+            depth += (mask[stop] in "([{") - (mask[stop] in ")]}")
+            stop += 1
+        parts += [source[end : found.start("blank")], "(", source[found.end() : stop].rstrip(), ")"]
+        end = stop
+    return "".join([*parts, source[end:]])
+
+
+def _masked(source: str) -> str:
+    return _TEXT_OR_COMMENT.sub(lambda found: "_" * len(found[0]), source)
+
+
+_MATCHERS = {
+    "assert_equal": Matcher(expected_first=True),
+    "assert": Matcher(actual="!!({actual})", expected="true"),
+    "refute": Matcher(actual="!!({actual})", expected="false"),
+    "assert_nil": Matcher(expected="nil"),
+    "assert_empty": Matcher(actual="({actual}).empty?", expected="true"),
+}
+
+
+def minitest_matcher(kind: str, argument: str) -> Matcher | None:
+    """Return what an assertion of minitest compares; see `Exercises.matcher`."""
+    if kind == "assert_kind":
+        return Matcher(actual=f"kind_for_tests({{actual}}, {argument})", expected=f'"{argument}"')
+    return _MATCHERS.get(kind)
+
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?<![\w.])(?P<kind>(?:assert|refute)\w*)\("),
+    matcher=minitest_matcher,
+    comments=r"#[^\n]*",
+    texts=_TEXTS,
+    prefix=re.compile(r"(?!)"),
+    judging=frozenset(
+        {"all", "any", "none", "include", "select", "map", "find", "count", "match", "between"}
+    ),
+    program=tests_program,
+    stub=lambda names: _STAND_IN % [name for name in names if name[0].isupper()],
+)
+
 LANGUAGES = (
     Language(
         name="ruby",
@@ -51,6 +172,7 @@ LANGUAGES = (
         show=show,
         tests=_TESTS,
         assertions=_ASSERTIONS,
+        exercises=_EXERCISES,
         compile_words=ErrorWords(
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),

@@ -213,19 +213,23 @@ def without_comments(source: str, comments: str, texts: str = _TEXT) -> tuple[st
 
     Comments may contain expected values, which must not be in the submission's program.
     """
-    pattern = re.compile(f"{texts}|{comments}", re.DOTALL)
+    pattern = re.compile(f"(?P<text>{texts})|{comments}", re.DOTALL)
 
     def blank(found: re.Match[str]) -> str:
-        return found[0] if found[0][0] in _QUOTES else re.sub(r"[^\n]", " ", found[0])
+        return found["text"] or re.sub(r"[^\n]", " ", found[0])
 
     text = pattern.sub(blank, source)
     return text, _mask(text, texts)
 
 
 def _mask(text: str, texts: str = _TEXT) -> str:
-    return re.sub(
-        texts, lambda found: f"{found[0][0]}{'_' * (len(found[0]) - 2)}{found[0][-1]}", text
-    )
+    def hidden(found: re.Match[str]) -> str:
+        inner = "_" * (len(found[0]) - 2)
+        # Only a text that begins and ends alike, or with a pair of brackets, keeps its ends.
+        is_plain = found[0][0] in _QUOTES or found[0].startswith("[[")
+        return f"{found[0][0]}{inner}{found[0][-1]}" if is_plain else f"__{inner}"
+
+    return re.sub(texts, hidden, text)
 
 
 def _loops(mask: str, *, has_braces: bool) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ the second one.
 """
 
 import re
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from grader.languages import Exercises
@@ -37,9 +38,11 @@ _HARMLESS = frozenset(
     }
 )
 """Words in expected values that are no names of the tests."""
+_GOES_ON = re.compile(r"\s*\.")
+"""What a line begins with that continues the one before."""
 _LOOP = re.compile(r"\b(?:for|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
-_MOST_CHARS = 256 * 1024
+_MOST_CHARS = 64 * 1024
 _SHOWN_CHARS = 120
 
 
@@ -49,6 +52,9 @@ class _Assertion(NamedTuple):
     actual: Code
     matcher: Matcher
     argument: Code
+    """What is expected."""
+    at: int
+    """Where the value over the submission begins."""
 
 
 def read_exercise(source: str, how: Exercises, solution_path: str) -> ExpressionTests:
@@ -92,9 +98,17 @@ def read_exercise(source: str, how: Exercises, solution_path: str) -> Expression
 
 
 def _assertions(code: Code, how: Exercises) -> list[_Assertion]:
+    """Return the assertions of some tests.
+
+    Raises:
+        SuiteError: One is not known, or may be evaluated more than once.
+    """
     found: list[_Assertion] = []
+    loops = _loops(code.mask)
     for begun in how.start.finditer(code.mask):
         shown = code.text[begun.start() :]
+        if any(start < begun.start() < end for start, end in loops):
+            _refuse("an assertion is in a loop", shown)
         close = code.end_of_brackets(begun.end())
         chained = None if close is None else _CHAINED.match(code.mask, close + 1)
         if "kind" in begun.groupdict() and close is not None:
@@ -105,13 +119,14 @@ def _assertions(code: Code, how: Exercises) -> list[_Assertion]:
         end = code.end_of_brackets(chained.end())
         argument = _single(code.cut(chained.end(), end or chained.end()))
         matcher = how.matcher(re.sub(r"\s", "", chained["name"]), argument.text)
-        if end is None or matcher is None or _is_repeated(code.mask, begun.start()):
-            _refuse("an assertion is of an unknown kind, or in a loop", shown)
+        if end is None or matcher is None:
+            _refuse("an assertion is of an unknown kind", shown)
         if matcher.argument is not None:
             at = argument.text.index(matcher.argument)
             argument = argument.cut(at, at + len(matcher.argument)).strip()
         actual = _single(code.cut(begun.end(), close))
-        found.append(_Assertion(begun.start(), end + 1, actual, matcher, argument))
+        at = code.text.index(actual.text, begun.end())
+        found.append(_Assertion(begun.start(), end + 1, actual, matcher, argument, at))
     return found
 
 
@@ -120,10 +135,12 @@ def _of_arguments(code: Code, begun: re.Match[str], close: int, how: Exercises) 
     first, *more = code.cut(begun.end(), close).split(",")
     second = more[0] if more else first.cut(0, 0)
     matcher = how.matcher(begun["kind"], second.text)
-    if matcher is None or _is_repeated(code.mask, begun.start()):
-        _refuse("an assertion is of an unknown kind, or in a loop", code.text[begun.start() :])
+    if matcher is None:
+        _refuse("an assertion is of an unknown kind", code.text[begun.start() :])
     actual, expected = (second, first) if matcher.expected_first else (first, second)
-    return _Assertion(begun.start(), close + 1, actual, matcher, expected)
+    after = begun.end() + (len(first.text) if matcher.expected_first else 0)
+    at = code.text.index(actual.text, after)
+    return _Assertion(begun.start(), close + 1, actual, matcher, expected, at)
 
 
 def _single(code: Code) -> Code:
@@ -132,29 +149,33 @@ def _single(code: Code) -> Code:
     return code.cut(0, len(code.mask) - code.mask.endswith(","))
 
 
-def _is_repeated(mask: str, at: int) -> bool:
-    """Tell whether a place is in the braces of a loop."""
-    depth = 0
-    for index in range(at - 1, -1, -1):
-        depth += (mask[index] in ")}]") - (mask[index] in "({[")
-        if depth < 0:
-            depth = 0
-            head = mask[mask.rfind("\n", 0, index) + 1 : index]
-            if _LOOP.search(head):
-                return True
-    return False
+def _loops(mask: str) -> list[tuple[int, int]]:
+    """Return where the brackets of loops begin and end."""
+    loops, opened = list[tuple[int, int]](), list[int]()
+    for index, char in enumerate(mask):
+        if char in "({[":
+            opened.append(index)
+        elif char in ")}]" and opened:
+            start = opened.pop()
+            if _LOOP.search(mask, mask.rfind("\n", 0, start) + 1, start):
+                loops.append((start, index))
+    return loops
 
 
 def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
     """Return the names of what the tests take from the submission, and of what these make."""
     own = set(names)
+    values: dict[str, list[Code]] = {}
+    for found in _ASSIGNED.finditer(code.mask):
+        value = code.cut(found.end(), _end_of_value(code, found.end())).strip()
+        values.setdefault(found["name"], []).append(value)
     while True:
         made = {
             name
-            for name in _assigned(code)
-            if all(_is_of(value, own, how) for value in _values(code, name))
+            for name, given in values.items()
+            if name not in own and all(_is_of(value, own, how) for value in given)
         }
-        if made <= own:
+        if not made:
             return own
         own |= made
 
@@ -166,31 +187,20 @@ _DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let|var|local)\s+|\s*"
 """What may stand before a name in the line that defines it."""
 
 
-def _assigned(code: Code) -> set[str]:
-    return {found["name"] for found in _ASSIGNED.finditer(code.mask)}
-
-
-def _values(code: Code, name: str) -> list[Code]:
-    return [
-        code.cut(found.end(), _end_of_value(code, found.end())).strip()
-        for found in _ASSIGNED.finditer(code.mask)
-        if found["name"] == name
-    ]
-
-
 def _end_of_value(code: Code, start: int) -> int:
     """Return where a value ends that begins at a place."""
-    depth = 0
+    depth, last = 0, ""
     for index in range(start, len(code.mask)):
         char = code.mask[index]
         depth += (char in "([{") - (char in ")]}")
         if depth < 0 or (depth == 0 and char == ";"):
             return index
         if depth == 0 and char == "\n":
-            following = code.mask[index:].lstrip()
-            before = code.mask[start:index].rstrip()
-            if before and not following.startswith(".") and before[-1] not in "+-*/,(=.":
+            goes_on = _GOES_ON.match(code.mask, index)
+            if last and last not in "+-*/,(=." and goes_on is None:
                 return index
+        elif not char.isspace():
+            last = char
     return len(code.mask)
 
 
@@ -208,7 +218,7 @@ def _is_of(value: Code, own: set[str], how: Exercises) -> bool:
             if end is None:
                 return False
             rest = rest.cut(end + 1, len(rest.mask))
-        elif (member := re.match(r"[?!]?[.:]\s*(\w+)|!", rest.mask)) is not None:
+        elif (member := re.match(r"[?!&]?[.:]\s*(\w+)[?!]?|!", rest.mask)) is not None:
             if member[1] in how.judging:
                 return False
             rest = rest.cut(member.end(), len(rest.mask))
@@ -224,6 +234,18 @@ def _require_own(assertion: _Assertion, own: set[str], how: Exercises) -> None:
         _refuse("an assertion is about more than a value of the submission", actual.text)
 
 
+class _Definition(NamedTuple):
+    """A line that gives a value to a name."""
+
+    start: int
+    value: int
+    """Where the value begins."""
+    end: int
+    is_used: bool
+    """Whether the tests use the name for anything but an expected value, up to the next such
+    line."""
+
+
 def _expected_values(
     code: Code, found: list[_Assertion], own: set[str], how: Exercises
 ) -> tuple[list[str], Code]:
@@ -234,40 +256,58 @@ def _expected_values(
     """
     outside = code
     for each in found:
-        outside = outside.blank(each.start, each.end)
+        outside = outside.blank(each.start, each.at)
+        outside = outside.blank(each.at + len(each.actual.text), each.end)
     named = {word for each in found for word in _NAME.findall(each.argument.mask)}
-    names: set[str] = set()
-    defined: dict[str, list[tuple[int, int, int]]] = {}
-    for match in _ASSIGNED.finditer(code.mask):
-        line = code.mask.rfind("\n", 0, match.start()) + 1
-        defines = _DEFINES.fullmatch(code.mask, line, match.start())
-        is_inside = any(each.start < match.start() < each.end for each in found)
-        if match["name"] in named and defines and not is_inside:
-            end = _end_of_value(code, match.end())
-            defined.setdefault(match["name"], []).append(
-                (max(line, defines.end("other")), match.end(), end)
-            )
-    values: list[str] = []
+    definitions = _definitions(outside, named)
+    values, unknown = list[str](), set[str]()
     for each in found:
         text = each.argument.text
         for name in dict.fromkeys(_NAME.findall(each.argument.mask)):
-            before = [place for place in defined.get(name, []) if place[0] < each.start]
+            before = [one for one in definitions[name] if one.start < each.start]
+            if before and before[-1].is_used:
+                _refuse("a name of an expected value is also used elsewhere", name)
             if before:
-                value = code.text[before[-1][1] : before[-1][2]].strip()
+                value = code.text[before[-1].value : before[-1].end].strip()
                 text = _replaced(text, name, f"({value})", how)
-        words = set(_NAME.findall(_mask(text, how)))
         values.append(text)
+        words = set(_NAME.findall(_mask(text, how)))
         if "{expected}" not in each.matcher.expected:
             continue
         if own & words:
             _refuse("the tests expect what the submission computes", text)
-        names |= words - _HARMLESS
-    for start, _, end in (place for places in defined.values() for place in places):
-        code, outside = code.blank(start, end), outside.blank(start, end)
-    for name in names | defined.keys():
-        if re.search(rf"(?<![\w$.]){re.escape(name)}(?![\w$])", outside.mask):
+        unknown |= words - _HARMLESS
+    for one in chain.from_iterable(definitions.values()):
+        if not one.is_used:
+            code, outside = code.blank(one.start, one.end), outside.blank(one.start, one.end)
+    for name in unknown:
+        if _uses(name).search(outside.mask):
             _refuse("a name of an expected value is also used elsewhere", name)
     return values, code
+
+
+def _definitions(outside: Code, named: set[str]) -> dict[str, list[_Definition]]:
+    """Return the lines that define some names, outside of what the tests expect."""
+    places: dict[str, list[tuple[int, int, int]]] = {name: [] for name in named}
+    for match in _ASSIGNED.finditer(outside.mask):
+        line = outside.mask.rfind("\n", 0, match.start()) + 1
+        defines = _DEFINES.fullmatch(outside.mask, line, match.start())
+        if match["name"] in named and defines:
+            start = max(line, defines.end("other"))
+            end = _end_of_value(outside, match.end())
+            places[match["name"]].append((start, match.end(), end))
+    found: dict[str, list[_Definition]] = {}
+    for name, several in places.items():
+        nexts = [*(start for start, _, _ in several[1:]), len(outside.mask)]
+        found[name] = [
+            _Definition(*place, is_used=_uses(name).search(outside.mask, place[2], end) is not None)
+            for place, end in zip(several, nexts, strict=False)
+        ]
+    return found
+
+
+def _uses(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w$.]){re.escape(name)}(?![\w$])")
 
 
 def _mask(text: str, how: Exercises) -> str:

@@ -1,5 +1,8 @@
 """Tests of Exercism's tracks that hold a value against another in a chain."""
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +20,7 @@ HEAD = "import { f, Thing } from './sums';\n"
 def read(source: str, language: str = "javascript") -> ExpressionTests:
     how = languages.languages()[language].exercises
     assert how is not None
-    return read_exercise(source, how, f"sums.{'lua' if language == 'lua' else 'js'}")
+    return read_exercise(source, how, f"sums.{ {'lua': 'lua', 'ruby': 'rb'}.get(language, 'js') }")
 
 
 @pytest.mark.parametrize("language", RIGHT)
@@ -26,7 +29,7 @@ def test_row_is_read_in_the_language_of_its_solution(language: str) -> None:
     assert (suite.language, suite.format, suite.problem_id) == (language, "exercism", "sums")
     assert suite.reference == RIGHT[language]
     assert isinstance(suite.tests, ExpressionTests)
-    endings = {"javascript": "js", "typescript": "ts", "lua": "lua"}
+    endings = {"javascript": "js", "typescript": "ts", "lua": "lua", "ruby": "rb"}
     assert suite.tests.solution_path == f"sums.{endings[language]}"
     assert len(suite.tests.cases) == CASES[language]
 
@@ -110,6 +113,29 @@ def test_assertion_in_lua_that_cannot_be_taken_apart_is_refused(assertion: str) 
         read(f"local f = require('sums')\n{assertion}\n", "lua")
 
 
+def test_name_is_kept_where_it_is_no_expected_value() -> None:
+    tests = read(
+        f"{HEAD}test('x', () => {{\n  const a = 'one';\n  const b = 'two';\n"
+        "  expect(f(a)).toBe(b);\n});\n"
+        "test('y', () => {\n  const a = 'three';\n  const b = 'four';\n"
+        "  expect(f(b)).toBe(a);\n});\n"
+    )
+    assert [case.expected for case in tests.cases] == ["('two')", "('three')"]
+    kept = "".join(tests.around)
+    assert "'one'" in kept
+    assert "'four'" in kept
+    assert "'two'" not in kept
+    assert "'three'" not in kept
+
+
+@pytest.mark.parametrize("piece", ["expect(f(1)).toBe(a);\n", "a = [\n", "a = b\n", "({[", "'"])
+def test_long_tests_are_read_or_refused_in_little_time(piece: str) -> None:
+    began = time.process_time()
+    with contextlib.suppress(SuiteError):
+        read(HEAD + piece * (60_000 // len(piece)))
+    assert time.process_time() - began < 20.0
+
+
 def test_expected_name_has_the_value_that_was_given_last() -> None:
     tests = "".join(
         f"test('x', () => {{ const want = [\n{n},\n];\nexpect(f({n})).toEqual(want); }});\n"
@@ -191,3 +217,23 @@ def test_any_tests_are_read_or_refused(parts: list[str]) -> None:
     except SuiteError:
         return
     assert len(tests.around) == len(tests.cases) + 1
+
+
+@pytest.mark.parametrize(
+    ("assertion", "actual", "expected"),
+    [
+        pytest.param("assert_equal [1], F.g(:x) # 2", "F.g(:x)", "[1]", id="no brackets"),
+        pytest.param("assert_equal [\n1\n], F.g.h!(2),\n'why'", "F.g.h!(2)", "[\n1\n]", id="lines"),
+        pytest.param("f = F.new(a: 1)\nrefute f.ready?", "!!(f.ready?)", "false", id="question"),
+        pytest.param(
+            "assert_raises(F::Bad) { F.g(1) }",
+            "kind_for_tests(thrown_for_tests(-> { F.g(1) }), F::Bad)",
+            '"F::Bad"',
+            id="error",
+        ),
+    ],
+)
+def test_assertion_in_ruby_is_taken_apart(assertion: str, actual: str, expected: str) -> None:
+    source = f"class T < Minitest::Test\ndef test_x\n{assertion}\nend\nend\n"
+    (case,) = read(source, "ruby").cases
+    assert (case.actual, case.expected) == (actual, expected)
