@@ -361,15 +361,18 @@ class ExpectationReader:
     def _as_other(
         self, left: ast.expr, right: ast.expr, tolerance: Tolerance
     ) -> tuple[Edit, ...] | None:
-        """Return edits that replace the side that the tests compute by another value.
+        """Return edits that replace one side of a comparison by another value.
 
-        An object that equals everything passes this, but not a comparison for inequality.
+        An object that equals everything passes this, but not a comparison for inequality. The side
+        is the one that the tests compute. If neither certainly is, it is the right one, where most
+        tests have what they expect.
         """
         env = self._reached.env
         own = [side for side in (right, left) if self._origins.is_own(side, env)]
-        if tolerance != EXACT or len(own) != 1 or not self._source.holds(own[0]):
+        side = own[0] if own else right
+        if tolerance != EXACT or len(own) == 2 or not self._source.holds(side):
             return None
-        start, end = self._source.span(own[0])
+        start, end = self._source.span(side)
         return Edit(start=start, end=start, text=OTHER_VALUE), Edit(start=end, end=end, text=")")
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:

@@ -168,14 +168,19 @@ FIXTURE = "@pytest.fixture\ndef {}:\n    return {}\n"
         (FIXTURE.format("x(tmp_path)", "tmp_path"), False),
     ],
 )
-def test_argument_that_the_tests_make_is_replaced_by_another_value(
+def test_side_that_the_tests_compute_is_replaced_by_another_value(
     above: str, *, is_own: bool
 ) -> None:
+    """If neither side certainly is the tests' own, it is the right side."""
     top = "import math\nimport pytest\nfrom hypothesis import given, strategies as st\n"
     top += "from solution import ROWS, double\n\n"
-    sites = find_sites(module(f"{top}{above}\ndef test_it(x):\n    assert double(x) == x + x\n"))
-    texts = {edit.text for site in sites for change in site.changes for edit in change}
-    assert texts == ({OTHER_VALUE, ")"} if is_own else {"!="})
+    source = f"{top}{above}\ndef test_it(x):\n    assert x + x == double(x)\n"
+    for twin in make_twins(module(source), ["test_it.py::test_it"], seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        left = f"{OTHER_VALUE}x + x)" if is_own else "x + x"
+        right = "double(x)" if is_own else f"{OTHER_VALUE}double(x))"
+        assert changed.endswith(f"assert {left} == {right}\n")
 
 
 @pytest.mark.parametrize(

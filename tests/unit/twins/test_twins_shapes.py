@@ -208,24 +208,17 @@ def test_object_that_equals_everything_passes_a_change_of_a_computed_value(sourc
         assert passed_cases(twin.tests, f"{CODE}\n{poser}") == {"0"}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "x = same(2)\nassert same(2) == x",
-        "def twice(n):\n    return same(n) * 2\nassert same(4) == twice(2)",
-        "x = 0\nfor n in same([1, 2]):\n    x += n\nassert same(3) == x",
-    ],
-)
-def test_value_that_may_come_from_the_submission_is_not_taken_for_the_tests_own(
-    source: str,
-) -> None:
-    tests = ScriptTests(cases=script(source).cases, setup=PRELUDE)
-    sites = [*sites_of(tests, seeded(1))]
-    assert sites
-    assert {edit.text for site in sites for c in site.changes for edit in c} == {"!="}
+UNKNOWN = [
+    "x = same(2)\nassert same(2) == x",
+    "def twice(n):\n    return same(n) * 2\nassert same(4) == twice(2)",
+    "x = 0\nfor n in same([1, 2]):\n    x += n\nassert same(3) == x",
+    "assert same(Box(3)) == same(Box(3))",
+    "assert list(same([1])) == list(same((1,)))",
+]
+"""The expected value may come from the submission."""
 
 
-@pytest.mark.parametrize("source", STATEMENTS + COMPUTED)
+@pytest.mark.parametrize("source", STATEMENTS + COMPUTED + UNKNOWN)
 def test_a_right_program_fails_every_change(source: str) -> None:
     tests = script(source)
     code = CODE + PRELUDE
