@@ -32,16 +32,23 @@ def read(row: Row) -> TestSuite:
     """Turn an exercise into its suite.
 
     Raises:
-        LabelError: The exercise is in another language, or its config does not name the files.
+        LabelError: Exercises in its language are not graded, or its config does not name the files.
         SuiteError: None of its test files contains a test.
     """
     folder = fields.mapping(row, "files")
     config = fields.mapping(fields.mapping({"config": folder.get(_CONFIG)}, "config"), "files")
-    found = languages.find(
-        languages.of_file(next(iter(fields.texts(config, "solution")), "")) or ""
-    )
+    solution = next(iter(fields.texts(config, "solution")), "")
+    name = languages.of_file(solution)
+    found = languages.find(name or "")
     if found is not None and found.exercises is not None:
         return _read_other(row, folder, config, found, found.exercises)
+    if solution and name != languages.PYTHON:
+        known = [key for key, each in languages.languages().items() if each.exercises]
+        message = (
+            f"language not supported: the solution of the exercise is {solution!r:.80}; such tests "
+            f"can be graded in {', '.join((languages.PYTHON, *known))}"
+        )
+        raise LabelError(message)
     fields.require_python(row.get("language"))
     solution = _only(fields.texts(config, "solution"))
     tests = tuple(path for path in fields.texts(config, "test") if _has_tests(folder, path))
@@ -102,7 +109,6 @@ def _read_other(
 def _only(solutions: tuple[str, ...]) -> str:
     if len(solutions) == 1 and solutions[0].endswith(".py"):
         return solutions[0]
-    fields.require_python(solutions[0].rpartition(".")[2] if solutions else "")
     message = f"the exercise must have one solution file, but its config names {len(solutions)}"
     raise LabelError(message)
 
