@@ -30,6 +30,8 @@ CASES = 10
 _MANY = 41
 """Cases of the problem by which a case is measured: so many that other work averages out."""
 TIMEOUT_S = 60.0
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Of submissions. A user's own path may lead to other versions."""
 
 PROGRAMS = {
     "cpp": """#include <bits/stdc++.h>
@@ -294,7 +296,7 @@ def _run(
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, "PATH": _PATH, **(environment or {})},
         input=stdin,
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ tests/languages/LANGUAGE.toml has them: all are given two numbers and should pri
 """
 
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 from grader import languages
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
+from grader.languages import ruby
 from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
@@ -104,6 +106,23 @@ def test_every_language_has_programs_that_are_right_and_wrong() -> None:
     assert names == set(languages.languages())
     for language in languages.languages().values():
         assert (language.name, "right") in programs()
+
+
+def test_ruby_has_all_names_for_code_that_mentions_them() -> None:
+    need("ruby")
+    listing = (
+        "puts Object.constants, Kernel.private_instance_methods, Kernel.instance_methods,"
+        " String.instance_methods, NameError.instance_methods, global_variables"
+    )
+    with_gems, without = (
+        set(subprocess.check_output(["ruby", *options, "-e", listing], text=True).split())
+        for options in ([], ["--disable=gems"])
+    )
+    assert {"Gem", "gem", "Monitor"} <= with_gems - without
+    for name in with_gems - without:
+        assert ruby.prepare(f"p({name})").format == "--enable=gems"
+    assert ruby.prepare('require "set"\nputs Set[gets.to_i].size').format == "--disable=gems"
+    assert ruby.prepare('require "set"\nrequire "prime"').format == "--enable=gems"
 
 
 def test_program_is_compiled_once_for_all_its_cases(grader: Grader) -> None:
