@@ -5,8 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from grader.config.settings import Settings
+from grader.config.settings import QueueSettings, Settings
 from grader.model import MiB
+from grader.queueing import ledger as ledgers
 from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import Ledger
 from grader.queueing.names import Key
@@ -77,3 +78,25 @@ def test_room_is_made_by_dropping_the_suites_that_were_named_longest_ago(
         indexed = {int(digest) for digest in client.zrange(Key.SUITES_USED, 0, -1) if digest}
     assert kept == indexed == set(range(min(kept), 85))
     assert 3 < min(kept) <= 75
+
+
+def test_dead_worker_and_client_are_found_if_the_clock_of_redis_is_set_back(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an hour that was taken back leaves: times of the ledger that are still to come."""
+    monkeypatch.setattr(ledgers, "CLIENT_LEASE_S", 2.0)
+    ledger = Ledger(Settings(broker=deployment.redis.url, queue=QueueSettings(lease_s=2.0)))
+    with closing(ledger), deployment.redis.connect() as client:
+        later_ms = client.time()[0] * 1000 + 3_600_000
+        client.set(Key.REAPED, later_ms)
+        client.zadd(Key.WORKERS, {"dead": later_ms})
+        client.zadd(Key.CLIENTS, {"dead": later_ms})
+        ledger.reap()
+        assert client.zcard(Key.WORKERS) == 1
+
+        def are_forgotten() -> bool:
+            ledger.reap()
+            return not client.exists(Key.WORKERS, Key.CLIENTS)
+
+        wait_until(are_forgotten, 30, "both are found dead")
+        assert deployment.redis.stats()["workers_lost"] == 1

@@ -5,16 +5,19 @@
 -- dropped).
 -- Returns the hints to send: {image, number} of each.
 local last = tonumber(redis.call('GET', KEY.REAPED) or '0')
-if now - last < args.interval_ms then return {} end
+-- The clock of Redis was set back, or that of the server that has taken over is behind.
+local is_set_back = last > now
+if not is_set_back and now - last < args.interval_ms then return {} end
 redis.call('SET', KEY.REAPED, now)
 redis.call('PEXPIRE', KEY.REAPED, 3600000)
-if now - last > math.max(args.worker_lease_ms * 0.75, 2000) then
-  -- Redis was away, or no worker was there to reap: a lease that ran out meanwhile proves nothing.
+if is_set_back or now - last > math.max(args.worker_lease_ms * 0.75, 2000) then
+  -- Redis was away, or no worker was there to reap: a lease that ran out meanwhile proves nothing,
+  -- nor does one that ends far in the future. Those that live renew theirs within seconds.
   for leases, lease_ms in pairs({
     [KEY.WORKERS] = args.worker_lease_ms, [KEY.CLIENTS] = args.client_lease_ms,
   }) do
     for _, member in ipairs(redis.call('ZRANGE', leases, 0, -1)) do
-      redis.call('ZADD', leases, 'GT', now + lease_ms, member)
+      redis.call('ZADD', leases, now + lease_ms, member)
     end
   end
 end
