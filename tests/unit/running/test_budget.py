@@ -27,6 +27,8 @@ from grader.scoring.calibration import Calibration
 from tests.factories import make_submission, make_suite
 from tests.outcomes import make_outcome
 
+SLOW_ECHO = "import time\ntime.sleep(0.05)\nprint(input())"
+
 P, F, T, S = Verdict.PASSED, Verdict.FAILED, Verdict.TIME_LIMIT, Verdict.SKIPPED
 
 
@@ -122,15 +124,13 @@ def test_no_run_begins_once_the_time_is_spent() -> None:
     ids=["stdin", "interactive"],
 )
 def test_report_names_the_limit_and_the_case(tests: Tests) -> None:
-    settings = Settings(slots=1, policy="fraction", limits=Limits(total_time_s=1e-9))
+    settings = Settings(slots=1, policy="fraction", limits=Limits(total_time_s=0.01))
     with Grader(settings, sandbox=FakeSandbox()) as grader:
-        report = grader.grade(
-            make_submission("print(input())", suite=make_suite(tests, entry_point=None))
-        )
+        report = grader.grade(make_submission(SLOW_ECHO, suite=make_suite(tests, entry_point=None)))
     assert (report.verdict, report.limit_hit, report.passed) == (T, LimitKind.TOTAL_TIME, 1)
     assert report.feedback == (
         "1 of 3 cases passed. 2: "
-        "time limit of 1e-09 s for all cases together hit before this case began"
+        "time limit of 0.01 s for all cases together hit before this case began"
     )
     assert report.score == pytest.approx(1 / 3)
 
