@@ -96,7 +96,7 @@ def test_line_of_another_form_is_a_suite_error(line: str) -> None:
         parse_label({**label, "tests": tests})
 
 
-@pytest.mark.parametrize("language", ["rkt", "swift", "python", "go"])
+@pytest.mark.parametrize("language", ["rkt", "swift", "python", "ml"])
 def test_language_without_a_reader_is_refused(language: str) -> None:
     with pytest.raises(LabelError, match="language"):
         parse_label({**ROWS["javascript"].label, "language": language})
