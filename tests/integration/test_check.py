@@ -84,7 +84,8 @@ WEAK: Mapping[Attack, dict[str, Any]] = {
     Attack.ALWAYS_EQUAL: {
         "solution": CLOCK,
         "tests": "from solution import Clock\ndef test_equal():\n"
-        "    assert Clock.midnight() == Clock.midnight()\n",
+        "    later = [Clock(24, 0), Clock(0, 1440)]\n"
+        "    assert all(Clock.midnight() == each for each in later)\n",
     },
     Attack.ABSORBING: {
         "solution": CLOCK,
