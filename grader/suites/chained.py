@@ -20,19 +20,8 @@ _NAME = re.compile(r"(?<![\w$.])(?!_+(?!\w))[A-Za-z_$][\w$]*(?![\w$]|\s*(?:=(?!=
 """A word that is neither masked, nor the key of a table, nor the name of a member."""
 _HARMLESS = frozenset(
     {
-        *(
-            "true",
-            "false",
-            "null",
-            "undefined",
-            "nil",
-            "NaN",
-            "Infinity",
-            "new",
-            "and",
-            "or",
-            "not",
-        ),
+        *("true", "false", "null", "undefined", "nil", "NaN", "Infinity"),
+        *("new", "and", "or", "not"),
         *("Map", "Set", "Date", "Math", "BigInt", "Number", "String", "Array", "Object", "Error"),
         *("function", "return", "const", "let", "local", "math", "string", "table"),
     }
@@ -42,6 +31,9 @@ _GOES_ON = re.compile(r"\s*\.")
 """What a line begins with that continues the one before."""
 _LOOP = re.compile(r"\b(?:for|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
+_ASSIGNED = re.compile(r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]*)?=(?![=>])\s*")
+_DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let|var|local)\s+|\s*")
+"""What may stand before a name in the line that defines it."""
 _MOST_CHARS = 64 * 1024
 _SHOWN_CHARS = 120
 
@@ -178,13 +170,6 @@ def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
         if not made:
             return own
         own |= made
-
-
-_ASSIGNED = re.compile(r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]*)?=(?![=>])\s*")
-
-
-_DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let|var|local)\s+|\s*")
-"""What may stand before a name in the line that defines it."""
 
 
 def _end_of_value(code: Code, start: int) -> int:
