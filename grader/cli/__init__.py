@@ -25,13 +25,14 @@ def _open_standard_streams() -> None:
     """Open the standard streams that are closed.
 
     Otherwise the next opened file would get the descriptor of a stream, and the printed output.
+    What is printed is dropped, as by Python itself, but rows cannot be written to the descriptor.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            os.open(os.devnull, os.O_RDONLY)
     # Python sets a stream that was closed at its start to None.
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, mode))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))

@@ -284,3 +284,13 @@ def test_closed_streams_do_no_harm(rows: str, closed: str, anywhere: dict[str, s
     done = subprocess.run(["/bin/sh", "-c", f"{grade} {closed}"], env=anywhere)
     assert done.returncode == 3
     assert not Path("out.jsonl").exists()
+
+
+def test_rows_are_not_lost_in_a_closed_standard_output(anywhere: dict[str, str]) -> None:
+    Path("row.jsonl").write_text(
+        '{"completion": "print(1)", "label": {"inputs": [""], "outputs": ["1"]}}\n'
+    )
+    grade = f"{sys.executable} -m grader grade row.jsonl -o - --sandbox native >&-"
+    done = subprocess.run(["/bin/sh", "-c", grade], env=anywhere, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "cannot write -: Bad file descriptor" in done.stderr
