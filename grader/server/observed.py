@@ -1,7 +1,7 @@
 """The grader that the endpoints share: counts, logs and bounds the work of another grader."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -46,27 +46,26 @@ class ObservedGrader(FutureGrader):
     def __init__(
         self,
         settings: Settings,
-        open_inner: Callable[[Callable[[Submission], None]], FutureGrader],
+        inner: FutureGrader,
         *,
         wait_queue: WaitQueue,
         metrics: Metrics,
         samples: SampleStore,
         recorder: SampleRecorder | None,
     ) -> None:
-        """Open the other grader.
+        """Grade nothing yet.
 
         Args:
-            settings: Bounds the limits that labels may set.
-            open_inner: Opens the other grader, given a function to call when a submission begins.
+            settings: Bounds the limits that labels may set, and says whether there is a queue.
+            inner: The other grader. It is closed with this one, and calls `begin` unless it is that
+                of a queue.
             wait_queue: Counts the submissions that have not begun.
             metrics: Counts submissions.
             samples: Keeps samples for the live page.
             recorder: Records the samples of `GRADE_PATH`; None: they are not recorded.
-
-        Raises:
-            GraderError: The other grader cannot be opened.
         """
         self._most = most_limits(settings.server, settings.limits)
+        self._has_queue = settings.broker is not None
         self._wait_queue = wait_queue
         self._metrics = metrics
         self._samples = samples
@@ -74,7 +73,7 @@ class ObservedGrader(FutureGrader):
         self._calls: dict[int, _Call] = {}
         self.failures_in_a_row = 0
         """Internal errors since a submission was last graded."""
-        self.inner = open_inner(self._begin)
+        self.inner = inner
         """The other grader, for submissions that should not be counted."""
 
     def submit(
@@ -92,11 +91,21 @@ class ObservedGrader(FutureGrader):
         )
         # The call keeps the submission alive, so no other object gets its id.
         self._calls[id(submission)] = call
+        if self._has_queue:  # which counts itself how long a submission waits
+            self.begin(submission)
         future = self.inner.submit(submission, timeout_s=timeout_s, is_bulk=is_bulk)
         future.add_done_callback(partial(self._settle, call))
         if call.context is not None:
             call.context.track(future)
         return future
+
+    def begin(self, submission: Submission) -> None:
+        """Note that a submission has its turn. Safe for any thread."""
+        call = self._calls.get(id(submission))
+        if call is not None:
+            self._wait_queue.leave(call.entry)
+            if call.context is not None:
+                call.context.has_begun = True
 
     def close(self) -> None:
         """Close the other grader. Repeats harmlessly."""
@@ -105,13 +114,6 @@ class ObservedGrader(FutureGrader):
     @property
     def _window(self) -> int:
         return self.inner._window
-
-    def _begin(self, submission: Submission) -> None:
-        call = self._calls.get(id(submission))
-        if call is not None:
-            self._wait_queue.leave(call.entry)
-            if call.context is not None:
-                call.context.has_begun = True
 
     def _settle(self, call: _Call, future: ReportFuture) -> None:
         self._calls.pop(id(call.submission), None)

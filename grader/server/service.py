@@ -9,12 +9,12 @@ from dataclasses import replace
 from grader.config.rewards import ScoreMode
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
-from grader.grading.futures import FutureGrader, ReportFuture
+from grader.grading.futures import FutureGrader
 from grader.grading.grader import Grader
 from grader.grading.probe import make_probe
 from grader.grading.stopping import StopHandle
 from grader.model import GradeReport, Submission
-from grader.model.errors import ConfigurationError, GraderError
+from grader.model.errors import GraderError
 from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
 from grader.process.garbage import RareCollection
@@ -45,9 +45,6 @@ _RATING_THREADS = 512
 _SESSION_THREADS = 256
 """A request about a session takes one of these; if none is free, it waits."""
 
-OnTurn = Callable[[Submission], None]
-"""Called when a submission gets its slot or joins the queue, in whichever thread does that."""
-
 
 class Service:
     """Everything behind the endpoints. Made and closed with the application."""
@@ -72,18 +69,24 @@ class Service:
                 problems = held.enter_context(load_problems(settings.problems))
             self.labels = LabelReader(problems, metrics)
             held.callback(self.labels.close)
-            opener = _Opener(settings)
             self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
+            inner: FutureGrader
+            if settings.broker is None:
+                engine = _NotifyingEngine(settings, lambda each: self.grader.begin(each))
+                inner = Grader(settings, engine=engine)
+                self.programs: Programs = LocalPrograms(engine, self.wait_queue)
+            else:
+                queue = QueueGrader(settings)
+                inner, self.programs = queue, QueuedPrograms(queue)
             self.grader = ObservedGrader(
                 settings,
-                opener.open,
+                inner,
                 wait_queue=self.wait_queue,
                 metrics=metrics,
                 samples=self.samples,
                 recorder=self.rewards.recorder,
             )
             held.callback(self.grader.close)
-            self.programs = opener.programs(self.wait_queue)
             held.callback(self.programs.close)
             held.callback(self.rewards.close)
             self.rating_threads = Threads(_RATING_THREADS, "get-reward")
@@ -136,34 +139,10 @@ def _for_service(settings: Settings) -> Settings:
     return replace(settings, stop_early=stop_early, reward=replace(reward, deadline_s=deadline_s))
 
 
-class _Opener:
-    """Opens the grader that the settings name, and the program runner that goes with it."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._opened: _NotifyingQueueGrader | _NotifyingEngine | None = None
-
-    def open(self, on_turn: OnTurn) -> FutureGrader:
-        if self._settings.broker is not None:
-            self._opened = queue = _NotifyingQueueGrader(self._settings, on_turn)
-            return queue
-        self._opened = engine = _NotifyingEngine(self._settings, on_turn)
-        return Grader(self._settings, engine=engine)
-
-    def programs(self, wait_queue: WaitQueue) -> Programs:
-        """Return a runner of programs that uses the slots of the opened grader."""
-        match self._opened:
-            case _NotifyingQueueGrader() as queue:
-                return QueuedPrograms(queue)
-            case _NotifyingEngine() as engine:
-                return LocalPrograms(engine, wait_queue)
-            case None:
-                message = "no grader was opened"
-                raise ConfigurationError(message)
-
-
 class _NotifyingEngine(GradingEngine):
-    def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
+    """Tells when it begins to grade a submission."""
+
+    def __init__(self, settings: Settings, on_turn: Callable[[Submission], None]) -> None:
         super().__init__(settings)
         self._on_turn = on_turn
 
@@ -176,20 +155,6 @@ class _NotifyingEngine(GradingEngine):
     ) -> GradeReport:
         self._on_turn(submission)
         return super().grade(submission, handle=handle, settings=settings)
-
-
-class _NotifyingQueueGrader(QueueGrader):
-    """Notifies at once: how long a submission waits in the queue, the queue itself counts."""
-
-    def __init__(self, settings: Settings, on_turn: OnTurn) -> None:
-        super().__init__(settings)
-        self._on_turn = on_turn
-
-    def submit(
-        self, submission: Submission, *, timeout_s: float | None = None, is_bulk: bool = False
-    ) -> ReportFuture:
-        self._on_turn(submission)
-        return super().submit(submission, timeout_s=timeout_s, is_bulk=is_bulk)
 
 
 class _QueueWatch:
