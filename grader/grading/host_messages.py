@@ -20,16 +20,14 @@ The host process ends when the grader hangs up.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
 from grader.config.settings import Settings
 from grader.model import Submission, TestSuite
+from grader.model.adapters import adapter
 from grader.model.overrides import GradingRules
 from grader.suites.cache import EncodedSuite
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +65,7 @@ def read_order(
         suite: The suite that it names.
         settings: The host process's own.
     """
-    rules = _rules().validate_python(header["rules"])
+    rules = adapter(GradingRules).validate_python(header["rules"])
     completion, prompt = (text.decode("utf-8", "surrogatepass") for text in texts)
     submission = Submission(id=header["name"], completion=completion, prompt=prompt, suite=suite)
     return submission, _under(settings, rules)
@@ -80,17 +78,17 @@ def differ_in_rules_alone(settings: Settings, others: Settings) -> bool:
 
 def encode_settings(settings: Settings) -> bytes:
     """Return settings as `decode_settings` reads them."""
-    return _settings().dump_json(settings)
+    return adapter(Settings).dump_json(settings)
 
 
 def decode_settings(message: bytes) -> Settings:
     """Return the settings of a message."""
-    return _settings().validate_json(message)
+    return adapter(Settings).validate_json(message)
 
 
 @lru_cache(maxsize=64)
 def _encoded(rules: GradingRules) -> Mapping[str, Any]:
-    encoded: dict[str, Any] = _rules().dump_python(rules)
+    encoded: dict[str, Any] = adapter(GradingRules).dump_python(rules)
     return encoded
 
 
@@ -113,20 +111,3 @@ def _under(settings: Settings, rules: GradingRules) -> Settings:
 
 def _named(rules: GradingRules) -> dict[str, Any]:
     return {name: getattr(rules, name) for name in GradingRules.__slots__}
-
-
-# Made when first needed, because importing pydantic takes 80 ms.
-
-
-@cache
-def _rules() -> "TypeAdapter[GradingRules]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(GradingRules)
-
-
-@cache
-def _settings() -> "TypeAdapter[Settings]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Settings)

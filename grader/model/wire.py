@@ -12,15 +12,15 @@ surrogates is sent as its character.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from grader.model import CallCase, CallTests, GradeReport, Submission, TestSuite
+from grader.model.adapters import adapter
 from grader.model.errors import WireError
 from sandbox_images.harness.wire import values
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
 WIRE_VERSION = 7
 """Raised with every change that older receivers would misread."""
@@ -40,7 +40,7 @@ def encode_submission(submission: Submission) -> bytes:
     except values.UnencodableError as error:
         message = f"submission {submission.id!r}: {error}"
         raise WireError(message) from error
-    return _seal(b"submission", _dump(_submissions(), replace(submission, suite=suite)))
+    return _seal(b"submission", _dump(Submission, replace(submission, suite=suite)))
 
 
 def decode_submission(message: bytes) -> Submission:
@@ -49,7 +49,7 @@ def decode_submission(message: bytes) -> Submission:
     Raises:
         WireError: The message is invalid, or of another version. Names the wrong field.
     """
-    submission = _open(_submission_messages(), message).submission
+    submission = _open(_SubmissionMessage, message).submission
     try:
         suite = _with_values(submission.suite, values.decode)
     except values.ValueDecodeError as error:
@@ -67,7 +67,7 @@ def encode_suite(suite: TestSuite) -> bytes:
     from pydantic_core import PydanticSerializationError
 
     try:
-        return _suites().dump_json(_with_values(suite, values.encode))
+        return adapter(TestSuite).dump_json(_with_values(suite, values.encode))
     except (values.UnencodableError, PydanticSerializationError) as error:
         message = f"the suite cannot be encoded: {error}"
         raise WireError(message) from error
@@ -75,7 +75,7 @@ def encode_suite(suite: TestSuite) -> bytes:
 
 def decode_suite(message: bytes) -> TestSuite:
     """Return the suite of a message that `encode_suite` of this version wrote."""
-    return _with_values(_suites().validate_json(message), values.decode)
+    return _with_values(adapter(TestSuite).validate_json(message), values.decode)
 
 
 def encode_report(report: GradeReport) -> bytes:
@@ -89,17 +89,17 @@ def decode_report(message: bytes) -> GradeReport:
     Raises:
         WireError: The message is invalid, or of another version. Names the wrong field.
     """
-    return _open(_report_messages(), message).report
+    return _open(_ReportMessage, message).report
 
 
 def report_json(report: GradeReport) -> bytes:
     """Return the report as one line of JSON without a version, as in the rows of a graded file."""
-    return _dump(_reports(), report)
+    return _dump(GradeReport, report)
 
 
 def prepare() -> None:
     """Load the encoder of reports, which takes 100 ms, before the first report is ready."""
-    _reports()
+    adapter(GradeReport)
 
 
 def report_of(value: object) -> GradeReport:
@@ -114,7 +114,7 @@ def report_of(value: object) -> GradeReport:
     from pydantic import ValidationError
 
     try:
-        return _reports().validate_python(value)
+        return adapter(GradeReport).validate_python(value)
     except ValidationError as error:
         raise WireError(_complaint(error)) from error
 
@@ -151,52 +151,14 @@ class _ReportMessage:
     report: GradeReport
 
 
-# Importing pydantic takes 80 ms, so commands that need no adapter do not import it.
-
-
-@cache
-def _submissions() -> "TypeAdapter[Submission]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Submission)
-
-
-@cache
-def _suites() -> "TypeAdapter[TestSuite]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(TestSuite)
-
-
-@cache
-def _submission_messages() -> "TypeAdapter[_SubmissionMessage]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_SubmissionMessage)
-
-
-@cache
-def _reports() -> "TypeAdapter[GradeReport]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(GradeReport)
-
-
-@cache
-def _report_messages() -> "TypeAdapter[_ReportMessage]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_ReportMessage)
-
-
-def _dump(adapter: "TypeAdapter[_Record]", record: _Record) -> bytes:
+def _dump(kind: type[_Record], record: _Record) -> bytes:
     from pydantic_core import PydanticSerializationError
 
     try:
-        return adapter.dump_json(record)
+        return adapter(kind).dump_json(record)
     except PydanticSerializationError:
         # It holds lone surrogates, which only the standard library can encode.
-        return json_bytes(_base64_bytes(adapter.dump_python(record)))
+        return json_bytes(_base64_bytes(adapter(kind).dump_python(record)))
 
 
 def _base64_bytes(value: Any) -> Any:
@@ -213,11 +175,11 @@ def _seal(name: bytes, body: bytes) -> bytes:
     return b'{"v":%d,"%s":%s}' % (WIRE_VERSION, name, body)
 
 
-def _open(adapter: "TypeAdapter[_Message]", message: bytes) -> _Message:
+def _open(kind: type[_Message], message: bytes) -> _Message:
     from pydantic import ValidationError
 
     try:
-        opened = adapter.validate_json(message)
+        opened = adapter(kind).validate_json(message)
     except ValidationError as error:
         # If the version differs, that explains all other errors.
         _check_version(_version_of(message))

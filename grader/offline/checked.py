@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from grader.config.settings import Settings
+from grader.model.adapters import adapter
 from grader.model.errors import ConfigurationError, GraderError
 from grader.model.limits import STRICT
 from grader.model.verdict import Verdict
@@ -20,9 +20,6 @@ from grader.offline.rows import ORIGIN_KEY
 from grader.scoring.calibration import Measured
 from grader.suites import ProblemIndex
 from grader.suites.problems import parse_object
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 SHOWN = 1000
 """Problems that a `CheckSummary` keeps in full: the most urgent ones."""
@@ -165,7 +162,7 @@ def row_of(check: ProblemCheck, problem: bytes, run: str) -> bytes:
         problem: The text of the problem's row.
         run: From `check_key`.
     """
-    found = _adapter().dump_python(check, mode="json")
+    found = adapter(ProblemCheck).dump_python(check, mode="json")
     origin = {"input": f"{zlib.crc32(problem):08x}", "run": run}
     return json_bytes({**found, "strength": check.strength, ORIGIN_KEY: origin}) + b"\n"
 
@@ -191,7 +188,7 @@ def read_checked(
                 found = parse_object(line)
                 origin = found.pop(ORIGIN_KEY)
                 found.pop("strength")
-                check = _adapter().validate_python(found)
+                check = adapter(ProblemCheck).validate_python(found)
                 written = (origin["input"], origin["run"])
             except (GraderError, LookupError, TypeError, ValueError) as error:
                 message = (
@@ -212,13 +209,6 @@ def read_checked(
             done.add(check.id)
             observe(check)
     return frozenset(done)
-
-
-@cache
-def _adapter() -> "TypeAdapter[ProblemCheck]":
-    from pydantic import TypeAdapter  # takes 100 ms
-
-    return TypeAdapter(ProblemCheck)
 
 
 # ---------------------------------------------------------------- summary
