@@ -62,10 +62,6 @@ class FutureGrader(Closing):
         """
         return ""
 
-    @abstractmethod
-    def close(self) -> None:
-        """Give up open submissions and free all resources. Repeats harmlessly."""
-
     @property
     @abstractmethod
     def _window(self) -> int:

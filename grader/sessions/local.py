@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, Self
+from typing import Protocol
 
 from grader.config.settings import Settings
 from grader.model import Limits, SuiteFile
 from grader.model.errors import ConfigurationError, InputError, SessionLostError, SessionsFullError
+from grader.process.closing import Closing
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import Sandbox, SessionSlot
@@ -35,7 +36,7 @@ class SlotSource(Protocol):
         """End waits for slots and steps, and close all slots. Repeats harmlessly."""
 
 
-class Session:
+class Session(Closing):
     """A session at its current state. Safe for many threads, which take turns."""
 
     def __init__(self, tree: Tree, node: StateNode, close_tree: Callable[[], None]) -> None:
@@ -43,12 +44,6 @@ class Session:
         self._node: StateNode | None = None
         self._close_tree = close_tree
         self._move(node)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def steps(self) -> int:
@@ -146,7 +141,7 @@ class Session:
         return self._tree.move(before, node)
 
 
-class Sessions:
+class Sessions(Closing):
     """Opens sessions, in slots of this process. Safe for many threads."""
 
     def __init__(
@@ -172,12 +167,6 @@ class Sessions:
         self._trees: set[Tree] = set()
         self._closed = False
         close_at_exit(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def open(
         self,
