@@ -247,14 +247,5 @@ def _stopped_at(handle: StopHandle, deadline: float) -> Iterator[None]:
 
 def _out_of_time(wall_time_s: float) -> RunOutcome:
     """Return the outcome of a program that was stopped at `answer_by`. Its output is lost."""
-    return RunOutcome(
-        index=0,
-        exit_code=None,
-        exit_signal=None,
-        stdout=b"",
-        stderr=b"",
-        dropped_bytes=0,
-        report=b"",
-        usage=Usage(wall_time_s=wall_time_s),
-        limit_hit=LimitKind.WALL_TIME,
-    )
+    usage = Usage(wall_time_s=wall_time_s)
+    return RunOutcome(index=0, usage=usage, limit_hit=LimitKind.WALL_TIME)

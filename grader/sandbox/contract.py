@@ -118,16 +118,16 @@ class RunOutcome:
 
     index: int
     """Which of `RunBatch.runs`, or `COMPILING`."""
-    exit_code: int | None
-    exit_signal: int | None
+    exit_code: int | None = None
+    exit_signal: int | None = None
     """At most one of the two; none if a limit ended the run."""
-    stdout: bytes
-    stderr: bytes
-    dropped_bytes: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+    dropped_bytes: int = 0
     """How much output of both streams exceeded `Limits.output_bytes`."""
-    report: bytes
+    report: bytes = b""
     """What the runner wrote to its private descriptor; see `grader.sandbox.payload`."""
-    usage: Usage
+    usage: Usage = field(default_factory=Usage)
     waited_s: float = 0.0
     """The part of its wall time in which it was ready but had no CPU, as far as was seen."""
     limit_hit: LimitKind | None = None

@@ -12,19 +12,19 @@ _SAID_CHARS = 1000
 class Ended:
     """How a run ended; the fields of grader.sandbox.contract.RunOutcome."""
 
-    exit_code: int | None
-    exit_signal: int | None
-    stdout: bytes
-    stderr: bytes
-    report: bytes
-    dropped_bytes: int
-    cpu_time_s: float
-    wall_time_s: float
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    report: bytes = b""
+    dropped_bytes: int = 0
+    cpu_time_s: float = 0.0
+    wall_time_s: float = 0.0
     waited_s: float = 0.0
-    peak_memory_bytes: int
-    limit_hit: str | None
-    oom_killed: bool
-    forbidden_calls: tuple[str, ...]
+    peak_memory_bytes: int = 0
+    limit_hit: str | None = None
+    oom_killed: bool = False
+    forbidden_calls: tuple[str, ...] = ()
     product: bytes | None = None
     """What a compiler made, if the grader has asked for it."""
 
@@ -32,24 +32,6 @@ class Ended:
     def streams(self) -> tuple[bytes, bytes, bytes]:
         """Standard output, standard error and the report."""
         return self.stdout, self.stderr, self.report
-
-
-def without_memory() -> Ended:
-    """Return the end of a run that cannot start, since earlier runs have left too little memory."""
-    return Ended(
-        exit_code=None,
-        exit_signal=None,
-        stdout=b"",
-        stderr=b"",
-        report=b"",
-        dropped_bytes=0,
-        cpu_time_s=0.0,
-        wall_time_s=0.0,
-        peak_memory_bytes=0,
-        limit_hit="memory",
-        oom_killed=False,
-        forbidden_calls=(),
-    )
 
 
 def exit_of(status: int) -> tuple[int | None, int | None]:

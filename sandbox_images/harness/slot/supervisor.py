@@ -50,14 +50,14 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
 from sandbox_images.harness.kernel import cgroup, signals
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.lock_in import confinement, reduced
-from sandbox_images.harness.slot.ended import Ended, without_memory
+from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.interaction import DialogueEnd, Interaction
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.session import SessionLost, SessionStates, Step
@@ -71,12 +71,18 @@ _STDIN = 0
 _CHUNK = 1 << 16
 """Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _CGROUP_ROOT = "/sys/fs/cgroup"
+_TOLD = tuple(
+    field.name
+    for field in fields(Ended)
+    if field.name not in ("stdout", "stderr", "report", "product")
+)
+"""What the header of an outcome tells of it; the rest are blobs."""
 _COMPILE_SOURCE = ("stdin", "call")
 """Programs that each run of a batch would compile anew."""
 _COMPILING = -1
+"""The index of the compiler's outcome, which comes before those of a batch's runs."""
 _MAX_PRODUCT_BYTES = 64 << 20
 """The most of what a compiler made that the grader can ask for."""
-"""The index of the compiler's outcome, which comes before those of a batch's runs."""
 
 
 class Powerless(Exception):
@@ -471,8 +477,7 @@ class Supervisor:
         def bundle(source: bytes | None, files: list[tuple[str, bytes]]) -> orders.Parcel:
             prelude = b"" if source is None else batch.prelude
             parcel = orders.write_bundle(batch.source_path, source, files, prelude=prelude)
-            held.callback(os.close, parcel.descriptor)
-            return parcel
+            return _held(held, parcel)
 
         kind = "pytest" if batch.program == "pytest" else "plain"
         if not batch.split:
@@ -517,8 +522,7 @@ class Supervisor:
         """
         if commands.product is not None:
             return None, _known_product(commands.product, held)
-        sources = orders.write_bundle(batch.source_path, batch.source, batch.files)
-        held.callback(os.close, sources.descriptor)
+        sources = _held(held, orders.write_bundle(batch.source_path, batch.source, batch.files))
         if not commands.compile:
             return None, sources
         product = os.memfd_create("product", os.MFD_CLOEXEC)
@@ -537,8 +541,7 @@ class Supervisor:
         if ended.exit_code != 0 or ended.limit_hit is not None:
             return ended, None
         try:
-            parcel = orders.open_product(product)
-            held.callback(os.close, parcel.descriptor)
+            parcel = _held(held, orders.open_product(product))
             if commands.keeps_product:
                 ended = replace(ended, product=_read_product(parcel.descriptor))
         except ValueError as error:
@@ -600,8 +603,7 @@ class Supervisor:
             code = orders.write_bundle(
                 batch.source_path, batch.source, batch.files, prelude=batch.prelude
             )
-            held.callback(os.close, code.descriptor)
-            submission = Talker(submissions, code, batch.limits)
+            submission = Talker(submissions, _held(held, code), batch.limits)
         else:
             submission = Talker(
                 submissions, compiled, batch.limits, batch.commands.run, batch.commands.environment
@@ -729,10 +731,11 @@ def _known_product(product: bytes, held: ExitStack) -> orders.Parcel:
 
 
 def _without_memory(batch: _RunBatch) -> Ended | DialogueEnd:
-    ended = without_memory()
+    """Return the end of a run that cannot start, since earlier runs have left too little memory."""
+    ended = Ended(limit_hit="memory")
     if batch.interactor is None:
         return ended
-    interactor = replace(ended, limit_hit=None, exit_signal=signal.SIGKILL)
+    interactor = Ended(exit_signal=signal.SIGKILL)
     return DialogueEnd(
         submission=ended, interactor=interactor, interactor_first=False, deadlock=False
     )
@@ -785,18 +788,7 @@ def _outcome(seq: int, index: int, ended: Ended | DialogueEnd) -> tuple[Header, 
 
 
 def _end(ended: Ended) -> Header:
-    return {
-        "exit_code": ended.exit_code,
-        "exit_signal": ended.exit_signal,
-        "dropped_bytes": ended.dropped_bytes,
-        "cpu_time_s": ended.cpu_time_s,
-        "wall_time_s": ended.wall_time_s,
-        "waited_s": ended.waited_s,
-        "peak_memory_bytes": ended.peak_memory_bytes,
-        "limit_hit": ended.limit_hit,
-        "oom_killed": ended.oom_killed,
-        "forbidden_calls": ended.forbidden_calls,
-    }
+    return {name: getattr(ended, name) for name in _TOLD}
 
 
 def main(args: list[str]) -> None:
