@@ -37,7 +37,7 @@ _SENTENCE_END = re.compile(
     r"\.(?=[\s\"'*_)\]]*(?:\s|$))|[!?;](?=\s|$)|\u3002|\n|</answer>", re.IGNORECASE
 )
 _ASIDE = re.compile(
-    r",?\s+(?:because|since|which|so|as|where|when|but|giving|meaning|given|i\.e\.|that is)\b"
+    r",?\s+\(?(?:because|since|which|so|as|where|when|but|giving|meaning|given|i\.e\.|that is)\b"
     r"|\s+[\u2013\u2014-]{1,2}\s+(?=[a-zA-Z]{2})",
     re.IGNORECASE,
 )

@@ -64,9 +64,12 @@ def is_right(
 
 
 def _plain(text: str) -> str:
-    """Return a text without blanks; in lower case if it consists of words, not variables."""
+    """Return a text without blanks; in lower case if it consists of words, not variables.
+
+    A blank between digits stays: "1 1/2" is not "11/2".
+    """
     is_words = re.fullmatch(r"[a-zA-Z .'-]+", text) and _WORD.search(text)
-    return re.sub(r"\s+", "", text.lower() if is_words else text)
+    return re.sub(r"\s+(?!\d)|(?<!\d)\s+", "", text.lower() if is_words else text)
 
 
 class _Comparison:

@@ -40,7 +40,7 @@ _DOTS = re.compile(r"\\[lc]?dots[bcmio]?(?![a-zA-Z])|\.{3,}|\u2026")
 _TEXT_COMMANDS = r"\\(?:text(?:bf|it|rm|sf|normal)?|math(?:rm|bf|it|sf)|mbox|operatorname|bf|rm)"
 _REMOVED = re.compile(
     r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|tiny|small|normalsize"
-    r"|[lL]arge|LARGE|[hH]uge|boldsymbol|bm|underline|f?boxed)(?![a-zA-Z])"
+    r"|[lL]arge|LARGE|[hH]uge|boldsymbol|bm|underline|f?boxed|fbox)(?![a-zA-Z])"
     r"|\\(?:text)?color\s*\{[^{}]*\}|(?<!\\)\\[!()\[\]]|\$"
 )
 _SPACE = re.compile(

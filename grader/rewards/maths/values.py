@@ -246,8 +246,8 @@ def _equation(text: str, depth: int) -> Value | None:
     sides = split_at(text, _EQUALS)
     if len(sides) == 1 or not sides[-1] or _RELATION.search(text):
         return None
-    if len(sides) == 2 and _VARIABLE.fullmatch(sides[1]) and not _has_variable(sides[0]):
-        sides.reverse()  # "3 = x"
+    if len(sides) == 2 and _is_defined(sides[1]) and not _has_variable(sides[0]):
+        sides.reverse()  # "3 = x", "1 = x^2 + y^2"
     first, value = sides[0], _read(sides[-1], depth + 1)
     if not first:
         return value
@@ -365,6 +365,12 @@ def _without_outer_braces(text: str) -> str:
 
 def _has_variable(side: str) -> bool:
     return bool(re.search(r"[a-zA-Z]", re.sub(r"\\[a-zA-Z]+", "", side)))
+
+
+def _is_defined(side: str) -> bool:
+    """Return whether a side is what an equation is about, if the other side is a number."""
+    is_sum = _has_variable(side) and _is_curve(side) and split_unit(side).text == side
+    return is_sum or bool(_VARIABLE.fullmatch(side))
 
 
 def _is_curve(side: str) -> bool:
