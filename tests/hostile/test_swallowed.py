@@ -266,6 +266,45 @@ class Ignored:
         assert not graded.tampered
 
 
+TRACER = """
+import sys
+def modules_of(function):
+    modules = set()
+    def trace(frame, event, argument):
+        modules.add(frame.f_globals["__name__"])
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(None)
+    return modules
+"""
+TRACED = """
+import pytest, unittest
+def fails():
+    for failing in (unittest.TestCase().fail, lambda: unittest.TestCase().assertEqual(1, 2)):
+        try:
+            failing()
+        except AssertionError:
+            pass
+    try:
+        pytest.fail()
+    except BaseException:
+        pass
+    try:
+        assert 1 == 2
+    except AssertionError:
+        pass
+assert not [name for name in modules_of(fails) if "harness" in name]
+"""
+
+
+def test_tracer_meets_no_frame_of_the_harness(slot: Slot) -> None:
+    module = IN_PYTEST + "def test_it():" + TRACED.replace("\n", "\n    ")
+    graded = grade(slot, Suite(right=TRACER, module=module), TRACER)
+    assert [case.verdict for case in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
+
+
 def test_harness_and_grader_have_one_message() -> None:
     swallowed = Swallowed()
     swallowed.note()
