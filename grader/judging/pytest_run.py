@@ -1,5 +1,6 @@
 """Judges a pytest run: compares what was collected and reported with the suite's own tests."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from grader.judging import evidence
@@ -34,8 +35,8 @@ def judge_pytest(
 
     Returns:
         One result for each collected test of the suite, with its parameters, and one for each
-        expected test that was not collected; never empty. Tests that the suite itself skips or
-        expects to fail (see `ExpectedTests.waived`) have no result.
+        expected test of which some or all were not collected; never empty. Tests that the suite
+        itself skips or expects to fail (see `ExpectedTests.waived`) have no result.
     """
     outcome, report, _ = run
     collected = dict.fromkeys(report.collected)
@@ -61,6 +62,9 @@ def _expected_cases(
 ) -> list[ExpectedCase]:
     """Return the collected tests that count, then the expected ones that were not collected.
 
+    If a test was collected with fewer parameters than the suite shows, one case stands for those
+    that are missing.
+
     A test that the suite only imported from the submission does not count.
     """
     skipped = _skips_of_the_suite(expected, report)
@@ -73,12 +77,18 @@ def _expected_cases(
         or (_path_of(id) in dynamic and base not in expected.waived)
     ]
     cases = [ExpectedCase(key=id, id=inert(id, _ID_CHARS)) for id in counted if id not in skipped]
-    seen = {base_id(id) for id in counted}
+    seen = Counter(map(base_id, counted))
     obstacles = {_path_of(id): finding_of(trouble) for id, trouble in report.collect_errors}
     cases += [
         ExpectedCase(key=base, id=base, obstacle=obstacles.get(_path_of(base)))
         for base in expected.required
         if base not in seen
+    ]
+    cases += [
+        ExpectedCase(key=id, id=id)
+        for base, rows in expected.rows.items()
+        if 0 < seen[base] < rows
+        for id in [f"{base}[{seen[base]} of {rows}]"]
     ]
     if not cases:  # the suite makes its tests at run time, and has made none
         path = tests.test_paths[0]

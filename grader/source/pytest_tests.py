@@ -9,12 +9,13 @@ at run time; a module with signs of such tests may have more.
 import ast
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from grader.model import PytestTests
 from grader.model.errors import SuiteError
 from grader.source.names import Function
+from grader.source.pytest_rows import Rows
 from grader.source.syntax import UNPARSABLE, parse
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
@@ -32,6 +33,8 @@ class ExpectedTests:
     """In the order of the files."""
     waived: frozenset[str] = frozenset()
     """Tests that the suite marks as skipped or expected to fail, without a condition."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """For tests with parameters: how many sets of them the source shows."""
     skip_reasons: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """For tests that skip themselves: the reasons that they may give."""
     dynamic_paths: frozenset[str] = frozenset()
@@ -58,8 +61,9 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
         if path not in sources:
             message = f"the test module {path!r} is not among the suite's files"
             raise SuiteError(message)
-        module = _Module(solution)
-        module.read(_parse(path, sources[path]))
+        tree = _parse(path, sources[path])
+        module = _Module(solution, Rows(tree))
+        module.read(tree)
         found.update((f"{path}::{name}", test) for name, test in module.tests())
         if module.dynamic:
             dynamic_paths.add(path)
@@ -71,6 +75,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
     return ExpectedTests(
         required=required,
         waived=frozenset(base for base, test in found.items() if test.waived),
+        rows={base: test.rows for base, test in found.items() if test.rows > 1},
         skip_reasons={base: test.skip_reasons for base, test in found.items() if test.skip_reasons},
         dynamic_paths=frozenset(dynamic_paths),
     )
@@ -89,6 +94,7 @@ class _Test:
     """A function or method that pytest collects."""
 
     waived: bool = False
+    rows: int = 1
     skip_reasons: frozenset[str] = frozenset()
 
 
@@ -99,6 +105,7 @@ class _Class:
     members: "dict[str, _Test | _Class]" = field(default_factory=dict)
     unittest: bool = False
     waived: bool = False
+    rows: int = 1
     collected: bool = True
     """The value of `__test__`."""
     has_constructor: bool = False
@@ -110,9 +117,10 @@ class _Class:
 class _Module:
     """The names that a test module defines, and what they are, as far as its source shows."""
 
-    def __init__(self, solution: str) -> None:
+    def __init__(self, solution: str, rows: Rows) -> None:
         self.dynamic = False
         self._solution = solution
+        self._rows = rows
         self._names: dict[str, _Test | _Class] = {}
         self._waived = False
 
@@ -124,14 +132,14 @@ class _Module:
     def tests(self) -> Iterator[tuple[str, _Test]]:
         """Yield the tests with their ids inside the module."""
         for name, member in self._names.items():
-            yield from self._tests_of(name, member, waived=self._waived)
+            yield from self._tests_of(name, member, waived=self._waived, rows=1)
 
     def _read_statement(self, statement: ast.stmt) -> None:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._names.pop(statement.name, None)
                 if _is_test(statement):
-                    self._names[statement.name] = _test_of(statement)
+                    self._names[statement.name] = self._test_of(statement)
             case ast.ClassDef():
                 self._names[statement.name] = self._class_of(statement)
             case ast.Import() | ast.ImportFrom():
@@ -162,7 +170,10 @@ class _Module:
             self.dynamic |= any(name == "*" or _looks_like_test(name) for name in names)
 
     def _class_of(self, definition: ast.ClassDef) -> _Class:
-        made = _Class(waived=any(map(_is_waiver, definition.decorator_list)))
+        made = _Class(
+            waived=any(map(_is_waiver, definition.decorator_list)),
+            rows=self._rows.of_marks(definition.decorator_list),
+        )
         for base in reversed(definition.bases):
             self._inherit(made, base)
         for statement in definition.body:
@@ -172,7 +183,7 @@ class _Module:
                     made.has_constructor |= statement.name in ("__init__", "__new__")
                     made.runs_itself |= statement.name == "runTest"
                     if _is_test(statement):
-                        made.members[statement.name] = _test_of(statement)
+                        made.members[statement.name] = self._test_of(statement)
                 case ast.ClassDef():
                     made.members[statement.name] = self._class_of(statement)
                 case _:
@@ -180,6 +191,13 @@ class _Module:
                     if "__test__" in bound and isinstance(statement, ast.Assign):
                         made.collected = not _is_false(statement.value)
         return made
+
+    def _test_of(self, definition: Function) -> _Test:
+        return _Test(
+            waived=any(map(_is_waiver, definition.decorator_list)),
+            rows=self._rows.of_test(definition),
+            skip_reasons=frozenset(_skip_reasons(definition)),
+        )
 
     def _find(self, dotted_name: str) -> "tuple[_Test | _Class | None, str]":
         """Return what a dotted name means in the module, if it is known, and its last part."""
@@ -195,6 +213,7 @@ class _Module:
             made.members.update(known.members)
             made.unittest |= known.unittest
             made.waived |= known.waived
+            made.rows *= known.rows
             made.collected = known.collected
             made.has_constructor |= known.has_constructor
             made.runs_itself |= known.runs_itself
@@ -205,11 +224,10 @@ class _Module:
             made.unknown_base = True
 
     def _tests_of(
-        self, name: str, member: _Test | _Class, *, waived: bool
+        self, name: str, member: _Test | _Class, *, waived: bool, rows: int
     ) -> Iterator[tuple[str, _Test]]:
         if isinstance(member, _Test):
-            both = _Test(waived=waived or member.waived, skip_reasons=member.skip_reasons)
-            yield name, both
+            yield name, replace(member, waived=waived or member.waived, rows=rows * member.rows)
             return
         if member.unknown_base:
             self.dynamic = True  # it may inherit tests
@@ -217,13 +235,15 @@ class _Module:
         if not member.collected or not (member.unittest or by_name):
             return
         waived = waived or member.waived
+        rows = rows * member.rows
         tests = {n: m for n, m in member.members.items() if isinstance(m, _Test)}
         if member.unittest and member.runs_itself and not tests:
             tests = {"runTest": _Test()}
         inner = tests if member.unittest else member.members
         for inner_name, inner_member in inner.items():
-            for suffix, test in self._tests_of(inner_name, inner_member, waived=waived):
-                yield f"{name}::{suffix}", test
+            for suffix, test in self._tests_of(inner_name, inner_member, waived=waived, rows=rows):
+                # unittest's own methods have no parameters, whatever marks them.
+                yield f"{name}::{suffix}", replace(test, rows=1) if member.unittest else test
 
 
 # ---------------------------------------------------------------- what a piece of syntax says
@@ -233,13 +253,6 @@ def _is_test(definition: Function) -> bool:
     decorators = (_dotted_name(decorator) for decorator in definition.decorator_list)
     is_fixture = any(name.rpartition(".")[2] in ("fixture", "property") for name in decorators)
     return definition.name.startswith("test") and not is_fixture
-
-
-def _test_of(definition: Function) -> _Test:
-    return _Test(
-        waived=any(map(_is_waiver, definition.decorator_list)),
-        skip_reasons=frozenset(_skip_reasons(definition)),
-    )
 
 
 def _is_waiver(decorator: ast.expr) -> bool:

@@ -142,7 +142,14 @@ def verdicts(*lines: Any, **arguments: Any) -> dict[str, Verdict]:
             id="xfail",
         ),
         pytest.param(
-            [collected(A1, B), case(A1), case(B), DONE], {A1: P, B: P}, id="fewer parameters"
+            [collected(A1, B), case(A1), case(B), DONE],
+            {A1: P, B: P, f"{BASE_A}[1 of 2]": F},
+            id="fewer parameters",
+        ),
+        pytest.param(
+            [collected(BASE_A, B), case(BASE_A), case(B), DONE],
+            {BASE_A: P, B: P, f"{BASE_A}[1 of 2]": F},
+            id="no parameters",
         ),
         pytest.param(
             [collected(B), case(B), DONE], {B: P, BASE_A: F}, id="a test was not collected"

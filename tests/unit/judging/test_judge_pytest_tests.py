@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,7 @@ class TestMarked:
 """
 
 
-def collected_by_pytest(folder: Path) -> set[str]:
+def collected_by_pytest(folder: Path) -> list[str]:
     listing = subprocess.run(
         [
             sys.executable,
@@ -190,9 +191,9 @@ def collected_by_pytest(folder: Path) -> set[str]:
     )
     ids = [line for line in listing.stdout.splitlines() if "::" in line]
     assert listing.returncode == 0, listing.stdout
-    return {
+    return [
         f"{path}::{name.partition('[')[0]}" for path, _, name in (i.partition("::") for i in ids)
-    }
+    ]
 
 
 def test_find_tests_finds_what_pytest_collects(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_find_tests_finds_what_pytest_collects(tmp_path: Path) -> None:
     (tmp_path / "solution.py").write_text("def test_of_the_submission(): ...\n")
     expected = find(TRICKY)
     theirs = {"test_0.py::test_of_the_submission"}
-    assert {*expected.required, *expected.waived} == collected_by_pytest(tmp_path) - theirs
+    assert {*expected.required, *expected.waived} == {*collected_by_pytest(tmp_path)} - theirs
     assert expected.dynamic_paths == set()
 
 
@@ -214,6 +215,125 @@ def test_find_tests_waives_what_the_suite_marks() -> None:
         "test_0.py::TestMarked::test_expected_failure",
     }
     assert not expected.waived & set(expected.required)
+
+
+ROWS = """
+import unittest
+from unittest.mock import patch
+
+import pytest
+from pytest import mark
+
+PAIRS = [(1, 2), (3, 4), (5, 6)]
+GROWN = [1]
+GROWN.append(2)
+SHRUNK = [1, 2, 3]
+del SHRUNK[1:]
+EITHER = [1, 2, 3]
+if len(PAIRS) == 3:
+    EITHER = [1]
+HIDDEN = [4]
+
+
+def bare(function):
+    def test():
+        ...
+    return test
+
+
+@pytest.fixture(params=["x", "y"])
+def letter(request): return request.param
+
+
+@pytest.fixture
+def word(letter): return letter * 2
+
+
+@pytest.fixture(params=[1, 2, 3])
+def shadowed(request): return request.param
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_named(a, b): ...
+
+
+@pytest.mark.parametrize("a, b", PAIRS + [(7, 8)], ids=str)
+@mark.parametrize(argnames="c", argvalues=range(2))
+def test_stacked(a, b, c): ...
+
+
+@patch("os.sep", "/")
+@pytest.mark.parametrize("a", [1, 2])
+def test_below_another_decorator(a): ...
+
+
+@bare
+@pytest.mark.parametrize("a", [1, 2])
+def test_lost(a): ...
+
+
+@pytest.mark.parametrize("a", GROWN)
+def test_grown(a): ...
+
+
+@pytest.mark.parametrize("a", SHRUNK)
+def test_shrunk(a): ...
+
+
+@pytest.mark.parametrize("a", EITHER)
+def test_either(a): ...
+
+
+@pytest.mark.parametrize("a", [1, *HIDDEN, pytest.param(2, marks=pytest.mark.skip)])
+def test_unpacked(a): ...
+
+
+@pytest.mark.parametrize("a", [])
+def test_without_rows(a): ...
+
+
+def test_of_a_fixture(word, letter): ...
+
+
+@pytest.mark.parametrize("word", ["z"])
+def test_of_a_replaced_fixture(word): ...
+
+
+def test_with_a_default(letter="z"): ...
+
+
+@pytest.mark.parametrize("a", [1, 2])
+class TestMarked:
+    def test_one(self, a): ...
+
+    @pytest.mark.parametrize("b", [1, 2, 3])
+    def test_two(self, a, b): ...
+
+
+class TestInherited(TestMarked):
+    @pytest.fixture
+    def shadowed(self): return 1
+
+    def test_three(self, a, shadowed): ...
+
+
+class CaseOfUnittest(unittest.TestCase):
+    @pytest.mark.parametrize("a", [1, 2])
+    def test_marked(self): ...
+"""
+
+
+def test_find_tests_counts_the_rows_that_a_source_shows(tmp_path: Path) -> None:
+    (tmp_path / "test_0.py").write_text(ROWS)
+    theirs = Counter(collected_by_pytest(tmp_path))
+    rows = find(ROWS).rows
+    assert all(theirs[id] >= count for id, count in rows.items())
+    unknown = {"below_another_decorator": 1, "grown": 1, "unpacked": 2}
+    for name, shown in unknown.items():
+        id = f"test_0.py::test_{name}"
+        assert rows.get(id, 1) == shown
+        del theirs[id]
+    assert {id: rows.get(id, 1) for id in theirs} == theirs
 
 
 def test_find_tests_keeps_the_order_of_modules_and_tests() -> None:
