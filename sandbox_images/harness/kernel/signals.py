@@ -56,6 +56,6 @@ class SetAside:
 
 
 def add_defaults(calls: Calls) -> None:
-    """Add the calls after which no signal is ignored because the process was a Python program."""
-    for number in IGNORED_BY_PYTHON:
+    """Add the calls after which no signal is ignored, for a program that a run executes."""
+    for number in (*ENDING, *IGNORED_BY_PYTHON):
         calls.add("rt_sigaction", number, _DEFAULT, 0, _MASK_BYTES)

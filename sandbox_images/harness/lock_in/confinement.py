@@ -1,24 +1,27 @@
-"""What a fresh fork of a zygote does to itself before it executes hostile code.
+"""What a new process of a zygote does to itself before it executes hostile code.
 
 It takes as few steps as possible: the kernel copies every page that a fork touches, so even a
 convenience such as `open` costs more here than the system call behind it.
 
-The fork starts in pid, mount, ipc and uts namespaces made for it. Here it gets an empty,
+If what it executes is a program in another language, it is no fork: see `kernel.borrowed`.
+
+The process starts in pid, mount, ipc and uts namespaces made for it. Here it gets an empty,
 bounded work area and a /proc of its own processes, moves to a user namespace of its own, and
 gives up every capability and most system calls.
 """
 
+import ctypes
 import fcntl
 import gc
 import os
 import resource
 import socket
 import struct
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from sandbox_images.harness.kernel import calls, namespaces, signals
+from sandbox_images.harness.kernel import borrowed, calls, namespaces, signals
 from sandbox_images.harness.kernel.calls import AT_FDCWD, Calls
 from sandbox_images.harness.lock_in import reduced, seccomp
 from sandbox_images.harness.wire import orders
@@ -40,6 +43,9 @@ what other slots of the same user need."""
 _NULL = 0
 """Every zygote is started with /dev/null as this descriptor."""
 _STARTED = {"event": "started"}
+_BORROWED_BYTES = 16 * 1024 * 1024
+"""The most that a process in a zygote's memory writes to the work area. Until it executes its
+program, the kernel would take it for the zygote when memory runs out."""
 _PREPARED = 64
 """How many kinds of orders are remembered."""
 _HAS_CLOSE_RANGE = calls.is_known("close_range")
@@ -137,13 +143,41 @@ class Confinement:
         self._notifying = seccomp.can_notify()
         self._filter = seccomp.build_candidate_filter(notifying=self._notifying)
         self._session_filter = seccomp.build_session_filter(notifying=self._notifying)
-        self._prepared: dict[Hashable, tuple[Calls, Calls]] = {}
+        self._prepared: dict[Hashable, tuple[Calls, Calls, int]] = {}
+        self._starter = borrowed.find_starter() if room is None else None
+
+    def prepare_program(self, order: RunOrder) -> borrowed.Start | None:
+        """Return the start of a run that executes a program; None if it has to be forked.
+
+        Of the run's files, only the paths and sizes are read here.
+        """
+        is_program = order.program == "command" and order.staged_bytes <= _BORROWED_BYTES
+        if self._starter is None or not is_program:
+            return None
+        first, last, free = self._calls(order)
+        executable, environment = _program_of(order)
+        program = Calls()
+        program.extend(first)
+        _add_files(program, order.bundle, free)
+        program.extend(last)
+        variables = (f"{name}={value}" for name, value in environment.items())
+        texts = (_addresses(program, each) for each in (order.command, variables))
+        program.add("execve", os.fsencode(executable), *texts, of=executable)
+        return self._starter.prepare(program)
 
     def prepare(self, order: RunOrder) -> Callable[[], ConfinedRun]:
         """Return a function that a fork has to call first.
 
         It raises OSError if the kernel refuses a layer of the isolation.
         """
+        first, last, _free = self._calls(order)
+        if order.command:
+            executable, environment = _program_of(order)
+            order = order._replace(environment=environment, executable=executable)
+        return lambda: self._enter(order, first, last)
+
+    def _calls(self, order: RunOrder) -> tuple[Calls, Calls, int]:
+        """Return what `_write_down` returns, from the last order like this one if it can be."""
         key = (
             _reads_payload(order),
             bool(order.command),
@@ -158,12 +192,7 @@ class Confinement:
             if len(self._prepared) >= _PREPARED:
                 self._prepared.clear()
             self._prepared[key] = self._write_down(order)
-        first, last = self._prepared[key]
-        if order.command:
-            environment = {**ENVIRONMENT, **order.environment}
-            executable = find_program(order.command[0], environment["PATH"])
-            order = order._replace(environment=environment, executable=executable)
-        return lambda: self._enter(order, first, last)
+        return self._prepared[key]
 
     def _enter(self, order: RunOrder, first: Calls, last: Calls) -> ConfinedRun:
         first.make()
@@ -176,13 +205,17 @@ class Confinement:
         gc.enable()
         return ConfinedRun.of(order, bundle)
 
-    def _write_down(self, order: RunOrder) -> tuple[Calls, Calls]:
-        """Return the calls before the submission's files are put in place, and those after."""
+    def _write_down(self, order: RunOrder) -> tuple[Calls, Calls, int]:
+        """Return the calls before the submission's files are put in place, and those after.
+
+        The number is that of the first file that is opened in between.
+        """
         is_full = self._room is None
         limits = order.limits
         proc_self, other = _free_descriptors(2)
         first, last = Calls(), Calls()
-        self._signals.add_return(first)
+        if order.program != "command":  # which executes a program, so it has no handlers
+            self._signals.add_return(first)
         first.add("setsid")
         # The run's own /proc will be read-only, and will hide this one's path.
         first.add("openat", AT_FDCWD, b"/proc/self", os.O_RDONLY)
@@ -233,7 +266,7 @@ class Confinement:
         # process may open. Submissions in other slots, which may have the same user, can have more
         # under way than a run may open.
         _add_rlimit(last, resource.RLIMIT_NOFILE, _OPEN_FILES)
-        return first, last
+        return first, last, other
 
 
 def cover_mounts() -> None:
@@ -282,6 +315,12 @@ def _free_descriptors(count: int) -> list[int]:
     return found
 
 
+def _program_of(order: RunOrder) -> tuple[str, Mapping[str, str]]:
+    """Return a command's file, and all of its variables."""
+    environment = {**ENVIRONMENT, **order.environment}
+    return find_program(order.command[0], environment["PATH"]), environment
+
+
 @cache
 def find_program(name: str, path: str) -> str:
     """Return the file that a command names; the name if it is a path, or if there is no file.
@@ -323,6 +362,32 @@ def stage(bundle: Bundle, descriptor: int, mode: int = 0o644) -> None:
         while start < end:
             start += os.sendfile(file, descriptor, start, end - start)
         os.close(file)
+
+
+def _add_files(calls: Calls, bundle: int, file: int) -> None:
+    """Add the calls that put a program's files into the work area, as `stage` does.
+
+    Args:
+        calls: The list.
+        bundle: Descriptor of the memory file that says what there is.
+        file: The descriptor that opening a file returns.
+    """
+    spans = orders.read_spans(bundle)
+    folders = {path[:at] for path in spans for at, each in enumerate(path) if each == "/"}
+    for folder in sorted(folders):
+        calls.add("mkdirat", AT_FDCWD, os.fsencode(f"{WORK}/{folder}"), 0o777, of=folder)
+    for path, (start, size) in spans.items():
+        flags = os.O_WRONLY | os.O_CREAT
+        calls.add("openat", AT_FDCWD, os.fsencode(f"{WORK}/{path}"), flags, 0o755, of=path)
+        offset = calls.keep(ctypes.c_int64(start))
+        calls.add("sendfile", file, bundle, offset, size, of=path, least=size)
+        calls.add("close", file)
+
+
+def _addresses(calls: Calls, texts: Iterable[str]) -> int:
+    """Return the address of a list of texts, as `execve` takes it."""
+    encoded = [*map(os.fsencode, texts), None]
+    return calls.keep((ctypes.c_char_p * len(encoded))(*encoded))
 
 
 def _create(path: str, mode: int) -> int:

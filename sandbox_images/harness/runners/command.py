@@ -40,10 +40,17 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     try:
         os.execve(run.executable, run.command, run.environment)
     except (OSError, ValueError) as error:
-        # Such as a file that the compiler did not make, or that cannot be executed.
-        words = f"{run.command[0]}: {error}"
-        reporter.emit("exception", where="load", type="cannot be started", message=words)
+        say_why_not(run.command, error, reporter)
         os._exit(1)
+
+
+def say_why_not(command: tuple[str, ...], error: Exception, reporter: Reporter) -> None:
+    """Report that a program could not be executed.
+
+    Such as a file that the compiler did not make, or that is no program.
+    """
+    words = f"{command[0]}: {error}"
+    reporter.emit("exception", where="load", type="cannot be started", message=words)
 
 
 def _work_area() -> dict[str, bytes]:

@@ -528,7 +528,7 @@ class Supervisor:
         product = os.memfd_create("product", os.MFD_CLOEXEC)
         held.callback(os.close, product)
         compiler = Party(
-            self._zygotes.get("plain", ()),
+            self._zygotes.get("command", ()),
             "compile",
             bundle=sources,
             command=commands.compile,
@@ -554,7 +554,7 @@ class Supervisor:
         self, batch: _RunBatch, commands: _Commands, program: orders.Parcel
     ) -> Callable[[int], Ended]:
         """Return a function that executes the program for one run."""
-        zygote = self._zygotes.get("plain", ())
+        zygote = self._zygotes.get("command", ())
 
         def run(index: int, bundle: orders.Parcel) -> Ended:
             party = Party(
@@ -598,7 +598,8 @@ class Supervisor:
         interactor = batch.interactor
         if interactor is None:
             return None
-        submissions = self._zygotes.get("plain", batch.preload)
+        kind = "plain" if batch.commands is None else "command"
+        submissions = self._zygotes.get(kind, batch.preload)
         if compiled is None or batch.commands is None:
             code = orders.write_bundle(
                 batch.source_path, batch.source, batch.files, prelude=batch.prelude

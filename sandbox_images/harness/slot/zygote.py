@@ -1,8 +1,10 @@
 """A warmed interpreter that forks a run for each order of the supervisor.
 
 There are several: a small one for programs, calls and scripts, one inside a started pytest
-session, and either of the two with more modules loaded. A zygote never sees a submission's code
-or tests: it passes on descriptors of files that only the run's own process reads.
+session, either of the two with more modules loaded, and one for programs in other languages. A
+zygote never sees a submission's code or tests: it passes on descriptors of files that only the
+run's own process reads. The one for other languages reads the paths and sizes of files. It starts
+programs without a fork, so no submission gets a copy of its memory.
 
 It has all capabilities in a user namespace of its own, and so may make namespaces. Every run leaves
 that user namespace, and gives up the capabilities, before it executes hostile code.
@@ -17,12 +19,14 @@ import signal
 import site
 import socket
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from sandbox_images.harness.kernel import namespaces, processes, sockets
 from sandbox_images.harness.lock_in import confinement, reduced
-from sandbox_images.harness.runners import streams
+from sandbox_images.harness.runners import command, streams
+from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire import orders
 from sandbox_images.harness.wire.orders import RunOrder
 
@@ -35,7 +39,7 @@ COMMON_MODULES = (
 every page of memory that a module takes makes every fork slower."""
 _MODULES_OF_TESTS = ("unittest.mock",)
 """What many tests import besides. With asyncio, which it imports, a fork takes 0.4 ms more."""
-_WITHOUT_TESTS = ("plain", "interactor")
+_WITHOUT_TESTS = ("command", "interactor", "plain")
 
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
@@ -64,8 +68,9 @@ def main(args: list[str]) -> None:
     sys.set_int_max_str_digits(0)  # what the environment does for interpreters that a run starts
     sys.path += json.loads(site_folders)
     _add_interactive_names()
+    common = () if kind == "command" else COMMON_MODULES
     of_tests = () if kind in _WITHOUT_TESTS else _MODULES_OF_TESTS
-    for name in [*COMMON_MODULES, *of_tests, *json.loads(preload)]:
+    for name in [*common, *of_tests, *json.loads(preload)]:
         importlib.import_module(name)
     streams.prepare()
     if kind == "pytest":
@@ -141,14 +146,18 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
     while (received := orders.receive(control)) is not None:
         order = RunOrder.parse(*received)
-        enter = confined.prepare(order)
+        program = confined.prepare_program(order)
+        enter = confined.prepare(order) if program is None else None
         random.seed()  # else all runs, and the tests, would draw the same numbers
         # Also what is new since the last run: else the fork would begin with a collection.
         gc.freeze()
         init = pid_namespaces.enter_new()
-        pid = _fork_run(init, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
-        if pid == 0:
+        start = namespaces.clone if program is None else program.make
+        pid = _start_run(init, start, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
+        if enter is not None and pid == 0:
             return enter()
+        if program is not None and (failure := program.failure()):
+            _tell_failure(order, *failure)
         for descriptor in order.descriptors:
             os.close(descriptor)
         # All else waits for the end: memory that is touched while the fork lives is copied.
@@ -161,17 +170,25 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     os._exit(0)
 
 
-def _fork_run(init: int, flags: int) -> int | None:
-    """Fork a run's main process into the namespace of `init`; return None if that has ended.
+def _start_run(init: int, start: Callable[[int], int], flags: int) -> int | None:
+    """Start a run's main process in the namespace of `init`; return None if that has ended.
 
     The supervisor may kill a run that has only process 1 so far.
     """
     try:
-        return namespaces.clone(flags)
+        return start(flags)
     except OSError:
         if _is_dead(init):
             return None
         raise
+
+
+def _tell_failure(order: RunOrder, name: str, error: OSError) -> None:
+    """Say for a run what failed before it executed its program."""
+    if name == "execve":
+        command.say_why_not(order.command, error, Reporter(order.report))
+    else:
+        os.write(order.stderr, f"{name}: {error}\n".encode())
 
 
 def _is_dead(init: int) -> bool:

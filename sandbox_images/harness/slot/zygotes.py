@@ -246,7 +246,7 @@ class Zygotes:
         return any(zygote.is_spent for zygote in self._zygotes.values())
 
     def get(self, kind: str, preload: tuple[str, ...]) -> Zygote:
-        """Return the zygote of a kind ("plain", "judge", "pytest") with these modules loaded."""
+        """Return the zygote of a kind, such as "plain" or "pytest", with these modules loaded."""
         key = (kind, preload)
         if key not in self._zygotes:
             before = processes.all_pids()

@@ -308,13 +308,22 @@ def _read_head(descriptor: int) -> tuple[str, int]:
         size *= 16
 
 
+def read_spans(descriptor: int) -> dict[str, Span]:
+    """Return where each file of a bundle is, the source included, by path."""
+    head, start = _read_head(descriptor)
+    spans: dict[str, Span] = {}
+    for index, entry in enumerate(head.split("\0")):
+        number, _, path = entry.partition(" ")
+        size = int(number)
+        if index > 0 and size >= 0:  # the first is the prelude
+            spans[path] = Span(start, size)
+        start += max(0, size)
+    return spans
+
+
 def read_files(descriptor: int) -> dict[str, bytes]:
     """Return all files of a bundle, the source included, by path."""
-    bundle = read_bundle(descriptor)
-    files = {path: read_span(descriptor, span) for path, span in bundle.files.items()}
-    if bundle.source is not None:
-        files[bundle.source_path] = bundle.source.encode("utf-8", "surrogatepass")
-    return files
+    return {path: read_span(descriptor, span) for path, span in read_spans(descriptor).items()}
 
 
 def read_span(descriptor: int, span: Span) -> bytes:
