@@ -226,16 +226,119 @@ class Counter
   end
 end
 """
+_PHP_TESTS = """<?php
+
+declare(strict_types=1);
+
+use PHPUnit\\Framework\\TestCase;
+use PHPUnit\\Framework\\Attributes\\TestDox;
+
+class SumsTest extends TestCase
+{
+    public static function setUpBeforeClass(): void
+    {
+        require_once 'sums.php';
+    }
+
+    #[TestDox('two numbers make 42')]
+    public function testTwoNumbersMake42(): void
+    {
+        $wanted = 42; // the answer
+        $this->assertEquals($wanted, sum([40, 2]), 'it is 42');
+    }
+
+    public function testTexts(): void
+    {
+        $wanted = [
+            'total' => 'ab;c',
+            'parts' => ['ab', ';c'],
+        ];
+        $this->assertEquals($wanted, sum(['ab', ';c'], true));
+    }
+
+    public function testAnEmptyListHasNoSum(): void
+    {
+        $this->expectException(InvalidArgumentException::class);
+        $this->expectExceptionMessage('numbers');
+        sum([]);
+    }
+
+    public function testCountsUp(): void
+    {
+        $counter = new Counter();
+        $counter->add(3)->add(4);
+        $this->assertSame(7, $counter->total());
+        self::assertFalse($counter->isEmpty());
+    }
+
+    public function testBeginsAnew(): void
+    {
+        $counter = new Counter();
+        $this->assertTrue($counter->isEmpty());
+        $this->assertNull($counter->last);
+        $this->expectException(EmptyError::class);
+        $counter->mean();
+    }
+}
+"""
+_PHP_RIGHT = """<?php
+
+class EmptyError extends Exception {}
+
+function sum(array $all, bool $parts = false)
+{
+    if (!$all) {
+        throw new InvalidArgumentException('no numbers at all');
+    }
+    $total = array_reduce($all, fn($a, $b) => $a === null ? $b : (is_int($a) ? $a + $b : $a . $b));
+    return $parts ? ['parts' => $all, 'total' => $total] : (string) $total;
+}
+
+class Counter
+{
+    public $last = null;
+    private array $all = [];
+
+    public function add(int $number): static
+    {
+        $this->all[] = $this->last = $number;
+        return $this;
+    }
+
+    public function total(): int
+    {
+        return (int) sum($this->all);
+    }
+
+    public function isEmpty(): bool
+    {
+        return !$this->all;
+    }
+
+    public function mean(): float
+    {
+        return $this->isEmpty() ? throw new EmptyError() : $this->total() / count($this->all);
+    }
+}
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
     "lua": _LUA_RIGHT,
     "ruby": _RUBY_RIGHT,
+    "php": _PHP_RIGHT,
 }
 """An answer in each language."""
-CASES = {"javascript": 10, "typescript": 10, "lua": 8, "ruby": 8}
+CASES = {"javascript": 10, "typescript": 10, "lua": 8, "ruby": 8, "php": 9}
 """How many assertions the tests have."""
-_ENDINGS = {"javascript": ".js", "typescript": ".ts", "lua": ".lua", "ruby": ".rb"}
+ENDINGS = {
+    "javascript": ".js",
+    "typescript": ".ts",
+    "lua": ".lua",
+    "ruby": ".rb",
+    "php": ".php",
+}
+_TESTS_OF = {"lua": _LUA_TESTS, "ruby": _RUBY_TESTS, "php": _PHP_TESTS}
 
 
 def exercise(language: str, **files: str) -> dict[str, Any]:
@@ -245,8 +348,8 @@ def exercise(language: str, **files: str) -> dict[str, Any]:
         language: Its language.
         files: More files, or other ones, by path.
     """
-    ending = _ENDINGS[language]
-    tests = {"lua": _LUA_TESTS, "ruby": _RUBY_TESTS}.get(language, _TESTS)
+    ending = ENDINGS[language]
+    tests = _TESTS_OF.get(language, _TESTS)
     named = tests.replace("{slug}", "sums").replace("{ending}", ending if ending == ".ts" else "")
     config = {
         "files": {

@@ -1,16 +1,21 @@
 """PHP."""
 
 import re
+from itertools import count
 
 from grader.languages.language import (
     Assertions,
     ErrorWords,
+    Exercises,
     Language,
+    Matcher,
     SourceFile,
     TranslatedTests,
     ValueDriver,
     call_first,
+    driver_source,
 )
+from grader.model.errors import SuiteError
 
 
 def prepare(code: str) -> SourceFile:
@@ -37,6 +42,139 @@ def show(values: ValueDriver) -> str:
         end=";",
     )
     return "\n".join([code, "<?php" if closed else "", statements])
+
+
+_TEXTS = r"""(?s:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+_COMMENTS = r"//[^\n]*|#(?!\[)[^\n]*|/\*.*?\*/"
+_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
+_HEADER = re.compile(
+    r"<\?php\b|\bdeclare\s*\([^)]*\)\s*;|^use\s+PHPUnit\\[\w\\]+\s*;", re.MULTILINE
+)
+_TITLE = re.compile(r"^[ \t]*#\[(?:[\w\\]+\\)?TestDox\(.*\)\][ \t]*$", re.MULTILINE)
+_TEST_CLASS = re.compile(
+    r"\bclass\s+(?P<name>\w+)\s+extends\s+(?P<base>\\?(?:PHPUnit\\Framework\\)?TestCase)\b"
+)
+_TEST = re.compile(
+    r"^(?P<indent>[ \t]*)public function test\w*\(\)(?P<type>[ \t]*:[ \t]*void)?\s*\{\n"
+    r"(?P<body>.*?)^(?P=indent)\}",
+    re.MULTILINE | re.DOTALL,
+)
+_PARAMETERS = re.compile(r"\bfunction test\w*\(\s*[^)\s]")
+_EXPECTED = re.compile(
+    rf"\$this->expectException(?P<message>Message)?\(\s*(?P<value>{_TEXTS}|[\w\\]+::class)\s*\);"
+)
+_TAKEN = re.compile(
+    r"\bnew\s+\\?(?P<made>[A-Za-z_]\w*)|(?<![\w$>])\\?(?P<named>[A-Z]\w*)\s*::"
+    r"|(?<![\w$>:])(?<!function )\\?(?P<called>[A-Za-z_]\w*)\s*\("
+)
+_NOT_TAKEN = frozenset(
+    """
+    and array catch clone declare do echo elseif else empty exit fn for foreach function if include
+    isset list match new or parent print require require_once return self static switch unset use
+    while yield
+    array_fill array_keys array_map array_merge array_sum array_values count explode implode join
+    intdiv is_array is_string max min pow range round sort sprintf str_repeat strlen strrev
+    strtolower strtoupper
+    """.split()
+)
+"""Words before a bracket that are PHP's own, as are functions, which no submission can redefine."""
+_EXERCISE_DRIVER = driver_source("tests.php")
+_STAND_IN = driver_source("stand_in.php")
+
+
+def tests_program(source: str, _solution_path: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of PHPUnit's tests; see `Exercises.program`.
+
+    Raises:
+        SuiteError: Tests get arguments, or expect an exception in another way than by its class and
+            its message.
+    """
+    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = _TITLE.sub("", _HEADER.sub("", bare))
+    if _PARAMETERS.search(bare) or "#[" in bare:
+        message = "tests get their arguments from elsewhere"
+        raise SuiteError(message)
+    classes = [found["name"] for found in _TEST_CLASS.finditer(bare)]
+    program = _TEST_CLASS.sub(r"class \g<name> extends TestCaseForTests", bare)
+    # Names of tests may tell what is expected.
+    numbers = count()
+    program = _TEST.sub(lambda found: _test(found, next(numbers)), program)
+    if "->expect" in program:
+        shown = program[program.index("->expect") :]
+        message = f"an exception is expected in an unknown way: {shown!r:.80}"
+        raise SuiteError(message)
+    mask = _TEXT_OR_COMMENT.sub(lambda found: "_" * len(found[0]), program)
+    taken = dict.fromkeys(
+        name for found in _TAKEN.finditer(mask) if (name := found[found.lastgroup or 0])
+    )
+    own = {*_NOT_TAKEN, *re.findall(r"\b(?:class|function)\s+(\w+)", mask)}
+    names = [name for name in taken if name.lower() not in own and name not in own]
+    calls = "".join(f"{name}::runForTests();\n" for name in classes)
+    every = (*names, "$thrownForTests") if names else ()
+    return f"declare(strict_types=1);\n{_EXERCISE_DRIVER}\n{program}\n{calls}", every
+
+
+def _test(found: re.Match[str], number: int) -> str:
+    """Return a test under another name, with what it must throw as assertions at its end."""
+    body, start = found["body"], f"{found['indent']}public function test{number}(): void\n{{\n"
+    expected = list(_EXPECTED.finditer(body))
+    if expected:
+        before = body[: expected[0].start()]
+        after = _EXPECTED.sub("", body[expected[0].start() :])
+        checks = "".join(
+            f"$this->assert{each['message'] or 'Kind'}($thrownForTests, {each['value']});\n"
+            for each in expected
+        )
+        body = (
+            f"{before}$thrownForTests = null;\ntry {{\n{after}}} catch (\\Throwable $each) {{\n"
+            f"$thrownForTests = $each;\n}}\n{checks}"
+        )
+    return f"{start}{body}}}"
+
+
+_MATCHERS = {
+    "assertEquals": Matcher(
+        actual="looseForTests({actual})",
+        expected="looseForTests({expected})",
+        expected_first=True,
+    ),
+    "assertSame": Matcher(expected_first=True),
+    "assertTrue": Matcher(expected="true"),
+    "assertFalse": Matcher(expected="false"),
+    "assertNull": Matcher(expected="null"),
+    "assertMessage": Matcher(actual="messageForTests({actual})", contains=True),
+}
+
+
+def phpunit_matcher(kind: str, argument: str) -> Matcher | None:
+    """Return what an assertion of PHPUnit compares; see `Exercises.matcher`."""
+    if kind == "assertKind":
+        return Matcher(actual=f"kindForTests({{actual}}, {argument})", expected=argument)
+    return _MATCHERS.get(kind)
+
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?:\$this->|\b(?:self|static)::)(?P<kind>assert\w*)\s*\("),
+    matcher=phpunit_matcher,
+    comments=_COMMENTS,
+    texts=_TEXTS,
+    prefix=re.compile(r"\(?\s*new\s+\\?"),
+    judging=frozenset(),
+    program=tests_program,
+    stub=lambda names: _STAND_IN + "".join(map(_stand_in, names)),
+)
+
+
+def _stand_in(name: str) -> str:
+    """Return the definition of a class or function that does nothing."""
+    if name.startswith("$"):
+        return ""
+    if name[0].isupper():
+        return f"if (!class_exists('{name}')) {{ class {name} extends StandInForTests {{}} }}\n"
+    return (
+        f"if (!function_exists('{name}')) {{\n"
+        f"    function {name}(...$all) {{ return new StandInForTests(); }}\n}}\n"
+    )
 
 
 _TESTS = TranslatedTests(
@@ -72,6 +210,7 @@ LANGUAGES = (
         show=show,
         tests=_TESTS,
         assertions=_ASSERTIONS,
+        exercises=_EXERCISES,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Allowed memory size of",),

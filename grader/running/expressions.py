@@ -19,7 +19,7 @@ from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
 from grader.model.errors import SuiteError
-from grader.running.programs import Parts, parts_of, stdin_batch
+from grader.running.programs import Parts, parts_of, prepare, stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, isolated, require_cases
 from grader.sandbox.contract import COMPILING, RunOutcome, Slot
@@ -62,7 +62,7 @@ def _beside(tests: ExpressionTests, language: Language, parts: Parts) -> Parts:
         return parts
     ending = language.source.rpartition(".")[2]
     # No other file of the submission, which could take the place of the tests.
-    others = {tests.solution_path: parts.code}
+    others = {tests.solution_path: prepare(language, parts.code).code}
     return Parts(code="", path=f"tests_of_the_suite.{ending}", others=others)
 
 

@@ -29,11 +29,12 @@ _HARMLESS = frozenset(
 """Words in expected values that are no names of the tests."""
 _GOES_ON = re.compile(r"\s*\.")
 """What a line begins with that continues the one before."""
-_LOOP = re.compile(r"\b(?:for|while|do|forEach|map|each)\b")
+_LOOP = re.compile(r"\b(?:for|foreach|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
 _ASSIGNED = re.compile(r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]*)?=(?![=>])\s*")
 _DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let|var|local)\s+|\s*")
 """What may stand before a name in the line that defines it."""
+_MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|!")
 _MOST_CHARS = 64 * 1024
 _SHOWN_CHARS = 120
 
@@ -203,7 +204,7 @@ def _is_of(value: Code, own: set[str], how: Exercises) -> bool:
             if end is None:
                 return False
             rest = rest.cut(end + 1, len(rest.mask))
-        elif (member := re.match(r"[?!&]?[.:]\s*(\w+)[?!]?|!", rest.mask)) is not None:
+        elif (member := _MEMBER.match(rest.mask)) is not None:
             if member[1] in how.judging:
                 return False
             rest = rest.cut(member.end(), len(rest.mask))

@@ -32,7 +32,8 @@ def test_right_answer_passes_and_a_wrong_one_fails(grader: Grader, language: str
     assert (right.verdict, right.passed) == ("passed", CASES[language]), right.feedback
     assert right.integrity is Integrity.ISOLATED
     code = RIGHT[language].replace("at all", "here").replace("a + b", "a * b")
-    wrong = grade(grader, language, code.replace("total + each", "total - each"))
+    code = code.replace("total + each", "total - each").replace("$a + $b", "$a - $b")
+    wrong = grade(grader, language, code.replace("new EmptyError()", "new Exception()"))
     assert any(case.verdict == "failed" for case in wrong.cases)
     assert wrong.passed < len(wrong.cases) - 2
     assert wrong.verdict in ("failed", "runtime_error")
@@ -58,7 +59,9 @@ def test_answer_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> 
     assert "42" not in said
 
 
-@pytest.mark.parametrize(("language", "leave"), [("lua", "os.exit(0)"), ("ruby", "exit 0")])
+@pytest.mark.parametrize(
+    ("language", "leave"), [("lua", "os.exit(0)"), ("ruby", "exit 0"), ("php", "<?php exit(0); ?>")]
+)
 def test_answer_that_ends_early_is_not_paid(grader: Grader, language: str, leave: str) -> None:
     report = grade(grader, language, f"{leave}\n{RIGHT[language]}")
     assert (report.verdict, report.passed) == ("runtime_error", 0), report.feedback

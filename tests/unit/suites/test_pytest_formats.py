@@ -114,7 +114,9 @@ def test_exercism_of_another_language_is_refused() -> None:
         exercism(language="rust")
     with pytest.raises(LabelError, match=r"language not supported: .*'double\.go'"):
         exercism({"solution": ["double.go"], "test": ["double_test.go"]})
-    with pytest.raises(LabelError, match=r"'src/d\.kt'.* graded in python, javascript, lua, ruby"):
+    with pytest.raises(
+        LabelError, match=r"'src/d\.kt'.* graded in python, javascript, lua, php, ruby"
+    ):
         exercism({"solution": ["src/d.kt"], "test": ["d.kt"]})
 
 
