@@ -41,7 +41,7 @@ def conclude(settings: Settings) -> Diagnostic:
         return Diagnostic(name=name, health=DiagnosticStatus.MISSING, state=state, remedy=remedy)
     slots = f"{settings.slots} slot{'s' if settings.slots != 1 else ''}"
     state = f"Ready: {sandbox.name}, {slots}"
-    return Diagnostic(name=name, health=DiagnosticStatus.OK, state=state)
+    return Diagnostic(name=name, state=state)
 
 
 def find_language(language: Language) -> Diagnostic:
@@ -49,9 +49,7 @@ def find_language(language: Language) -> Diagnostic:
     lacking = missing([language])
     if not lacking:
         programs = ", ".join(language.packages)
-        return Diagnostic(
-            name=language.title, health=DiagnosticStatus.OK, state=f"found {programs}"
-        )
+        return Diagnostic(name=language.title, state=f"found {programs}")
     packages = " ".join(dict.fromkeys(lacking.values()))
     return Diagnostic(
         name=language.title,
@@ -80,7 +78,7 @@ def _engine(settings: Settings) -> list[Diagnostic]:
         ]
     state = f"Docker {info.version}, {info.machine}, cgroup version {info.cgroup_version}"
     return [
-        Diagnostic(name=name, health=DiagnosticStatus.OK, state=state),
+        Diagnostic(name=name, state=state),
         _runtimes(info),
         Diagnostic(
             name="security options",
@@ -97,12 +95,10 @@ def _runtimes(info: "EngineInfo") -> Diagnostic:
     if "runsc" in info.runtimes:
         return Diagnostic(
             name="runtimes",
-            health=DiagnosticStatus.OK,
             state=f"{state}; gVisor with --set docker.runtime=runsc",
         )
     return Diagnostic(
         name="runtimes",
-        health=DiagnosticStatus.OK,
         state=state,
         remedy="for gVisor's second kernel: install runsc and register it as a runtime",
     )

@@ -1,10 +1,8 @@
-"""Check what this machine offers to sandboxes, without changing anything."""
+"""Check what this machine offers to sandboxes, and leave it as it was."""
 
-import ctypes
 import os
 import platform
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import packages_distributions
@@ -12,15 +10,11 @@ from pathlib import Path
 
 from grader.model import MiB
 from grader.process.cores import usable_cores
+from grader.sandbox.native import needs
 
 _DISTRIBUTION = "grader-rl"
 _PACKAGES = ("grader", "sandbox_images")
 """What it installs. The index has an unrelated project with a package `grader`."""
-
-_ADVISORY = "native limits on memory and CPU time are advisory"
-_CLONE_NEWNS = 0x00020000
-_CLONE_NEWUSER = 0x10000000
-_CLONE_NEWPID = 0x20000000
 
 
 class DiagnosticStatus(StrEnum):
@@ -36,7 +30,7 @@ class Diagnostic:
     """The result of one check, in words."""
 
     name: str
-    health: DiagnosticStatus
+    health: DiagnosticStatus = DiagnosticStatus.OK
     state: str
     remedy: str = ""
     """What to do about a problem; empty if there is nothing to do."""
@@ -53,7 +47,6 @@ def examine() -> list[Diagnostic]:
 def _python() -> Diagnostic:
     return Diagnostic(
         name="Python",
-        health=DiagnosticStatus.OK,
         state=f"{platform.python_version()} at {sys.executable}",
     )
 
@@ -66,7 +59,7 @@ def find_packages() -> Diagnostic:
     others = sorted(owners - {_DISTRIBUTION})
     if not others:
         state = f"{' and '.join(_PACKAGES)} are ours alone"
-        return Diagnostic(name=name, health=DiagnosticStatus.OK, state=state)
+        return Diagnostic(name=name, state=state)
     return Diagnostic(
         name=name,
         health=DiagnosticStatus.WARNING,
@@ -78,7 +71,7 @@ def find_packages() -> Diagnostic:
 def _kernel() -> Diagnostic:
     state = f"{platform.system()} {platform.release()}, {platform.machine()}"
     if sys.platform == "linux":
-        return Diagnostic(name="kernel", health=DiagnosticStatus.OK, state=state)
+        return Diagnostic(name="kernel", state=state)
     remedy = "the native sandbox needs Linux; use --sandbox docker"
     return Diagnostic(name="kernel", health=DiagnosticStatus.WARNING, state=state, remedy=remedy)
 
@@ -86,7 +79,7 @@ def _kernel() -> Diagnostic:
 def _cores() -> Diagnostic:
     total = os.cpu_count() or 1
     state = f"{usable_cores()} of {total} usable; as many slots by default"
-    return Diagnostic(name="cores", health=DiagnosticStatus.OK, state=state)
+    return Diagnostic(name="cores", state=state)
 
 
 def _memory() -> Diagnostic:
@@ -98,7 +91,7 @@ def _memory() -> Diagnostic:
     slots = usable_cores()
     state = f"{available // MiB:,} MiB available, {available // MiB // slots:,} MiB per slot"
     if available // slots >= 512 * MiB:
-        return Diagnostic(name="memory", health=DiagnosticStatus.OK, state=state)
+        return Diagnostic(name="memory", state=state)
     remedy = "less than the default limit of a submission: use fewer --slots"
     return Diagnostic(name="memory", health=DiagnosticStatus.WARNING, state=state, remedy=remedy)
 
@@ -113,86 +106,50 @@ def _meminfo(field: str) -> int | None:
 
 def _namespaces() -> Diagnostic:
     name = "user namespaces"
-    problem = _in_child(lambda: _unshare(_CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWPID))
+    problem = _problem_of_namespaces()
     if problem == 0:
-        state = "allowed, with pid and mount namespaces"
-        return Diagnostic(name=name, health=DiagnosticStatus.OK, state=state)
+        return Diagnostic(name=name, state="allowed, with pid and mount namespaces")
     return Diagnostic(
         name=name,
         health=DiagnosticStatus.MISSING,
         state=f"refused: {os.strerror(problem)}",
-        remedy=_namespace_remedy(),
+        remedy=needs.obstacle()
+        or "inside a container, allow unshare and clone in its seccomp profile",
     )
 
 
-def _namespace_remedy() -> str:
-    switches = {
-        "kernel/unprivileged_userns_clone": "1",
-        "kernel/apparmor_restrict_unprivileged_userns": "0",
-        "user/max_user_namespaces": "15000",
-    }
-    for switch, wanted in switches.items():
-        try:
-            value = Path("/proc/sys", switch).read_text().strip()
-        except OSError:
-            continue
-        if (value == "0") == (wanted != "0"):
-            return f"as root: sysctl -w {switch.replace('/', '.')}={wanted}"
-    return "inside a container, allow unshare and clone in its seccomp profile"
+def _problem_of_namespaces() -> int:
+    """Try to make namespaces in a process of its own; return the error number, or 0."""
+    from sandbox_images.harness.kernel import namespaces
 
-
-def _unshare(flags: int) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    return ctypes.get_errno() if libc.unshare(flags) else 0
-
-
-def _in_child(attempt: Callable[[], int]) -> int:
-    """Return the error number that `attempt` returns in a process of its own; 0: no error."""
     child = os.fork()
     if child == 0:
         try:
-            os._exit(attempt())
+            namespaces.unshare(
+                namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWPID
+            )
+            os._exit(0)
+        except OSError as error:
+            os._exit(error.errno or 255)
         finally:
             os._exit(255)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _cgroups() -> Diagnostic:
-    root = Path("/sys/fs/cgroup")
-    if (root / "cgroup.controllers").exists():
-        version, folder = 2, _own_cgroup("")
-    elif (root / "memory").is_dir():
-        version, folder = 1, _own_cgroup("memory")
-    else:
-        remedy = f"mount them; without cgroups, {_ADVISORY}"
+    from grader.sandbox.native.cgroups import find_home
+
+    home = find_home()
+    if isinstance(home, str):
         return Diagnostic(
-            name="cgroups", health=DiagnosticStatus.WARNING, state="none", remedy=remedy
+            name="cgroups",
+            health=DiagnosticStatus.WARNING,
+            state=home,
+            remedy="native limits on memory and CPU time are advisory; run as root, or in a "
+            "delegated cgroup: systemd-run --user --scope -p Delegate=yes grader ...",
         )
-    if folder is not None and os.access(folder, os.W_OK) and _is_mounted_writable(folder):
-        return Diagnostic(
-            name="cgroups", health=DiagnosticStatus.OK, state=f"version {version}, writable"
-        )
-    return Diagnostic(
-        name="cgroups",
-        health=DiagnosticStatus.WARNING,
-        state=f"version {version}, not writable",
-        remedy=f"{_ADVISORY}; run as root, or in a delegated cgroup: "
-        "systemd-run --user --scope -p Delegate=yes grader ...",
-    )
-
-
-def _own_cgroup(controller: str) -> Path | None:
-    """Return the folder of this process's cgroup for a controller of version 1; "": version 2."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controller in controllers.split(","):
-            folder = Path("/sys/fs/cgroup", controller, path.lstrip("/"))
-            return folder if folder.is_dir() else Path("/sys/fs/cgroup", controller)
-    return None
-
-
-def _is_mounted_writable(folder: Path) -> bool:
-    return not os.statvfs(folder).f_flag & os.ST_RDONLY
+    home.close()
+    return Diagnostic(name="cgroups", state=f"version {home.version}, writable")
 
 
 def _seccomp() -> Diagnostic:
@@ -204,4 +161,4 @@ def _seccomp() -> Diagnostic:
             name="seccomp", health=DiagnosticStatus.MISSING, state="missing", remedy=remedy
         )
     state = "filters available" + ("; this process is under one already" if mode == "2" else "")
-    return Diagnostic(name="seccomp", health=DiagnosticStatus.OK, state=state)
+    return Diagnostic(name="seccomp", state=state)
