@@ -5,19 +5,20 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from grader.judging import verdicts
-from grader.judging.compare import CheckResult, needs_checker
+from grader.judging.compare import needs_checker
+from grader.judging.compare.result import EQUAL
 from grader.judging.suspicion import signs_of_report
 from grader.model import CallCase, CallTests, CaseResult, Checker, Comparator, StdinCase, StdinTests
 from grader.model.errors import SuiteError
-from grader.model.verdict import Suspicion
+from grader.model.verdict import Suspicion, Verdict
 from grader.running.budget import TimeBudget
 from grader.running.casewise import run_cases
 from grader.running.checkers import run_checker
-from grader.running.programs import find_uncompiled, stdin_batch
+from grader.running.programs import stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, is_decided, isolated, require_cases
 from grader.sandbox import payload
-from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
+from grader.sandbox.contract import Program, RunBatch, Slot
 from sandbox_images.harness.wire.values import UnencodableError
 
 _LARGE_REPORT_BYTES = 8 << 20
@@ -34,66 +35,44 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot, references: References)
     """
     require_cases(tests.cases)
     runs = tuple(payload.text_bytes(case.stdin) for case in tests.cases)
-    batch = stdin_batch(task, runs)
     checker = tests.comparison.checker if needs_checker(tests.comparison) else None
+    graded = run_cases(
+        task,
+        tests.cases,
+        stdin_batch(task, runs),
+        slot,
+        lambda case, outcome: verdicts.judge_stdin(
+            case,
+            tests.comparison,
+            outcome,
+            task.limits,
+            checked=None if checker is None else EQUAL,  # until all have run
+            language=task.language,
+        ),
+    )
     if checker is None:
-        return run_cases(
-            task,
-            tests.cases,
-            batch,
-            slot,
-            lambda case, outcome: verdicts.judge_stdin(
-                case, tests.comparison, outcome, task.limits, language=task.language
-            ),
-        )
-    outcomes = []
-    budget = TimeBudget(task)
-    with closing(slot.run(batch)) as running:
-        if (uncompiled := find_uncompiled(task, running)) is not None:
-            cases = [uncompiled.result(tests.cases[0])]
-            return isolated(cases + budget.not_run(tests.cases, cases), [uncompiled.outcome])
-        for case, outcome in zip(tests.cases, running, strict=False):
-            outcomes.append(outcome)
-            budget.take(outcome)
-            failure = verdicts.find_failure(case, outcome, task.limits, task.language)
-            if budget.is_spent or (task.stop_early and failure is not None):
-                break
-    cases = _check_outputs(task, tests, checker, outcomes, slot, references)
-    cases += budget.not_run(tests.cases, cases)
-    return isolated(cases, outcomes)
+        return graded
+    return _checked(task, tests.cases, checker, graded, slot, references)
 
 
-def _check_outputs(
+def _checked(
     task: Task,
-    tests: StdinTests,
+    cases: Sequence[StdinCase],
     checker: Checker,
-    outcomes: list[RunOutcome],
+    graded: Graded,
     slot: Slot,
     references: References,
-) -> list[CaseResult]:
-    """Judge the outcomes. The checker gets the outputs of the runs that did not fail."""
-    cases, limits, language = tests.cases, task.limits, task.language
-    sound = {
-        index: outcome
-        for index, outcome in enumerate(outcomes)
-        if verdicts.find_failure(cases[index], outcome, limits, language) is None
-    }
-    questions = [(cases[index], outcome.stdout) for index, outcome in sound.items()]
+) -> Graded:
+    """Have the checker judge the outputs of the runs that did not fail."""
+    results = list(graded.cases)
+    sound = [index for index, each in enumerate(results) if each.verdict is Verdict.PASSED]
+    questions = [(cases[index], graded.outcomes[index].stdout) for index in sound]
     answers = run_checker(
         checker, questions, slot, references, lambda cases: _find_right(task, cases, slot)
     )
-    checked: dict[int, CheckResult] = dict(zip(sound, answers, strict=True))
-    return [
-        verdicts.judge_stdin(
-            cases[index],
-            tests.comparison,
-            outcome,
-            limits,
-            checked=checked.get(index),
-            language=language,
-        )
-        for index, outcome in enumerate(outcomes)
-    ]
+    for index, answer in zip(sound, answers, strict=True):
+        results[index] = verdicts.judge_checked(cases[index], graded.outcomes[index], answer)
+    return replace(graded, cases=tuple(results))
 
 
 def _find_right(task: Task, cases: Sequence[StdinCase], slot: Slot) -> list[bytes | None]:
