@@ -1,4 +1,4 @@
-"""Run a suite's checker program on outputs, in a sandbox of its own kind.
+"""Run a suite's checker program on outputs, each in a run of its own.
 
 Neither the checker nor the submission is trusted, and neither may touch the other's process. A
 checker that crashes or answers nonsense is a fault of the suite. But if it accepts an output that
