@@ -22,7 +22,7 @@ from grader.suites import fields, source
 from grader.suites.format import Row
 from grader.suites.programs import read_checker
 
-_STANDARD_STREAMS = frozenset({"stdio", "stdin", "stdin_stdout", "standard"})
+_STANDARD_STREAMS = frozenset({"stdio", "stdin", "stdout", "stdin_stdout", "standard"})
 
 _PRINTING_CHECKER = '''
 def check(input, output, answer):
@@ -54,10 +54,11 @@ def require_gradable(row: Row) -> None:
     if row.get("interaction_format"):
         message = "interaction_format: the problem is interactive, and the row has no interactor"
         raise LabelError(message)
-    mode = row.get("input_mode")
-    if mode is not None and mode not in _STANDARD_STREAMS:
-        message = f"input_mode is {mode!r:.40}: only standard input and output are supported"
-        raise LabelError(message)
+    for name in ("input_mode", "input_file", "output_file"):
+        given = row.get(name)
+        if given and str(given) not in _STANDARD_STREAMS:
+            message = f"{name} is {given!r:.40}: only standard input and output are supported"
+            raise LabelError(message)
     if row.get("executable") is False:
         message = "executable is false: the row has no tests that can be run"
         raise LabelError(message)

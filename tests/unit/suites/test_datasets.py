@@ -261,6 +261,9 @@ def test_nothing_but_plain_data_is_unpickled(value: object) -> None:
     [
         pytest.param({"suffix": "\nprint(x)"}, "suffix", id="fill in the middle"),
         pytest.param({"input_mode": "file"}, "input_mode is 'file'", id="files"),
+        pytest.param({"input_file": "in.txt"}, "input_file is 'in.txt'", id="file to read"),
+        pytest.param({"input_mode": ["file"]}, "input_mode is", id="no text"),
+        pytest.param({"output_file": "out.txt"}, "output_file is 'out.txt'", id="file to write"),
         pytest.param({"interaction_format": "You ask"}, "interaction_format", id="interactive"),
         pytest.param({"executable": False}, "executable is false", id="no tests to run"),
         pytest.param({"checker": "def judge(): ..."}, "must define check", id="other checker"),
