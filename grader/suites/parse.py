@@ -66,7 +66,7 @@ def parse_label(label: object, *, problems: Problems | None = None) -> TestSuite
             or names an unknown problem. The message names its fields and the nearest formats.
         SuiteError: The format is known, but the tests are broken.
     """
-    return check_cases(_parse(label, problems, 0))
+    return _suite_of(label, problems)
 
 
 def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
@@ -76,7 +76,7 @@ def parse_problem(row: Row, *, problems: Problems | None = None) -> TestSuite:
         LabelError: As `parse_label`.
         SuiteError: As `parse_label`.
     """
-    suite = check_cases(_parse(row, problems, 0))
+    suite = _suite_of(row, problems)
     if suite.problem_id is not None:
         return suite
     return replace(suite, problem_id=problem_id_of(row))
@@ -94,6 +94,15 @@ def problem_id_of(row: Row) -> str | None:
         if isinstance(inner, Mapping) and (found := fields.identifier(inner, *names)) is not None:
             return found
     return None
+
+
+def _suite_of(label: object, problems: Problems | None) -> TestSuite:
+    try:
+        return check_cases(_parse(label, problems, 0))
+    except (ValueError, OverflowError) as error:
+        # An integer where only a smaller one can be read or shown; the message says why.
+        message = f"a value of the label cannot be read: {error}"
+        raise LabelError(message) from error
 
 
 def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:

@@ -282,6 +282,19 @@ def test_row_with_an_unsupported_deciding_field_is_refused(
 
 
 @pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"language": 10**5000}, id="to show"),
+        pytest.param({"time_limit": {"seconds": 10**5000}}, id="to compute with"),
+        pytest.param({"test_cases": f'[{{"input": 1{"0" * 5000}, "output": "1"}}]'}, id="to print"),
+    ],
+)
+def test_row_with_an_integer_too_large_for_its_place_is_refused(more: dict[str, object]) -> None:
+    with pytest.raises(LabelError, match="a value of the label cannot be read"):
+        parse_label({"test_cases": CASES, **more})
+
+
+@pytest.mark.parametrize(
     "row",
     [
         pytest.param({"fn_name": "double", "test_cases": CALLS}, id="calls"),
