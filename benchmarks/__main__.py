@@ -232,29 +232,25 @@ def _latency(backends: list[SandboxChoice], rounds: int) -> dict[str, list[float
 
 def _scaling(rounds: int) -> list[dict[str, object]]:
     """Hold the native backend against bare forks, with more and more slots of one grader."""
-    _, samples = check_samples()
+    workloads = [check_samples(), stdin_samples(), pytest_samples()]
     cores = usable_cores()
     rows: list[dict[str, object]] = []
     for slots in sorted(
         {*(1 << n for n in range(cores.bit_length())), cores} & {*range(1, cores + 1)}
     ):
-        repeated = renumbered(samples * slots)
         with _grader(SandboxChoice.NATIVE, slots=slots) as grader:
-            entries = {"grader native": Entry(run=ours(grader)), BARE: Entry(run=bare_fork(slots))}
-            native, bare = throughput(f"{slots} slots", repeated, entries, rounds=rounds)
-        ratio = native.ratios[BARE]
-        rows.append(
-            {
-                "slots": slots,
-                "native": native.per_second,
-                "bare": bare.per_second,
-                "ratio": ratio,
-            }
-        )
-        print(
-            f"{slots} slots: native {native.per_second:.0f}/s, bare forks in {slots} parents"
-            f" {bare.per_second:.0f}/s, ratio {ratio:.2f}"
-        )
+            for workload, samples in workloads:
+                entries = {"grader native": Entry(run=ours(grader))}
+                if samples[0].programs:
+                    entries[BARE] = Entry(run=bare_fork(slots))
+                found = throughput(workload, renumbered(samples * slots), entries, rounds=rounds)
+                rates = ", ".join(f"{row.contestant} {row.per_second:.0f}/s" for row in found)
+                ratio = found[0].ratios.get(BARE)
+                print(
+                    f"{workload}, {slots} slots: {rates}"
+                    + (f", ratio {ratio:.2f}" if ratio else "")
+                )
+                rows += [{"slots": slots, **row} for row in as_json(found)]
     return rows
 
 
