@@ -91,7 +91,8 @@ class Metrics:
         )
         self._internal_errors = Counter(
             "grader_internal_errors",
-            "Submissions not graded, through our fault or the label's; programs that we failed.",
+            "Submissions that were not graded because the grader failed or the label is wrong, and"
+            " programs that the grader failed to run.",
             registry=self.registry,
         )
         self._suspicion = Counter(
@@ -227,7 +228,7 @@ class _State:
         yield GaugeMetricFamily("grader_queue_depth", "Submissions that wait.", value=state.waiting)
         yield GaugeMetricFamily(
             "grader_queue_oldest_seconds",
-            "Seconds that the first of them has waited.",
+            "Seconds that the oldest waiting submission has waited.",
             value=state.oldest_s,
         )
         yield _slot_states(state)
@@ -252,7 +253,9 @@ def _queue_metrics(status: QueueStatus | None) -> Iterator[Metric]:
     if status is None:
         return
     yield GaugeMetricFamily(
-        "grader_redis_away", "Redis that do not answer while others do.", value=len(status.away)
+        "grader_redis_away",
+        "How many Redis do not answer while others do.",
+        value=len(status.away),
     )
     yield GaugeMetricFamily("grader_workers", "Workers of the queue.", value=len(status.workers))
     yield _worker_info(status)
@@ -295,7 +298,7 @@ def _by_image(status: QueueStatus) -> Iterator[Metric]:
     )
     oldest = GaugeMetricFamily(
         "grader_queue_waiting_seconds",
-        "The longest that the next submission of any client has waited.",
+        "Seconds that the next submission has waited, for the client for which that is longest.",
         labels=("image",),
     )
     workers = GaugeMetricFamily(
@@ -314,5 +317,7 @@ def _memory(status: QueueStatus) -> Iterator[Metric]:
     used, limit = status.memory.used_bytes, status.memory.limit_bytes
     yield GaugeMetricFamily("grader_redis_memory_bytes", "Memory that Redis uses.", value=used)
     yield GaugeMetricFamily(
-        "grader_redis_memory_limit_bytes", "The most that it may use; 0: no limit.", value=limit
+        "grader_redis_memory_limit_bytes",
+        "The most memory that Redis may use; 0: no limit.",
+        value=limit,
     )

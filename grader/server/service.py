@@ -106,7 +106,7 @@ class Service:
     def obstacle(self) -> str | None:
         """Return why nothing can be graded now; None if grading works. May wait.
 
-        Without a queue, this grades a small program; the first call so warms up a slot.
+        Without a queue, this grades a small program. So the first call opens a slot.
         """
         if self._queue is not None:
             status = self._queue.read()

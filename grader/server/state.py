@@ -10,7 +10,7 @@ from grader.server.http.wait_queue import WaitQueue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState:
-    """Slots, workers and what waits, at one moment."""
+    """The slots, the queue with its workers, and how many submissions wait, at one moment."""
 
     waiting: int
     """Submissions that wait, here and in the queue."""

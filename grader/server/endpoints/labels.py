@@ -16,13 +16,15 @@ from grader.suites.problems import ProblemIndex
 from grader.text.json_values import count_values
 
 _QUICK_CHARS = 4096
-"""So much is read within milliseconds. More is read in a thread, so that the event loop goes on."""
+"""Labels up to this length are read within milliseconds. Longer ones are read in a thread, so that
+the event loop goes on."""
 _MAY_BE_PACKED = re.compile(r"e[AFJN][A-Za-z0-9+/]{8}|\\")
 """Packed tests, or an escape, which could hide their first characters."""
 _QUICK_REQUEST_BYTES = MiB
-"""The labels of a request of this size are encoded, to look for them, within milliseconds."""
+"""In a larger request, the event loop looks up no label that is not text: that would encode it."""
 _MOST_VALUES = 2_000_000
-"""Taking over so many values of a suite stops the event loop for about a second."""
+"""The most values of a suite. To receive so many from the process that read them stops the event
+loop for about a second."""
 _THREADS = 256
 """A label that is not read at once takes one of these; if none is free, it waits."""
 

@@ -1,8 +1,8 @@
 """`POST /run_code` and `GET /v1/ping`, as clients of SandboxFusion expect them; verl is one.
 
-A program runs once, its output comes back, and nothing is judged: right or wrong is decided by
-the client. Whatever is not the program's doing is an answer of status 200 with `SandboxError`;
-only an overload is a 504, which clients try again.
+A program runs once, and its output is returned. Nothing is judged: the client decides whether it is
+right. If the program could not be run, the answer has status 200 and says `SandboxError`. Only an
+overload is a 504, after which clients try again.
 """
 
 import logging
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 _CLIENT_GRACE_S = 10.0
 """Clients wait for the two timeouts that they ask for, and this much longer."""
 _OWN_TIME_S = 3.0
-"""What remains of that for starting, stopping and the way back."""
+"""The part of it that is kept for starting, stopping and sending the answer."""
 _FETCH_BYTES = 8 * MiB
 
 
@@ -102,13 +102,16 @@ def _image(body: RunCodeRequest, settings: Settings) -> str:
 
 
 def _begin_by(body: RunCodeRequest, settings: Settings) -> float:
-    """Return when a program must have its slot, for its answer to find the client waiting."""
+    """Return the latest time at which a program may get a slot.
+
+    Later, its client would give up before the answer comes.
+    """
     patience_s = _answer_by(body) - body.run_timeout
     return min(_arrived() + settings.server.run_wait_s, patience_s)
 
 
 def _answer_by(body: RunCodeRequest) -> float:
-    """Return when the client must have an answer, so that it still waits for it."""
+    """Return the latest time for an answer. After that, the client gives up."""
     return _arrived() + body.compile_timeout + body.run_timeout + _CLIENT_GRACE_S - _OWN_TIME_S
 
 

@@ -16,20 +16,20 @@ _KILLED = -9
 
 
 class Status(StrEnum):
-    """How it went as a whole."""
+    """The outcome as a whole."""
 
     SUCCESS = "Success"
     """The program ended by itself with exit code 0."""
     FAILED = "Failed"
     SANDBOX_ERROR = "SandboxError"
-    """Not the program's doing."""
+    """The program was not run, or failed for another reason than its own."""
 
 
 class CommandStatus(StrEnum):
     """How one step ended."""
 
     FINISHED = "Finished"
-    """By itself, or killed for its memory or its output; the return code tells."""
+    """It ended by itself, or was killed for its memory or output; the return code tells which."""
     ERROR = "Error"
     TIME_LIMIT_EXCEEDED = "TimeLimitExceeded"
 
@@ -45,7 +45,7 @@ class CommandResult(BaseModel):
 
 
 class RunCodeResponse(BaseModel):
-    """What became of a program."""
+    """The answer about a program."""
 
     status: Status
     message: str
@@ -103,9 +103,9 @@ def _step(outcome: RunOutcome) -> tuple[CommandResult, str]:
 
 
 def _not_compiled(outcome: RunOutcome, trouble: Trouble | None) -> RunCodeResponse:
-    """Return the answer for a program of which the compiler made nothing."""
+    """Return the answer for a program of another language that does not compile."""
     step, message = _step(outcome)
-    if step.return_code == 0:  # it ended in order, and what it made cannot be kept
+    if step.return_code == 0:  # the compiler ended in order, but its result cannot be kept
         step.return_code = 1
     words = message or ("" if trouble is None else trouble.message)
     return RunCodeResponse(

@@ -1,6 +1,6 @@
-"""`POST /run_jupyter`, as clients of SandboxFusion expect it: cells in, what each came to out.
+"""`POST /run_jupyter`, as clients of SandboxFusion expect it: runs cells and returns their results.
 
-The cells run one after another in a session of their own, which is gone with the answer.
+The cells run one after another in a new session, which is closed before the answer is sent.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class RunJupyterRequest(BaseModel):
 
 
 class CellRunResult(BaseModel):
-    """What a cell came to."""
+    """The result of a cell."""
 
     stdout: str
     stderr: str
@@ -58,7 +58,7 @@ class CellRunResult(BaseModel):
 
 
 class RunJupyterResponse(BaseModel):
-    """What became of the cells."""
+    """The answer about all cells."""
 
     status: Status
     message: str

@@ -1,7 +1,7 @@
 """Reads the bodies of requests, bounded in bytes, in time and in what parsing them costs.
 
 All bodies share a room. While it is full, further bytes stay in their sockets. A body takes room as
-its bytes arrive, so a client that only promises bytes keeps none from the others.
+its bytes arrive, so a client that announces many bytes and sends none takes no room from others.
 """
 
 import asyncio
@@ -35,8 +35,9 @@ class Refusal(Exception):
 class BodyRoom:
     """Counts the bytes of all bodies, and serves them in the order of their calls.
 
-    Bodies that have begun could fill the room so that none can end. So the oldest body that is not
-    complete waits for no room, and all together may take one body more than the size.
+    Incomplete bodies could fill the room, so that none of them could ever be completed. So the
+    oldest incomplete body does not wait for room, and all bodies together may exceed the size by
+    one body.
     """
 
     def __init__(self, size: int) -> None:

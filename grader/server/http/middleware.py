@@ -1,14 +1,17 @@
 """ASGI middleware: gives each request an id, checks its access, and reads its body.
 
-If a token is set, only requests with the token have access; one more token may open the metrics,
-and nothing else. Without a token, a service that
-listens only to its own machine could still be reached through a browser there, by a page of any
-site: directly, which the browser reports in `Sec-Fetch-Site` or at least in `Origin`, or under a
-host name that the site's owner points at this machine (DNS rebinding), which the `Host` header
-shows.
+If a token is set, only requests with the token have access. A second token may open the metrics,
+and nothing else.
 
-The middleware reads bodies (`grader.server.http.bodies`) because only here a client can be made to
-wait without being refused.
+Without a token, the service listens to its own machine only. But a browser there can still reach
+it, for a page of any site, in two ways:
+
+- directly; the browser then says so in `Sec-Fetch-Site`, or at least in `Origin`
+- under a host name that the owner of the site has pointed at this machine (DNS rebinding); `Host`
+  then has that name
+
+The middleware also reads the bodies (`grader.server.http.bodies`). Only here can a client be made
+to wait instead of being refused.
 """
 
 import base64
@@ -153,7 +156,7 @@ class RequestMiddleware:
 @contextlib.contextmanager
 def _span(headers: dict[bytes, bytes], context: RequestContext) -> Iterator[None]:
     with contextlib.ExitStack() as held:
-        # FastAPI itself may have made one. Probes would fill every store of traces.
+        # FastAPI may have made a span itself. Probes get none: they would fill any store of traces.
         if not (trace_fields() or _is_open(context.endpoint)):
             parent = headers.get(b"traceparent", b"").decode("latin-1")
             ids = {"endpoint": context.endpoint, "request": context.id}

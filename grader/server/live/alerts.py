@@ -52,7 +52,7 @@ class Situation:
     deadline_s: float
     """When a submission is given up, if its request sets no deadline."""
     obstacle: str | None
-    """Why nothing can be graded in this process."""
+    """Why nothing can be graded in this process; None if grading works, or if workers grade."""
     is_stopping: bool
 
 

@@ -19,7 +19,7 @@ from grader.sandbox.payload import text_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedRun:
-    """A program's outcome and files. The outcome does not include what printed the files."""
+    """A program's outcome and files. The outcome is that of the program alone."""
 
     outcome: RunOutcome
     compile_error: Trouble | None = None
