@@ -138,6 +138,7 @@ LANGUAGES = (
         source="solution.sh",
         other_endings=(".bash",),
         compile=("bash", "-n", "{source}"),
+        only_checks=True,
         run=("bash", "{source}"),
         time_factor=3.0,
         show=show,

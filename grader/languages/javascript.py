@@ -269,6 +269,7 @@ JAVASCRIPT = Language(
     other_endings=(".mjs", ".cjs"),
     prepare=prepare,
     compile=("node", "--check", "{source}"),
+    only_checks=True,
     run=(
         *("node", *WHOLE_OUTPUT, "--max-old-space-size={memory_mib}", "--stack-size=49152"),
         "{source}",

@@ -393,6 +393,9 @@ class Language:
     """How names of files end that only source files include."""
     compile: tuple[str, ...] = ()
     """What compiles the submission or, if the language is interpreted, checks it."""
+    only_checks: bool = False
+    """Whether `compile` makes nothing that a run needs, so that it tells something only if a run
+    fails."""
     prebuilt: Prebuilt | None = None
     """What makes compiling quicker if it is there."""
     libraries: Mapping[str, bytes] = field(default_factory=dict)

@@ -139,6 +139,7 @@ LANGUAGES = (
         folders=("/usr/share/lua",),
         source="solution.lua",
         compile=("luac5.4", "-p", "{source}"),
+        only_checks=True,
         run=("lua5.4", "{source}"),
         time_factor=3.0,
         show=show,

@@ -88,6 +88,7 @@ LANGUAGES = (
         other_endings=(".pm",),
         # This runs what stands in BEGIN blocks, too; they find no input.
         compile=("perl", "-I.", "-c", "{source}"),
+        only_checks=True,
         run=("perl", "-I.", "{source}"),
         time_factor=3.0,
         show=show,

@@ -202,6 +202,7 @@ LANGUAGES = (
         source="solution.php",
         prepare=prepare,
         compile=("php", "-d", "display_errors=stderr", "-l", "{source}"),
+        only_checks=True,
         run=(
             *("php", "-d", "memory_limit={memory_mib}M", "-d", "display_errors=stderr"),
             *("-d", "log_errors=0", "-d", "zend.assertions=1", "{source}"),

@@ -69,6 +69,7 @@ LANGUAGES = (
         source="solution.R",
         other_endings=(".r",),
         compile=("Rscript", "--vanilla", "-e", "invisible(parse('{source}'))"),
+        only_checks=True,
         run=("Rscript", "--vanilla", "{source}"),
         time_factor=3.0,
         start_up_s=0.3,

@@ -189,6 +189,7 @@ LANGUAGES = (
         source=_SOURCE,
         prepare=prepare,
         compile=("ruby", "-c", "{source}"),
+        only_checks=True,
         run=("ruby", "{format}", "{source}"),
         environment={"RUBY_THREAD_VM_STACK_SIZE": "50331648"},
         time_factor=3.0,

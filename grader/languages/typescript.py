@@ -35,6 +35,7 @@ LANGUAGES = (
             *("--target=es2022", "--sourcemap=inline", "--log-level=warning", "--color=false"),
             *("--bundle", "--packages=external"),  # which takes in the submission's other files
         ),
+        only_checks=False,
         run=(
             *("node", *WHOLE_OUTPUT, "--enable-source-maps", "--max-old-space-size={memory_mib}"),
             *("--stack-size=49152", "{entry}"),

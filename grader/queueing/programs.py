@@ -142,6 +142,7 @@ def _commands(told: Mapping[str, Any] | None) -> Commands | None:
         run=tuple(map(str, told["run"])),
         compile=tuple(map(str, told["compile"])),
         compile_limits=Limits(**told["compile_limits"]),
+        only_checks=bool(told.get("only_checks", False)),
         environment={str(name): str(value) for name, value in told["environment"].items()},
     )
 

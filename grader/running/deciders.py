@@ -73,7 +73,7 @@ def compiled(
         return None
     source = prepare(language, checker.source)
     plain = commands(language, source, memory_bytes=limits.memory_bytes)
-    called = replace(plain, run=(*plain.run, *arguments(checker)))
+    called = replace(plain, only_checks=False, run=(*plain.run, *arguments(checker)))
     program = Compiled(
         source=source,
         files=(*_files(language, checker), _MESSAGES_FILE),

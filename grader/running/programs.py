@@ -184,6 +184,7 @@ def commands(
             for filled in (sources if part == "{sources}" else (fill(part),))
         ),
         compile_limits=COMPILE_LIMITS,
+        only_checks=language.only_checks,
         run=tuple(map(fill, language.run)),
         environment={name: fill(value) for name, value in language.environment.items()},
     )

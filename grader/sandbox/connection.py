@@ -379,6 +379,7 @@ def _commands_header(commands: Commands) -> Header:
         "compile_limits": limits_to_json(commands.compile_limits),
         "run": commands.run,
         "environment": dict(commands.environment),
+        "only_checks": commands.only_checks,
         "has_product": commands.product is not None,
         "keeps_product": commands.keeps_product,
     }

@@ -62,6 +62,10 @@ class Commands:
     """What to execute first, once for all runs; empty for nothing. Each run gets the files that
     are then in the work area."""
     compile_limits: Limits = field(default_factory=Limits)
+    only_checks: bool = False
+    """Whether `compile` makes nothing that a run needs. If the first run ends with exit code 0, it
+    is not executed, and its outcome is that of a command that does nothing. Then there is no
+    `product`."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables of both commands, besides those of every run."""
     product: bytes | None = None

@@ -133,6 +133,28 @@ ctypes.c_char.from_address(end - limit + (1 << 20)).value
     assert [(each.exit_code, each.stderr) for each in slot.run(batch)] == [(0, b"")] * 2
 
 
+@pytest.mark.usefixtures("isolated")
+@pytest.mark.parametrize(
+    ("exit_code", "said"),
+    [
+        pytest.param(0, [b"", b"run\n", b"run\n"], id="ends well"),
+        pytest.param(3, [b"check\n", b"run\n", b"run\n"], id="ends badly"),
+    ],
+)
+def test_command_that_only_checks_is_executed_if_the_first_run_ends_badly(
+    slot: Slot, exit_code: int, said: list[bytes]
+) -> None:
+    commands = Commands(
+        compile=("sh", "-c", "echo check"),
+        run=("sh", "-c", f"echo run; exit {exit_code}"),
+        only_checks=True,
+    )
+    batch = make_batch("", b"", b"", program=Program.COMMAND, commands=commands)
+    outcomes = list(slot.run(batch))
+    assert [each.stdout for each in outcomes] == said
+    assert [each.exit_code for each in outcomes] == [0, exit_code, exit_code]
+
+
 # ---------------------------------------------------------------- output
 
 CAP = LIMITS.output_bytes

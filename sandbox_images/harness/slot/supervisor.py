@@ -175,6 +175,7 @@ class _Commands(NamedTuple):
     compile_limits: dict[str, Any]
     run: tuple[str, ...]
     environment: dict[str, str]
+    only_checks: bool
     keeps_product: bool
     product: bytes | None
     """What an earlier batch has compiled, used instead of compiling."""
@@ -189,6 +190,7 @@ class _Commands(NamedTuple):
             compile_limits=header["compile_limits"],
             run=tuple(header["run"]),
             environment=header["environment"],
+            only_checks=header["only_checks"],
             keeps_product=header["keeps_product"],
             product=next(blobs) if header["has_product"] else None,
         )
@@ -439,12 +441,17 @@ class Supervisor:
         """Run a batch. When this returns, all of its processes are gone."""
         with ExitStack() as held:
             run_once: Callable[[int], Ended | DialogueEnd]
+            compiled: Ended | None
+            first: Ended | None = None
             if batch.commands is None:
                 run_once = self._interactive(batch, held, None) or self._alone(batch, held)
             else:
                 batch.commands.require()
                 try:
-                    compiled, program = self._compile(batch, batch.commands, held)
+                    if batch.commands.only_checks:
+                        compiled, program, first = self._check(batch, batch.commands, held)
+                    else:
+                        compiled, program = self._compile(batch, batch.commands, held)
                 except RunStopped:
                     return
                 if compiled is not None:
@@ -456,6 +463,10 @@ class Supervisor:
             for index in range(len(batch.runs)):
                 if self._host.is_stopped(batch.seq):
                     return
+                if first is not None:
+                    yield index, first
+                    first = None
+                    continue
                 if self._is_full(batch):
                     yield index, _without_memory(batch)
                     continue
@@ -511,6 +522,26 @@ class Supervisor:
         held.callback(os.close, descriptor)
         return descriptor
 
+    def _check(
+        self, batch: _RunBatch, commands: _Commands, held: ExitStack
+    ) -> tuple[Ended, orders.Parcel | None, Ended | None]:
+        """Check a batch's program, unless its first run shows that it needs no check.
+
+        Returns:
+            What `_compile` returns, and how the first run has ended if there was one.
+        """
+        sources = _sources(batch, held)
+        first = None
+        if batch.interactor is None and batch.runs:
+            first = self._executions(batch, commands, sources)(0)
+            if first.exit_code == 0 and first.limit_hit is None:
+                return Ended(exit_code=0), sources, first
+        with orders.nothing() as nothing:
+            check = self._execution(commands.compile, commands, sources)
+            ended = self._watch(batch, [check], commands.compile_limits, nothing)
+        is_sound = ended.exit_code == 0 and ended.limit_hit is None
+        return ended, sources if is_sound else None, first
+
     def _compile(
         self, batch: _RunBatch, commands: _Commands, held: ExitStack
     ) -> tuple[Ended | None, orders.Parcel | None]:
@@ -522,7 +553,7 @@ class Supervisor:
         """
         if commands.product is not None:
             return None, _known_product(commands.product, held)
-        sources = _held(held, orders.write_bundle(batch.source_path, batch.source, batch.files))
+        sources = _sources(batch, held)
         if not commands.compile:
             return None, sources
         product = os.memfd_create("product", os.MFD_CLOEXEC)
@@ -554,16 +585,9 @@ class Supervisor:
         self, batch: _RunBatch, commands: _Commands, program: orders.Parcel
     ) -> Callable[[int], Ended]:
         """Return a function that executes the program for one run."""
-        zygote = self._zygotes.get("command", ())
 
         def run(index: int, bundle: orders.Parcel) -> Ended:
-            party = Party(
-                zygote,
-                "command",
-                bundle=bundle,
-                command=commands.run,
-                environment=commands.environment,
-            )
+            party = self._execution(commands.run, commands, bundle)
             return self._run_once(batch, [party], batch.runs[index])
 
         if not batch.run_files:
@@ -579,6 +603,18 @@ class Supervisor:
                 os.close(bundle.descriptor)
 
         return run_with_files
+
+    def _execution(
+        self, command: tuple[str, ...], commands: _Commands, bundle: orders.Parcel
+    ) -> Party:
+        """Return the process of a run that executes one of the commands."""
+        return Party(
+            self._zygotes.get("command", ()),
+            "command",
+            bundle=bundle,
+            command=command,
+            environment=commands.environment,
+        )
 
     def _alone(self, batch: _RunBatch, held: ExitStack) -> Callable[[int], Ended]:
         """Return a function that carries out one run without an interactor."""
@@ -703,6 +739,10 @@ class Supervisor:
     def _heard_stop(self, seq: int) -> bool:
         self._host.receive()
         return self._host.is_stopped(seq)
+
+
+def _sources(batch: _RunBatch, held: ExitStack) -> orders.Parcel:
+    return _held(held, orders.write_bundle(batch.source_path, batch.source, batch.files))
 
 
 def _read_product(descriptor: int) -> bytes:
